@@ -1,0 +1,1 @@
+"""DSec command line: contract text in, findings, graphs, plans and runs out."""

@@ -1,0 +1,112 @@
+"""The located YAML tree: what was written and where, nothing resolved away.
+
+Nodes are plain `__slots__` classes because a lint of a small file must cost milliseconds.
+They are built once by `source.yaml` and never changed afterwards.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dsec_cli.source.text import Span
+
+Path = tuple["str | int", ...]
+"""Keys and indices from a document's root: `("steps", 2, "needs")`."""
+
+
+class Scalar:
+    """A scalar as written. `text` is its content after YAML's own unquoting and folding."""
+
+    __slots__ = ("anchor", "span", "style", "tag", "text")
+
+    def __init__(self, span: Span, text: str, style: str, tag: str | None, anchor: str | None) -> None:
+        self.span = span
+        self.text = text
+        self.style = style
+        """One of `plain`, `single`, `double`, `literal`, `folded`."""
+        self.tag = tag
+        self.anchor = anchor
+
+
+class Sequence:
+    """A block or flow sequence."""
+
+    __slots__ = ("anchor", "flow", "items", "span", "tag")
+
+    def __init__(
+        self, span: Span, items: tuple[Node, ...], flow: bool, tag: str | None, anchor: str | None
+    ) -> None:
+        self.span = span
+        self.items = items
+        self.flow = flow
+        self.tag = tag
+        self.anchor = anchor
+
+
+class Entry(NamedTuple):
+    """One `key: value` as written, merge keys included."""
+
+    key: Node
+    value: Node
+
+
+class Mapping:
+    """A block or flow mapping, entries in document order, duplicates kept."""
+
+    __slots__ = ("anchor", "entries", "flow", "span", "tag")
+
+    def __init__(
+        self, span: Span, entries: tuple[Entry, ...], flow: bool, tag: str | None, anchor: str | None
+    ) -> None:
+        self.span = span
+        self.entries = entries
+        self.flow = flow
+        self.tag = tag
+        self.anchor = anchor
+
+
+class Alias:
+    """`*name`, at its own place; `target` is the anchored node (None: unknown or recursive)."""
+
+    __slots__ = ("name", "span", "target")
+
+    def __init__(self, span: Span, name: str, target: Node | None) -> None:
+        self.span = span
+        self.name = name
+        self.target = target
+
+
+Node = Scalar | Sequence | Mapping | Alias
+
+
+class Document(NamedTuple):
+    """One YAML document of a stream; `root` is None when it is empty."""
+
+    index: int
+    root: Node | None
+    span: Span
+
+
+class Comment(NamedTuple):
+    """A comment with its place; `text` starts at the `#`."""
+
+    span: Span
+    text: str
+
+
+class Problem(NamedTuple):
+    """Something the YAML door could not accept; the code is a lint code (`DS002`)."""
+
+    code: str
+    span: Span
+    message: str
+    help: str
+    related: tuple[tuple[Span, str], ...] = ()
+
+
+class Tree(NamedTuple):
+    """All that could be read of a text: documents, comments, and what was wrong."""
+
+    documents: tuple[Document, ...]
+    comments: tuple[Comment, ...]
+    problems: tuple[Problem, ...]

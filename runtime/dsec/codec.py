@@ -1,0 +1,98 @@
+"""Stored forms: frozen dataclasses to canonical JSON and back, strictly.
+
+Unknown keys, missing keys and wrong types are refused in words. The plan is decoded on every
+`dsec run`, so this walks the dataclass fields itself instead of importing pydantic (100 ms).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import types
+import typing
+from typing import TypeVar
+
+from dsec.errors import StoredFormError
+
+T = TypeVar("T")
+
+
+def canonical(value: object) -> bytes:
+    """Canonical JSON: sorted keys, no spaces, UTF-8, integers only; raises TypeError on a float."""
+    text = json.dumps(_plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return text.encode("utf-8")
+
+
+def encode(value: object) -> object:
+    """A frozen dataclass tree as plain dicts and lists."""
+    return _plain(value)
+
+
+def _plain(value: object) -> object:
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, (tuple, list)):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if dataclasses.is_dataclass(value):
+        return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    raise TypeError(f"{type(value).__name__} has no canonical form")
+
+
+def decode(cls: type[T], data: object, *, where: str = "document") -> T:
+    """Build `cls` from plain data; raises StoredFormError naming the place that does not fit."""
+    return typing.cast(T, _build(cls, data, where))
+
+
+_HINTS: dict[type, dict[str, object]] = {}
+
+
+def _hints(cls: type) -> dict[str, object]:
+    found = _HINTS.get(cls)
+    if found is None:
+        found = _HINTS[cls] = dict(typing.get_type_hints(cls))
+    return found
+
+
+def _build(want: object, data: object, where: str) -> object:
+    if isinstance(want, type) and dataclasses.is_dataclass(want):
+        return _build_record(want, data, where)
+    origin = typing.get_origin(want)
+    if origin is tuple:
+        return _build_tuple(typing.get_args(want), data, where)
+    if origin is types.UnionType:
+        if data is None:
+            return None
+        return _build(next(arm for arm in typing.get_args(want) if arm is not type(None)), data, where)
+    if want is int and isinstance(data, bool):
+        raise StoredFormError(f"{where} is {data!r}, not an integer")
+    if isinstance(want, type) and isinstance(data, want):
+        return data
+    name = want.__name__ if isinstance(want, type) else str(want)
+    raise StoredFormError(f"{where} is {type(data).__name__}, not {name}")
+
+
+def _build_tuple(args: tuple[object, ...], data: object, where: str) -> tuple[object, ...]:
+    if not isinstance(data, list):
+        raise StoredFormError(f"{where} is {type(data).__name__}, not a list")
+    if len(args) == 2 and args[1] is Ellipsis:
+        return tuple(_build(args[0], item, f"{where}[{at}]") for at, item in enumerate(data))
+    if len(args) != len(data):
+        raise StoredFormError(f"{where} has {len(data)} items, not {len(args)}")
+    return tuple(_build(arg, item, f"{where}[{at}]") for at, (arg, item) in enumerate(zip(args, data, strict=True)))
+
+
+def _build_record(cls: type, data: object, where: str) -> object:
+    if not isinstance(data, dict):
+        raise StoredFormError(f"{where} is {type(data).__name__}, not an object")
+    hints = _hints(cls)
+    unknown = sorted(set(data) - set(hints))
+    if unknown:
+        raise StoredFormError(f"{where} has the unknown key {unknown[0]!r}")
+    missing = [name for name in hints if name not in data]
+    if missing:
+        raise StoredFormError(f"{where} lacks {missing[0]!r}")
+    return cls(**{name: _build(hint, data[name], f"{where}.{name}") for name, hint in hints.items()})

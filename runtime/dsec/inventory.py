@@ -1,0 +1,48 @@
+"""What the machines have: devices, processors and memory, measured or described.
+
+A reading that could not be had is None, never 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """One GPU (or one MIG instance, which is a device of its own)."""
+
+    uuid: str
+    index: int
+    model: str
+    """As the driver prints it: `NVIDIA A100-SXM4-80GB`."""
+    type: str
+    """Canonical type from the card table: `a100-sxm-80gb`; "" when unknown."""
+    memory_bytes: int | None
+    """Usable memory: total less what the driver reserves."""
+    free_bytes: int | None
+    """Free when read; None in a described inventory."""
+    numa: int | None
+    pci: str | None
+    links: tuple[tuple[str, str], ...]
+    """(other uuid, link class as `nvidia-smi topo -m` names it: NV4, PIX, PXB, PHB, NODE, SYS)."""
+    speed: int
+    """Relative speed in thousandths of the fastest listed type (1000)."""
+    health: str
+    """`ok`, `lost`, or a reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """Devices, cores and memory that a plan may use."""
+
+    origin: str
+    """`nvml`, `os` (no GPU library), `described:<file>`."""
+    cpu_m: int
+    """Usable processors, in thousandths."""
+    memory_bytes: int | None
+    disk_bytes: int | None
+    numa_nodes: int | None
+    devices: tuple[Device, ...]
+    notes: tuple[str, ...]
+    """What was not available, and why."""

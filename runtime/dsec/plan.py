@@ -1,0 +1,156 @@
+"""The execution plan: all that the runtime needs, and nothing of the document but source places.
+
+Stored as canonical JSON (`dsec.codec`): UTF-8, sorted keys, integers only, LF. `hash` is the
+BLAKE3 of that encoding with `hash` empty, under the domain tag `dsec.plan/1`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dsec.inventory import Inventory
+
+FORMAT = "dsec.plan/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where in the contract a thing was stated; line and column count from 1 (code points)."""
+
+    file: str
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """The Step waits for `step`; `carried` edges read an earlier iteration."""
+
+    step: str
+    kind: str
+    """`order`, `data`, `communication` or `carried`."""
+    staleness: int
+    """Carried edges: iteration i needs iteration i - 1 - staleness of `step`; else 0."""
+    src: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """Resource vector of one attempt."""
+
+    cpu_m: int
+    memory_bytes: int
+    gpu_count: int
+    gpu_memory_bytes: int
+    """Per GPU; 0 with gpu_count > 0 means the whole device."""
+    gpu_types: tuple[str, ...]
+    """Canonical types that satisfy the Step; empty: any."""
+    disk_bytes: int
+    network_bps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Exactly one of argv, shell, call is non-empty."""
+
+    argv: tuple[str, ...]
+    shell: str
+    """Script run as `/bin/sh -e -c SCRIPT`."""
+    call: str
+    """`module:function` in a resident worker."""
+    args: str
+    """Canonical JSON object for `call`."""
+    worker: str
+    """Worker group of `call`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """`max` further attempts after the first."""
+
+    max: int
+    backoff_ms: int
+    factor: int
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Devices planned for the Step; the runtime may take like devices when these are busy."""
+
+    devices: tuple[str, ...]
+    """UUIDs; empty: CPU only."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStep:
+    """One Step, in topological order within the plan."""
+
+    id: str
+    name: str
+    command: Command
+    env: tuple[tuple[str, str], ...]
+    cwd: str
+    """Relative to the contract's folder."""
+    needs: tuple[Edge, ...]
+    demand: Demand
+    level: str
+    timeout_ms: int
+    """0: none."""
+    grace_ms: int
+    """Between TERM and KILL."""
+    retries: Retries
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    placement: Placement
+    estimate_ms: int
+    estimate_source: str
+    """`declared`, `history` or `default`."""
+    rank_ms: int
+    """Upward rank: longest estimated path from the Step's start to the end of its iteration."""
+    slack_ms: int
+    reasons: tuple[str, ...]
+    key: str
+    """Merkle key: BLAKE3 of the Step's own fields and its needs' keys."""
+    src: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Iterations:
+    """How often the Steps repeat."""
+
+    count: int
+    max_staleness: int
+    in_flight: int
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What the compiler knows of the graph before anything runs."""
+
+    critical_path: tuple[str, ...]
+    critical_path_ms: int
+    lower_bound_ms: int
+    makespan_ms: int
+    """Of one iteration, list-scheduled on the inventory."""
+    levels: tuple[tuple[str, ...], ...]
+    cuts: tuple[tuple[str, str], ...]
+    """Edges (from, to) turned into carried ones by `break_cycle`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A compiled contract."""
+
+    format: str
+    tool: str
+    name: str
+    contract_file: str
+    contract_hash: str
+    inventory: Inventory
+    inventory_hash: str
+    iterations: Iterations
+    steps: tuple[PlannedStep, ...]
+    analysis: Analysis
+    notes: tuple[str, ...]
+    hash: str
