@@ -1,0 +1,53 @@
+# The two commands: `make demo` runs the shipped training job, `make test` passes the tests.
+# Both set up .venv first. PYTHON=/path/to/python3 picks the interpreter, VENV=dir the folder.
+VENV ?= .venv
+BIN = $(VENV)/bin
+export VENV PYTHON
+WORKERS ?= auto
+
+.PHONY: demo test check static battery bless generate bench clean demo-env dev-env
+
+demo: demo-env
+	@PATH="$(CURDIR)/$(BIN):$$PATH" sh scripts/demo.sh
+
+test: dev-env
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not battery" $(ARGS)
+
+# What CI runs: formatting, lint, types, import rules, generated files, then the tests.
+check: static test
+
+static: dev-env
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m dsec_cli.contract.generate --check
+	$(BIN)/python -m dsec_cli.lint.generate --check
+
+# Long fuzzing, chaos and kill loops.
+battery: dev-env
+	$(BIN)/python -m pytest -n $(WORKERS) -m battery $(ARGS)
+
+# Rewrites golden files; read the diff like code.
+bless: dev-env
+	DSEC_BLESS=1 $(BIN)/python -m pytest -q -n 0 -k "golden or seed" tests $(ARGS) || true
+	git --no-pager diff --stat -- tests/golden
+
+generate: dev-env
+	$(BIN)/python -m dsec_cli.contract.generate
+	$(BIN)/python -m dsec_cli.lint.generate
+
+bench: dev-env
+	$(BIN)/python -m compileall -q dsec_cli runtime
+	$(BIN)/python benchmarks/cold_start.py
+	$(BIN)/python benchmarks/executor.py
+	$(BIN)/python benchmarks/worker_call.py
+
+demo-env:
+	@sh scripts/environment.sh demo
+
+dev-env:
+	@sh scripts/environment.sh dev
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,91 @@
+"""House rules that the import linter cannot say: one door per library, sizes, no stray words."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PRODUCT = sorted([*(ROOT / "dsec_cli").rglob("*.py"), *(ROOT / "runtime").rglob("*.py")])
+
+DOORS = {
+    "ruamel": ("dsec_cli/source/yaml.py", "dsec_cli/source/edit.py"),
+    "_ruamel_yaml": ("dsec_cli/source/yaml.py",),
+    "pydantic": ("dsec_cli/contract/model",),
+    "pydantic_core": ("dsec_cli/contract/model",),
+    "typer": ("dsec_cli/cli.py", "dsec_cli/commands/"),
+    "click": ("dsec_cli/cli.py",),
+    "pynvml": ("runtime/dsec/devices/nvml.py",),
+    "blake3": ("runtime/dsec/hashing.py",),
+    "rich": ("dsec_cli/report/", "dsec_cli/commands/"),
+    "jsonschema": ("dsec_cli/contract/",),
+    "graphviz": ("dsec_cli/dag/views/", "dsec_cli/commands/"),
+}
+LONGEST_MODULE = 400
+
+
+def imported(tree: ast.AST) -> set[str]:
+    """First components of every module imported anywhere in `tree`."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names.update(alias.name.split(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.add(node.module.split(".")[0])
+    return names
+
+
+@pytest.mark.parametrize("library", sorted(DOORS))
+def test_each_library_has_one_door(library: str) -> None:
+    doors = DOORS[library]
+    strays = [
+        str(path.relative_to(ROOT))
+        for path in PRODUCT
+        if library in imported(ast.parse(path.read_text("utf-8")))
+        and not str(path.relative_to(ROOT)).startswith(doors)
+    ]
+    assert strays == []
+
+
+def test_modules_stay_short() -> None:
+    long = {
+        str(path.relative_to(ROOT)): lines
+        for path in PRODUCT
+        if path.name != "table.py"
+        if (lines := path.read_text("utf-8").count("\n")) > LONGEST_MODULE
+    }
+    assert long == {}
+
+
+def test_every_module_says_its_job() -> None:
+    mute = [str(p.relative_to(ROOT)) for p in PRODUCT if not ast.get_docstring(ast.parse(p.read_text("utf-8")))]
+    assert mute == []
+
+
+def test_no_broad_except_outside_the_error_boundary() -> None:
+    allowed = {"dsec_cli/exit.py", "dsec_cli/lint/linter.py", "runtime/dsec/worker.py"}
+    strays = []
+    for path in PRODUCT:
+        name = str(path.relative_to(ROOT))
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ExceptHandler) and name not in allowed:
+                caught = node.type
+                if caught is None or (isinstance(caught, ast.Name) and caught.id in ("Exception", "BaseException")):
+                    strays.append(f"{name}:{node.lineno}")
+    assert strays == []
+
+
+def test_import_rules_hold() -> None:
+    tool = ROOT / ".venv" / "bin" / "lint-imports"
+    if not tool.exists():
+        import shutil
+        import sys
+
+        found = shutil.which("lint-imports", path=str(Path(sys.executable).parent))
+        assert found, "lint-imports is installed by the dev group of pyproject.toml"
+        tool = Path(found)
+    done = subprocess.run([tool, "--no-cache"], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
