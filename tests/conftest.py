@@ -1,0 +1,68 @@
+"""What every test gets: a quiet environment of its own, and proof that nothing was left running."""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Shared machines stall; a slow example is no failure here. Speed is measured by benchmarks.
+settings.register_profile(
+    "default",
+    deadline=None,
+    max_examples=60,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("default")
+
+TOKEN = uuid.uuid4().hex
+
+
+@pytest.fixture(autouse=True)
+def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No colours, settings or state of the person who runs the tests leak in."""
+    for name in ("NO_COLOR", "FORCE_COLOR", "DSEC_HOME", "CUDA_VISIBLE_DEVICES", "COLUMNS", "LINES"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+    monkeypatch.setenv("DSEC_TEST_TOKEN", TOKEN)
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of captures, seeds and suites beside the checkout; skips where it is absent."""
+    folder = Path(__file__).resolve().parents[2] / "shared"
+    if not folder.is_dir():
+        pytest.skip(f"{folder} is absent: captures and suites are not part of the project")
+    return folder
+
+
+def _alive() -> list[str]:
+    """Command lines of live processes, other than this one, that carry this session's token."""
+    mark = f"DSEC_TEST_TOKEN={TOKEN}".encode()
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        if int(pid) == os.getpid():
+            continue
+        try:
+            environment = Path(f"/proc/{pid}/environ").read_bytes()
+            state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+            if mark in environment.split(b"\0") and state != "Z":
+                found.append(Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace"))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_left_running() -> Iterator[None]:
+    yield
+    deadline = time.monotonic() + 10
+    while (left := _alive()) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not left, f"processes left by the tests: {left}"
