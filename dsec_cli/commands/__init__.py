@@ -1,0 +1,1 @@
+"""One file per command: options in, the pipeline called, an exit code out."""

@@ -1,0 +1,1 @@
+"""The Step graph: who needs whom, what loops, what a plan can make of it."""

@@ -1,0 +1,1 @@
+"""Rules over a contract, and the linter that runs them."""

@@ -1,0 +1,1 @@
+"""Diagnostics turned into output."""

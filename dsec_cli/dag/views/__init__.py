@@ -1,0 +1,1 @@
+"""One file per way of showing a graph."""

@@ -1,0 +1,1 @@
+"""One file per rule, found because it is here."""

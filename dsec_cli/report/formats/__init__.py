@@ -1,0 +1,1 @@
+"""One file per output format, found because it is here."""

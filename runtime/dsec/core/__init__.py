@@ -1,0 +1,1 @@
+"""Pure decisions of the runtime; simulation runs the same code."""

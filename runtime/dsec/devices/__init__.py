@@ -1,0 +1,1 @@
+"""Devices, measured or described."""
