@@ -1,0 +1,123 @@
+"""Exit codes, and the one place where errors become words.
+
+0 yes, 1 no, 2 asked wrongly, 3 could not find out, 70 our fault, 130 and 143 interrupted and
+terminated, 141 the reader of our output went away (as a shell reports it).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from dsec.errors import DSecError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+YES = 0
+NO = 1
+USAGE = 2
+UNKNOWN = 3
+OURS = 70
+INTERRUPTED = 130
+NO_READER = 141
+TERMINATED = 143
+
+
+class Terminated(BaseException):
+    """SIGTERM arrived in a command that has something to put in order first."""
+
+
+class UsageProblem(Exception):
+    """The command line parsed but asks for something that does not exist (a key, a code)."""
+
+    def __init__(self, what: str, *, hint: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.hint = hint
+
+
+def guarded(run: Callable[[], int]) -> int:
+    """Run a command; whatever happens becomes an exit code and at most a line or two on stderr."""
+    try:
+        code = run()
+        sys.stdout.flush()
+    except SystemExit as leaving:
+        code = leaving.code if isinstance(leaving.code, int) else OURS if leaving.code else YES
+    except UsageProblem as problem:
+        code = _say(USAGE, problem.what, problem.hint)
+    except DSecError as problem:
+        code = _say(UNKNOWN, problem.what, problem.hint)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except Terminated:
+        code = TERMINATED
+    except BrokenPipeError:
+        code = NO_READER
+    except OSError as problem:
+        code = _os_error(problem)
+    except MemoryError:
+        code = _say(UNKNOWN, "out of memory", "free some memory, or raise the limit (ulimit -v)")
+    except Exception:
+        code = _crashed()
+    return _flushed(code)
+
+
+def _say(code: int, what: str, hint: str) -> int:
+    line = f"dsec: error: {what} (hint: {hint})" if hint else f"dsec: error: {what}"
+    _tell(" ".join(line.split("\n")))
+    return code
+
+
+def _tell(line: str) -> None:
+    """Write a line to stderr; a closed or full stderr leaves only the exit code to speak."""
+    try:
+        sys.stderr.write(_printable(line) + "\n")
+        sys.stderr.flush()
+    except (OSError, ValueError, AttributeError):
+        return
+
+
+def _printable(text: str) -> str:
+    """`text` without what a terminal would obey and what stderr cannot encode."""
+    return "".join(ch if ch.isprintable() else ch.encode("unicode_escape", "surrogatepass").decode() for ch in text)
+
+
+def _os_error(problem: OSError) -> int:
+    """An operating-system error that no command foresaw: named, never a trace."""
+    where = f"{problem.filename}: " if problem.filename else ""
+    return _say(UNKNOWN, f"{where}{problem.strerror or problem}", "")
+
+
+def _crashed() -> int:
+    from dsec_cli.report.crash import write_crash
+
+    try:
+        path = write_crash(sys.argv)
+    except OSError:
+        path = ""
+    where = f"; details are in {path}" if path else "; the details could not be written"
+    return _say(OURS, f"DSec failed, this is a bug in DSec{where}", "please report it together with that file")
+
+
+def _flushed(code: int) -> int:
+    """Flush standard output, so that the interpreter has nothing left to fail on."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = code if code in (INTERRUPTED, TERMINATED) else NO_READER
+        _drop_stdout()
+    except (OSError, ValueError) as problem:
+        code = _say(UNKNOWN, f"standard output: {getattr(problem, 'strerror', None) or problem}", "")
+        _drop_stdout()
+    except AttributeError:
+        return code
+    return code
+
+
+def _drop_stdout() -> None:
+    """Point standard output nowhere: what is still buffered has no reader."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.close(null)

@@ -1,0 +1,206 @@
+"""Every command's grammar as plain tuples: read by the fast parser, by Typer's pages and by the docs.
+
+One block per command, in alphabetical order; a new command is one block here, one line in
+`COMMANDS` and one file in `commands/`. Nothing is imported, so a lint starts in milliseconds.
+
+    argument: (name, arity, choices, help)
+        arity: "one", "maybe" (0 or 1), "some" (1 or more), "many" (0 or more)
+    option:   (name, short, kind, metavar, choices, default, help)
+        kind: "flag" (False/True), "value" (text), "int", "multi" (repeatable, a tuple of texts)
+    command:  (name, summary, description, arguments, options, examples, exits)
+        description: paragraphs; examples: (command line, what it does); exits: (code, meaning)
+
+A parsed command line reaches `commands/<name>.main` as `Args`: option `--stdin-name` is
+`args.stdin_name`, argument `PATHS` is `args.paths`.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeAlias
+
+    Argument: TypeAlias = tuple[str, str, tuple[str, ...], str]
+    Option: TypeAlias = tuple[str, str, str, str, tuple[str, ...], "str | int | None", str]
+    Command: TypeAlias = tuple[
+        str,
+        str,
+        tuple[str, ...],
+        tuple[Argument, ...],
+        tuple[Option, ...],
+        tuple[tuple[str, str], ...],
+        tuple[tuple[int, str], ...],
+    ]
+
+USAGE = (2, "the command line is wrong")
+UNKNOWN = (3, "could not find out: a file or a device could not be read")
+
+COLOR: Option = (
+    "color",
+    "",
+    "value",
+    "WHEN",
+    ("auto", "always", "never"),
+    "auto",
+    "Colour the text; auto: on a terminal, unless NO_COLOR is set. FORCE_COLOR forces it.",
+)
+JSON: Option = ("json", "", "flag", "", (), None, "Print one JSON document instead of text.")
+OUTPUT: Option = ("output", "o", "value", "FILE", (), None, "Write to FILE (whole or not at all) instead of standard output.")
+INVENTORY: Option = (
+    "inventory",
+    "",
+    "value",
+    "FILE",
+    (),
+    None,
+    "Judge against the machines described in FILE (YAML or JSON) instead of this one.",
+)
+
+CONFIG: Command = (
+    "config",
+    "Read and change the user settings.",
+    (
+        "Settings live in ~/.ds/config.yaml (DS_CONFIG names another file). A change replaces the file as a "
+        "whole or not at all, and leaves its comments and the other settings as they are.",
+        "Telemetry does not exist in DSec: nothing is ever sent. The setting is false and says so to tools that ask.",
+    ),
+    (
+        ("ACTION", "one", ("get", "list", "set", "unset"), "What to do."),
+        ("KEY", "maybe", (), "Name of the setting."),
+        ("VALUE", "maybe", (), "New value (set)."),
+    ),
+    (),
+    (
+        ("dsctl config set telemetry false", "Say that nothing may be sent (the default)."),
+        ("dsctl config get color", "Print one setting."),
+        ("dsctl config list", "Print every setting, where its value comes from and what it means."),
+    ),
+    ((0, "done"), USAGE, (3, "the settings file could not be read or written")),
+)
+
+EXPLAIN: Command = (
+    "explain",
+    "Explain a lint rule: why it exists, a bad and a good example.",
+    ("Everything is read from the installed rules, so it works offline. Without CODE all rules are listed.",),
+    (("CODE", "maybe", (), "Code (DS106) or name (bad-quantity) of a rule."),),
+    (),
+    (
+        ("dsec explain DS106", "Print the page of one rule."),
+        ("dsec explain", "List every rule with its severity and summary."),
+    ),
+    ((0, "printed"), (2, "there is no such rule")),
+)
+
+INIT: Command = (
+    "init",
+    "Write a commented starter contract.",
+    (
+        "Writes dsandbox.yaml into the folder: a two-Step job that lints clean and runs as it is (dsec run). "
+        "An existing file is never overwritten.",
+    ),
+    (("NAME", "maybe", (), "Name of the job; default: the folder's name."),),
+    (("dir", "", "value", "DIR", (), ".", "Folder to write into; it is created when missing."),),
+    (
+        ("dsec init grpo-warmup", "Write dsandbox.yaml for the job grpo-warmup here."),
+        ("dsec init --dir jobs/eval", "Write jobs/eval/dsandbox.yaml."),
+    ),
+    ((0, "written"), USAGE, (3, "the file exists already or could not be written")),
+)
+
+LINT: Command = (
+    "lint",
+    "Check contracts and say what is wrong, where, why and what to write instead.",
+    (
+        "PATHS are files, folders (searched for dsandbox.yaml, agent-train-sandbox.yaml, ds_config.yaml and "
+        "plugin.yaml, not deeper) or - for standard input; without PATHS this folder is searched.",
+        "A line is excused by a comment that names the code and says why, on the line or on the line above: "
+        "# dsec: ignore[DS203] the pool is ours alone.",
+        "dsec lint and ds-contract-lint are one program.",
+    ),
+    (("PATHS", "many", (), "Files, folders or - for standard input."),),
+    (
+        COLOR,
+        ("exit-zero", "", "flag", "", (), None, "Exit 0 although there are findings (2, 3 and 70 stay)."),
+        ("format", "f", "value", "FORMAT", ("json", "sarif", "text"), "text", "How the findings are written."),
+        ("ignore", "", "multi", "CODES", (), None, "Leave out these codes or prefixes (DS3), comma separated."),
+        INVENTORY,
+        OUTPUT,
+        ("quiet", "q", "flag", "", (), None, "One line per finding, and no summary."),
+        ("select", "", "multi", "CODES", (), None, "Only these codes or prefixes (DS5), comma separated."),
+        ("stdin-name", "", "value", "NAME", (), "<stdin>", "What to call standard input in the output."),
+    ),
+    (
+        ("ds-contract-lint", "Check the contracts of this folder."),
+        ("ds-contract-lint jobs/*.yaml --format sarif -o lint.sarif", "Write one SARIF file for code scanning."),
+        ("ds-contract-lint --inventory pool.yaml dsandbox.yaml", "Also check that the listed devices suffice."),
+        ("git show :dsandbox.yaml | ds-contract-lint - --stdin-name dsandbox.yaml", "Check what is staged."),
+        ("dsec explain DS106", "Read why a rule exists."),
+    ),
+    (
+        (0, "nothing found, or only remarks (info)"),
+        (1, "errors or warnings found"),
+        USAGE,
+        (3, "a file could not be read, or nothing to check was found"),
+    ),
+)
+
+VERSION: Command = (
+    "version",
+    "Print the versions of DSec and of what it stands on.",
+    ("What to put into a bug report: versions, platform, and whether YAML is read by the C parser.",),
+    (),
+    (JSON,),
+    (("dsec version", "Print the table."), ("dsec --version", "Print only DSec's own version.")),
+    ((0, "printed"), USAGE),
+)
+
+COMMANDS: tuple[Command, ...] = (
+    CONFIG,
+    EXPLAIN,
+    INIT,
+    LINT,
+    VERSION,
+)
+
+# program -> (the one command it is, or "" for a program with commands; the commands it has)
+PROGRAMS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "dsec": ("", tuple(command[0] for command in COMMANDS)),
+    "ds-contract-lint": ("lint", ()),
+    "ds-dag-analyze": ("dag", ()),
+    "dsctl": ("", ("config", "version")),
+}
+
+
+def command(name: str) -> Command | None:
+    """The grammar of the command `name`."""
+    for row in COMMANDS:
+        if row[0] == name:
+            return row
+    return None
+
+
+class Args:
+    """A parsed command line: every option and argument of the command as an attribute."""
+
+    def __init__(self, values: dict[str, object]) -> None:
+        self.__dict__.update(values)
+
+    if TYPE_CHECKING:
+        from typing import Any
+
+        def __getattr__(self, name: str) -> Any: ...
+
+
+def attribute(name: str) -> str:
+    """The attribute of `Args` that holds the option or argument `name`."""
+    return name.lower().replace("-", "_")
+
+
+def defaults(row: Command) -> dict[str, object]:
+    """What `Args` holds when nothing is given on the command line."""
+    values: dict[str, object] = {}
+    for name, arity, _, _ in row[3]:
+        values[attribute(name)] = () if arity in ("some", "many") else None
+    for name, _, kind, _, _, default, _ in row[4]:
+        values[attribute(name)] = {"flag": False, "multi": ()}.get(kind, default)
+    return values
