@@ -1,0 +1,72 @@
+"""What a lint rule is, what it is given, and the few questions that most rules ask."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from dsec_cli.diagnostics import Finding, Related, Severity
+from dsec_cli.discovery import instances
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from dsec.inventory import Inventory
+    from dsec_cli.contract.values import Contract
+    from dsec_cli.lint.suppress import Suppression
+    from dsec_cli.source.text import SourceText
+    from dsec_cli.source.tree import Document, Tree
+
+TEXT, DOCUMENT, AFTER = "text", "document", "after"
+"""A rule runs once per text, once per document, or once when all other findings are known."""
+
+
+class Facts(NamedTuple):
+    """All that is known about one document of a text; a rule decides from nothing else."""
+
+    text: SourceText
+    tree: Tree
+    document: Document
+    contract: Contract
+    structural: tuple[Finding, ...]
+    """What `contract.build` could not accept."""
+    inventory: Inventory | None
+    file_name: str
+    codes: frozenset[str]
+    """Codes of all rules there are."""
+    suppressions: tuple[Suppression, ...]
+    unused: tuple[Suppression, ...] = ()
+    """Suppressions that matched no finding; filled for rules that run afterwards."""
+
+
+class Rule(NamedTuple):
+    """One question about a contract; its module's docstring is its documentation page."""
+
+    code: str
+    name: str
+    severity: Severity
+    check: Callable[[Facts], Iterable[Finding]]
+    scope: str = DOCUMENT
+
+
+def find_rules() -> tuple[Rule, ...]:
+    """Every rule there is, by code; a file in `lint/rules/` with a `Rule` value is one."""
+    return tuple(sorted(instances("dsec_cli.lint.rules", Rule), key=lambda rule: rule.code))
+
+
+def structural(facts: Facts, code: str) -> Iterator[Finding]:
+    """The findings of `code` that building the contract has already made."""
+    return (finding for finding in facts.structural if finding.code == code)
+
+
+def problems(facts: Facts, code: str, severity: Severity) -> Iterator[Finding]:
+    """What the reader of the text could not accept, as findings of `code`."""
+    for problem in facts.tree.problems:
+        if problem.code == code:
+            yield Finding(
+                code=code,
+                severity=severity,
+                where=problem.span,
+                message=problem.message,
+                help=problem.help,
+                related=tuple(Related(span, label) for span, label in problem.related),
+            )

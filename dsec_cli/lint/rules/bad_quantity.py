@@ -1,0 +1,41 @@
+"""A quantity without a unit, or with a unit that does not fit.
+
+Why: `24`, `24G` and `24GB` are three different amounts to three different readers. Every amount
+carries a unit, and only units with one meaning are accepted.
+
+Bad (yaml):
+    # ds_config.yaml
+    steps:
+      - id: load
+        run: python load.py
+        timeout: 300
+
+Good (yaml):
+    # ds_config.yaml
+    steps:
+      - id: load
+        run: python load.py
+        timeout: 300s
+
+Source: seed A section 2.1 (`24Gi`, `1Gbps`, `30s`), seed B section 3.1 (`64GB`, `3.2 TB/s`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dsec_cli.diagnostics import Severity
+from dsec_cli.lint.rule import Facts, Rule, structural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dsec_cli.diagnostics import Finding
+
+
+def check(facts: Facts) -> Iterable[Finding]:
+    """What building the contract has noted under this code."""
+    return structural(facts, RULE.code)
+
+
+RULE = Rule("DS106", "bad-quantity", Severity.ERROR, check)

@@ -1,0 +1,36 @@
+"""A character that looks like another one, or breaks lines only for some programs.
+
+Why: U+2028, U+0085, zero-width and no-break spaces, full-width colons and curly quotes come in by
+copy and paste and by input methods. Some programs see a line break or a separator there, others do
+not, so the same file has different lines in different tools.
+
+Bad (yaml):
+    # ds_config.yaml
+    data_source\uff1a ds://datasets/a
+
+Good (yaml):
+    # ds_config.yaml
+    data_source: ds://datasets/a
+
+Source: Chinese-writing authors of the seeds; measured in five YAML readers.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dsec_cli.diagnostics import Severity
+from dsec_cli.lint.rule import TEXT, Facts, Rule, problems
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dsec_cli.diagnostics import Finding
+
+
+def check(facts: Facts) -> Iterable[Finding]:
+    """What the reader of the text has noted under this code."""
+    return problems(facts, RULE.code, RULE.severity)
+
+
+RULE = Rule("DS005", "odd-character", Severity.WARNING, check, TEXT)

@@ -1,0 +1,34 @@
+"""A value of the wrong kind: a list where a mapping is wanted, text where a number is wanted.
+
+Why: The statement cannot be understood, so what it was meant to ask for would silently not apply.
+
+Bad (yaml):
+    # ds_config.yaml
+    max_steps_per_episode: many
+
+Good (yaml):
+    # ds_config.yaml
+    max_steps_per_episode: 200
+
+Source: seed A section 2.1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dsec_cli.diagnostics import Severity
+from dsec_cli.lint.rule import Facts, Rule, structural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dsec_cli.diagnostics import Finding
+
+
+def check(facts: Facts) -> Iterable[Finding]:
+    """What building the contract has noted under this code."""
+    return structural(facts, RULE.code)
+
+
+RULE = Rule("DS104", "wrong-type", Severity.ERROR, check)

@@ -1,0 +1,46 @@
+"""How amounts read in messages: exact where they are round, two decimals where they are not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dsec.units import Bytes
+
+if TYPE_CHECKING:
+    from dsec_cli.contract.values import GpuMemory
+
+GIB = 2**30
+MIB = 2**20
+
+
+def size(amount: int) -> str:
+    """`24Gi` when that is the whole truth, `79.65 GiB` when it is not."""
+    exact = str(Bytes(amount))
+    if len(exact) <= 6:
+        return exact
+    return f"{amount / GIB:.2f} GiB" if amount >= GIB // 100 else f"{amount / MIB:.2f} MiB"
+
+
+def gib_and_mib(amount: int) -> str:
+    """`79.65 GiB (81,559 MiB)`: both ways in which cards are described."""
+    return f"{amount / GIB:.2f} GiB ({amount // MIB:,} MiB)"
+
+
+def core_count(thousandths: int) -> str:
+    """`8` or `0.5` cores."""
+    return f"{thousandths / 1000:g}"
+
+
+def counted(amount: int, noun: str) -> str:
+    """`1 GPU`, `2 GPUs`."""
+    return f"{amount} {noun}" if amount == 1 else f"{amount} {noun}s"
+
+
+def memory_range(memory: GpuMemory) -> tuple[int, int]:
+    """Least and greatest bytes that a stated GPU memory can mean.
+
+    A class such as `24GB-class` covers cards from 24 x 10^9 bytes to 24 x 2^30 bytes, because
+    makers count either way; an exact amount means itself.
+    """
+    low = int(memory.bytes)
+    return (low, low * GIB // 10**9) if memory.nominal else (low, low)
