@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import inspect
 import re
-import sys
 from collections.abc import Callable
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dsec_cli.options import COMMANDS, PROGRAMS, Args, Argument, Command, Option, attribute
+from dsec_cli.options import COMMANDS, PROGRAMS, Args, attribute
+
+if TYPE_CHECKING:
+    from dsec_cli.options import Argument, Command, Option
 
 Parsed = tuple[str, Args]
 
@@ -91,8 +93,6 @@ def _signed(function: Callable[..., None], parameters: list[inspect.Parameter]) 
 
 
 def _annotated(kind: Any, info: Any) -> Any:
-    from typing import Annotated
-
     return Annotated[kind, info]
 
 
