@@ -1,0 +1,174 @@
+"""The Step graph of a contract: who waits for whom, why, and where that is stated.
+
+Edges come from `needs`, from files (an input that is another Step's output), and from
+`communication`. Edges that read an earlier iteration are kept apart: they order iterations, not
+the Steps of one. This module is on the linter's start-up path.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dsec.core.order import components
+from dsec_cli.contract.values import Contract, Step
+from dsec_cli.dag.paths import Outputs, previous
+from dsec_cli.source.tree import Path
+
+
+class Edge(NamedTuple):
+    """`target` waits for `source`."""
+
+    source: str
+    target: str
+    kind: str
+    """`order` (needs), `data` (a file) or `communication`."""
+    path: Path
+    """Where the contract states it."""
+    via: str = ""
+    """The file of a data edge, the protocol of a communication."""
+    exact: bool = False
+    """Carried edges: reads iteration i - 1 itself (`{previous}`), so staleness cannot stretch it."""
+
+
+class MisplacedCut(NamedTuple):
+    """A `break_cycle` or `break_point` that cannot do what it says."""
+
+    step: str
+    path: Path
+    problem: str
+    candidates: tuple[str, ...]
+    """Steps that `break_point` could name."""
+
+
+class StepGraph(NamedTuple):
+    """Steps in document order, edges within an iteration, and edges between iterations."""
+
+    steps: tuple[Step, ...]
+    numbers: dict[str, int]
+    """Place of each Step id in `steps`."""
+    edges: tuple[Edge, ...]
+    carried: tuple[Edge, ...]
+    """All edges from an earlier iteration, the cut ones included."""
+    cuts: tuple[Edge, ...]
+    """The edges that `break_cycle` made carried."""
+    misplaced: tuple[MisplacedCut, ...]
+    successors: tuple[tuple[int, ...], ...]
+    """Per Step, the Steps that wait for it in the same iteration: ascending, no doubles."""
+
+
+def step_graph(contract: Contract) -> StepGraph:
+    """The graph that `contract` states; needs of unknown Steps and repeated ids are left to the rules."""
+    index: dict[str, int] = {}
+    steps: list[Step] = []
+    for step in contract.steps:
+        if step.id not in index:
+            index[step.id] = len(steps)
+            steps.append(step)
+    direct, carried = _stated(contract, steps)
+    known = [edge for edge in direct if edge.source in index and edge.target in index]
+    kept, cuts, misplaced = _cut(steps, index, known)
+    return StepGraph(
+        steps=tuple(steps),
+        numbers=index,
+        edges=tuple(kept),
+        carried=(*(edge for edge in carried if edge.source in index and edge.target in index), *cuts),
+        cuts=tuple(cuts),
+        misplaced=tuple(misplaced),
+        successors=adjacency(len(steps), index, kept),
+    )
+
+
+def adjacency(size: int, index: dict[str, int], edges: list[Edge]) -> tuple[tuple[int, ...], ...]:
+    """Successor lists of `edges`: ascending, without doubles."""
+    targets: list[list[int]] = [[] for _ in range(size)]
+    for edge in edges:
+        targets[index[edge.source]].append(index[edge.target])
+    return tuple(tuple(sorted(set(some))) if len(some) > 1 else tuple(some) for some in targets)
+
+
+def _stated(contract: Contract, steps: list[Step]) -> tuple[list[Edge], list[Edge]]:
+    direct: list[Edge] = []
+    carried: list[Edge] = []
+    outputs = Outputs(steps)
+    for step in steps:
+        for need in step.needs:
+            (carried if need.carried else direct).append(Edge(need.step, step.id, "order", need.path))
+        for path, text in step.inputs:
+            # A Step that rewrites its own input in place does not wait for itself.
+            direct += [Edge(w, step.id, "data", path, text) for w in outputs.writers(text) if w != step.id]
+            if previous(text):
+                earlier = outputs.earlier_writers(text)
+                carried += [Edge(writer, step.id, "data", path, text, exact=True) for writer in earlier]
+    for link in contract.communication:
+        direct += [Edge(link.source, link.target, "communication", link.path, link.protocol or "")]
+    links = contract.iterations.carried if contract.iterations is not None else ()
+    carried += [Edge(link.source, link.target, "order", link.path) for link in links]
+    return direct, carried
+
+
+def _cut(
+    steps: list[Step], index: dict[str, int], edges: list[Edge]
+) -> tuple[list[Edge], list[Edge], list[MisplacedCut]]:
+    """Split `edges` into kept and cut ones as `break_cycle` and `break_point` ask."""
+    asked = [step for step in steps if step.break_cycle or step.break_point is not None]
+    if not asked:
+        return edges, [], []
+    successors = adjacency(len(steps), index, edges)
+    home: dict[int, int] = {}
+    for number, members in enumerate(components(range(len(steps)), successors)):
+        home.update(dict.fromkeys(members, number))
+    circling: dict[str, list[str]] = {step.id: [] for step in asked}
+    waited: dict[str, set[str]] = {step.id: set() for step in asked}
+    for edge in edges:
+        if edge.target not in waited:
+            continue
+        if edge.source not in waited[edge.target] and _same_circle(home, index, edge):
+            circling[edge.target].append(edge.source)
+        waited[edge.target].add(edge.source)
+    points: set[tuple[str, str]] = set()
+    misplaced: list[MisplacedCut] = []
+    for step in asked:
+        choice = _break_point(step, index, waited[step.id], tuple(circling[step.id]))
+        if isinstance(choice, MisplacedCut):
+            misplaced.append(choice)
+        else:
+            points.add((choice, step.id))
+    kept = [edge for edge in edges if (edge.source, edge.target) not in points]
+    cuts = [edge for edge in edges if (edge.source, edge.target) in points]
+    return kept, cuts, misplaced
+
+
+def _same_circle(home: dict[int, int], index: dict[str, int], edge: Edge) -> bool:
+    """Whether the edge lies on a cycle: both ends in one component."""
+    circle = home.get(index[edge.source])
+    return circle is not None and circle == home.get(index[edge.target])
+
+
+def _break_point(
+    step: Step, index: dict[str, int], waited: set[str], circling: tuple[str, ...]
+) -> str | MisplacedCut:
+    """The Step whose edge into `step` is cut, or why none can be."""
+    at_cycle = (*step.path, "break_cycle")
+    at_point = (*step.path, "break_point")
+    point = step.break_point
+    if not step.break_cycle:
+        return MisplacedCut(step.id, at_point, "break_point does nothing without break_cycle: true", circling)
+    if point is None:
+        if not circling:
+            return MisplacedCut(step.id, at_cycle, f"{step.id} is on no cycle: nothing to break", ())
+        if len(circling) > 1:
+            many = ", ".join(circling)
+            problem = (
+                f"{len(circling)} edges into {step.id} lie on a cycle ({many}): break_point must name one"
+            )
+            return MisplacedCut(step.id, at_cycle, problem, circling)
+        return circling[0]
+    if point not in index:
+        return MisplacedCut(step.id, at_point, f"break_point {point} is no Step", circling)
+    if point not in waited:
+        problem = f"{step.id} does not wait for break_point {point}"
+        return MisplacedCut(step.id, at_point, problem, circling)
+    if point not in circling:
+        problem = f"the edge {point} -> {step.id} lies on no cycle: nothing to break"
+        return MisplacedCut(step.id, at_point, problem, circling)
+    return point
