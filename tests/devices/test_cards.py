@@ -167,7 +167,7 @@ def test_the_table_is_sorted_and_unique() -> None:
 
 def test_importing_costs_no_library() -> None:
     banned = "{'dataclasses', 'json', 'pathlib', 'logging', 'pydantic', 'subprocess'}"
-    code = f"import sys; before = set(sys.modules); import dsec.cards; print(({banned} & set(sys.modules)) - before)"
+    code = f"before = set(sys.modules); import dsec.cards; print(({banned} & set(sys.modules)) - before)"
     root = os.path.dirname(os.path.dirname(cards.__file__))
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.insert(0, {root!r}); {code}"],

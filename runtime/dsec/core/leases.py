@@ -1,0 +1,85 @@
+"""The ledger of leases: which devices, processors and memory running attempts hold.
+
+Not thread-safe: the executor has one thread. Every grant is paired with one release.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dsec.core.placement import Slot, choose, slots
+from dsec.inventory import Inventory
+from dsec.plan import Demand
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """What one attempt holds until it gives it back."""
+
+    serial: int
+    """Unique within the ledger."""
+    devices: tuple[str, ...]
+    """UUIDs, by index."""
+    gpu_memory_bytes: int
+    """Of each device; 0: the whole device."""
+    cpu_m: int
+    """At most the machine's: a larger demand runs alone."""
+    memory_bytes: int
+
+
+class Ledger:
+    """Grants and takes back leases on one inventory; never more than it has."""
+
+    def __init__(self, inventory: Inventory) -> None:
+        self._slots = slots(inventory)
+        self._by_uuid = {slot.device.uuid: slot for slot in self._slots}
+        self._cpu_m = self._cpu_free = inventory.cpu_m
+        self._memory_free = 2**63 if inventory.memory_bytes is None else inventory.memory_bytes
+        self._held: dict[int, Lease] = {}
+        self._serial = 0
+
+    def grant(self, demand: Demand, preferred: tuple[str, ...] = ()) -> Lease | None:
+        """Hold what `demand` asks for, on `preferred` devices when they are free; None: not now."""
+        cpu_m = demand.cpu_m if demand.cpu_m < self._cpu_m else self._cpu_m
+        if cpu_m > self._cpu_free or demand.memory_bytes > self._memory_free:
+            return None
+        devices: tuple[str, ...] = ()
+        if demand.gpu_count:
+            chosen = self._preferred(demand, preferred) or choose(demand, self._slots)
+            if chosen is None:
+                return None
+            for slot in chosen:
+                slot.take(demand)
+            devices = tuple(slot.device.uuid for slot in chosen)
+        self._cpu_free -= cpu_m
+        self._memory_free -= demand.memory_bytes
+        self._serial += 1
+        lease = Lease(self._serial, devices, demand.gpu_memory_bytes, cpu_m, demand.memory_bytes)
+        self._held[lease.serial] = lease
+        return lease
+
+    def _preferred(self, demand: Demand, preferred: tuple[str, ...]) -> tuple[Slot, ...] | None:
+        if len(set(preferred)) != demand.gpu_count:
+            return None
+        found = [self._by_uuid[uuid] for uuid in preferred if uuid in self._by_uuid]
+        if len(found) < demand.gpu_count or not all(slot.free_for(demand) for slot in found):
+            return None
+        return tuple(sorted(found, key=lambda slot: slot.device.index))
+
+    def release(self, lease: Lease) -> None:
+        """Take back what `lease` holds; a lease is given back once."""
+        if self._held.pop(lease.serial, None) is not lease:
+            raise AssertionError(f"lease {lease.serial} is not held here")
+        self._cpu_free += lease.cpu_m
+        self._memory_free += lease.memory_bytes
+        for uuid in lease.devices:
+            self._by_uuid[uuid].give_back(lease.gpu_memory_bytes)
+
+    def lose(self, uuid: str) -> None:
+        """Never grant this device again; leases on it are still given back as usual."""
+        self._by_uuid[uuid].healthy = False
+
+    @property
+    def held(self) -> tuple[Lease, ...]:
+        """Leases not given back yet, oldest first."""
+        return tuple(self._held.values())
