@@ -149,7 +149,7 @@ def _as_cut(graph: StepGraph, pair: tuple[int, int], stated: Statements, breaks_
 def _why(source: str, target: str, pair: tuple[int, int], stated: Statements) -> str:
     kinds = {edge.kind for edge in stated[pair]}
     if source == target:
-        return f"{target} waits for itself: it can only mean its own earlier iteration"
+        return "can only mean the Step's own earlier iteration"
     carries = (
         "carries a file" if "data" in kinds else "only orders" if kinds == {"order"} else "carries messages"
     )

@@ -1,0 +1,101 @@
+"""What a graph's cycles and useless cuts are called, in lint and in `ds-dag-analyze` alike."""
+
+from __future__ import annotations
+
+from dsec_cli.dag.cycles import Cut, Cycle, Cycles, Order
+from dsec_cli.dag.graph import Edge, MisplacedCut, StepGraph
+from dsec_cli.diagnostics import Finding, Related, Severity
+
+_SHOWN = 12
+"""Steps of a loop that are spelled out; a longer one is shortened in the middle."""
+
+
+def loop_text(cycle: Cycle) -> str:
+    """`S1 -> S2 -> S3 -> S1`: each Step waits for the one before it."""
+    names = [edge.source for edge in cycle.loop]
+    if len(names) > _SHOWN:
+        left_out = len(names) - _SHOWN
+        names = [*names[: _SHOWN - 2], f"({left_out} more)", *names[-2:]]
+    return " -> ".join([*names, cycle.loop[0].source])
+
+
+def edge_text(edge: Edge) -> str:
+    """What the contract says where the edge is stated."""
+    if edge.kind == "data":
+        return f"{edge.target} reads {edge.via}, which {edge.source} writes"
+    if edge.kind == "communication":
+        protocol = f" over {edge.via}" if edge.via else ""
+        return f"{edge.source} sends to {edge.target}{protocol}"
+    return f"{edge.target} needs {edge.source}"
+
+
+def cut_lines(cut: Cut) -> tuple[str, str]:
+    """The two lines that break the cycle, to be added to Step `cut.target`."""
+    return "break_cycle: true", f"break_point: {cut.source}"
+
+
+def cut_text(cut: Cut) -> str:
+    """One proposal as an instruction."""
+    first, second = cut_lines(cut)
+    return f"add to Step {cut.target}: {first}, {second}"
+
+
+def cycle_findings(result: Order | Cycles) -> tuple[Finding, ...]:
+    """DS503, one per component; none for an order."""
+    if isinstance(result, Order):
+        return ()
+    return tuple(_cycle_finding(cycle) for cycle in result.found)
+
+
+def cut_findings(graph: StepGraph) -> tuple[Finding, ...]:
+    """DS504, one per `break_cycle` or `break_point` that cannot do what it says."""
+    return tuple(_cut_finding(misplaced) for misplaced in graph.misplaced)
+
+
+def _cycle_finding(cycle: Cycle) -> Finding:
+    best = cycle.proposals[0]
+    where = next(edge for edge in cycle.loop if (edge.source, edge.target) == (best.source, best.target))
+    return Finding(
+        code="DS503",
+        severity=Severity.ERROR,
+        where=where.path,
+        message=f"cycle: {loop_text(cycle)}",
+        reason=_reason(cycle),
+        help=_help(cycle),
+        related=tuple(Related(edge.path, edge_text(edge)) for edge in cycle.loop),
+    )
+
+
+def _reason(cycle: Cycle) -> str:
+    if len(cycle.members) == 1:
+        return f"{cycle.members[0]} waits for itself, so it can never start"
+    others = len(cycle.members) - len(cycle.loop)
+    more = (
+        f"; {others} more {'Step is' if others == 1 else 'Steps are'} tied into it by other loops"
+        if others
+        else ""
+    )
+    return f"each Step waits for the one before it, so none can start{more}"
+
+
+def _help(cycle: Cycle) -> str:
+    """The remedy, and what it means for the Steps that then read an earlier iteration."""
+    best = cycle.proposals[0]
+    lines = "; ".join(cut_text(cut) for cut in cycle.remedy)
+    meaning = (
+        f"{best.target} then reads what {best.source} left an iteration earlier; this edge {best.reason}"
+    )
+    return f"{lines} ({meaning})"
+
+
+def _cut_finding(misplaced: MisplacedCut) -> Finding:
+    could = ", ".join(misplaced.candidates)
+    word = "break_point could be" if len(misplaced.candidates) == 1 else "break_point could be one of"
+    return Finding(
+        code="DS504",
+        severity=Severity.ERROR,
+        where=misplaced.path,
+        message=misplaced.problem,
+        reason="a cut that cuts nothing hides a graph other than the one meant",
+        help=f"{word} {could}" if could else f"remove it from Step {misplaced.step}",
+    )
