@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 Parsed = tuple[str, Args]
 
 _ABOUT = {
-    "dsec": "Compiles an agent-training contract (dsandbox.yaml) into findings, a Step graph, a plan and a supervised run.",
+    "dsec": "Compiles an agent-training contract (dsandbox.yaml) into findings, a Step graph, "
+    "a plan and a supervised run.",
     "dsctl": "Reads and changes DSec's user settings.",
 }
 _EXITS = (
@@ -61,7 +62,9 @@ def build(program: str, found: Callable[[Parsed], None]) -> typer.Typer:
     for row in COMMANDS:
         if row[0] == only or row[0] in names:
             page = {"help": _help(row), "short_help": row[1], "epilog": _epilog(row)}
-            app.command(row[0], context_settings={"help_option_names": ["-h", "--help"]}, **page)(_callback(row, found))
+            app.command(row[0], context_settings={"help_option_names": ["-h", "--help"]}, **page)(
+                _callback(row, found)
+            )
     if not only:
         app.callback(epilog=_lines("Exit codes", _EXITS))(_root(program))
     return app
@@ -79,7 +82,9 @@ def _root(program: str) -> Callable[..., None]:
 
     def root(version: bool = False) -> None: ...
 
-    return _signed(root, [inspect.Parameter("version", _KEYWORD, default=False, annotation=_annotated(bool, option))])
+    return _signed(
+        root, [inspect.Parameter("version", _KEYWORD, default=False, annotation=_annotated(bool, option))]
+    )
 
 
 _KEYWORD = inspect.Parameter.KEYWORD_ONLY
@@ -118,9 +123,16 @@ def _argument(argument: Argument) -> inspect.Parameter:
     name, arity, choices, text = argument
     kind: Any = _choice(name, choices) if choices else str
     if arity in ("some", "many"):
-        return _parameter(name, list[str], typer.Argument(metavar=f"{name}...", help=text), default=... if arity == "some" else ())
+        return _parameter(
+            name,
+            list[str],
+            typer.Argument(metavar=f"{name}...", help=text),
+            default=... if arity == "some" else (),
+        )
     info = typer.Argument(metavar=name if not choices else f"{{{','.join(choices)}}}", help=text)
-    return _parameter(name, kind if arity == "one" else kind | None, info, default=... if arity == "one" else None)
+    return _parameter(
+        name, kind if arity == "one" else kind | None, info, default=... if arity == "one" else None
+    )
 
 
 def _option(option: Option) -> inspect.Parameter:

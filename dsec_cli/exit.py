@@ -29,7 +29,7 @@ class Terminated(BaseException):
     """SIGTERM arrived in a command that has something to put in order first."""
 
 
-class UsageProblem(Exception):
+class UsageError(Exception):
     """The command line parsed but asks for something that does not exist (a key, a code)."""
 
     def __init__(self, what: str, *, hint: str = "") -> None:
@@ -45,10 +45,10 @@ def guarded(run: Callable[[], int]) -> int:
         sys.stdout.flush()
     except SystemExit as leaving:
         code = leaving.code if isinstance(leaving.code, int) else OURS if leaving.code else YES
-    except UsageProblem as problem:
+    except UsageError as problem:
         code = _say(USAGE, problem.what, problem.hint)
     except DSecError as problem:
-        code = _say(UNKNOWN, problem.what, problem.hint)
+        code = say(problem)
     except KeyboardInterrupt:
         code = INTERRUPTED
     except Terminated:
@@ -59,9 +59,14 @@ def guarded(run: Callable[[], int]) -> int:
         code = _os_error(problem)
     except MemoryError:
         code = _say(UNKNOWN, "out of memory", "free some memory, or raise the limit (ulimit -v)")
-    except Exception:
+    except Exception:  # noqa: BLE001  # the one place where any failure becomes words
         code = _crashed()
     return _flushed(code)
+
+
+def say(problem: DSecError) -> int:
+    """Put an error into one line on stderr; the exit code that belongs to it."""
+    return _say(UNKNOWN, problem.what, problem.hint)
 
 
 def _say(code: int, what: str, hint: str) -> int:
@@ -81,7 +86,9 @@ def _tell(line: str) -> None:
 
 def _printable(text: str) -> str:
     """`text` without what a terminal would obey and what stderr cannot encode."""
-    return "".join(ch if ch.isprintable() else ch.encode("unicode_escape", "surrogatepass").decode() for ch in text)
+    return "".join(
+        ch if ch.isprintable() else ch.encode("unicode_escape", "surrogatepass").decode() for ch in text
+    )
 
 
 def _os_error(problem: OSError) -> int:
@@ -98,7 +105,9 @@ def _crashed() -> int:
     except OSError:
         path = ""
     where = f"; details are in {path}" if path else "; the details could not be written"
-    return _say(OURS, f"DSec failed, this is a bug in DSec{where}", "please report it together with that file")
+    return _say(
+        OURS, f"DSec failed, this is a bug in DSec{where}", "please report it together with that file"
+    )
 
 
 def _flushed(code: int) -> int:

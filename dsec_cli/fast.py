@@ -93,7 +93,11 @@ def parse_command(row: Command, argv: list[str]) -> dict[str, object] | None:
         if word == "-" or not word.startswith("-"):
             words.append(word)
             continue
-        used = _take_long(row, word, argv[at:], values) if word[1] == "-" else _take_short(row, word, argv[at:], values)
+        used = (
+            _take_long(row, word, argv[at:], values)
+            if word[1] == "-"
+            else _take_short(row, word, argv[at:], values)
+        )
         if used < 0:
             return None
         at += used

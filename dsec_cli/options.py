@@ -45,7 +45,15 @@ COLOR: Option = (
     "Colour the text; auto: on a terminal, unless NO_COLOR is set. FORCE_COLOR forces it.",
 )
 JSON: Option = ("json", "", "flag", "", (), None, "Print one JSON document instead of text.")
-OUTPUT: Option = ("output", "o", "value", "FILE", (), None, "Write to FILE (whole or not at all) instead of standard output.")
+OUTPUT: Option = (
+    "output",
+    "o",
+    "value",
+    "FILE",
+    (),
+    None,
+    "Write to FILE (whole or not at all) instead of standard output.",
+)
 INVENTORY: Option = (
     "inventory",
     "",
@@ -62,7 +70,7 @@ CONFIG: Command = (
     (
         "Settings live in ~/.ds/config.yaml (DS_CONFIG names another file). A change replaces the file as a "
         "whole or not at all, and leaves its comments and the other settings as they are.",
-        "Telemetry does not exist in DSec: nothing is ever sent. The setting is false and says so to tools that ask.",
+        "DSec has no telemetry: nothing is ever sent. The setting is false, and true is refused.",
     ),
     (
         ("ACTION", "one", ("get", "list", "set", "unset"), "What to do."),
@@ -121,8 +129,24 @@ LINT: Command = (
     (
         COLOR,
         ("exit-zero", "", "flag", "", (), None, "Exit 0 although there are findings (2, 3 and 70 stay)."),
-        ("format", "f", "value", "FORMAT", ("json", "sarif", "text"), "text", "How the findings are written."),
-        ("ignore", "", "multi", "CODES", (), None, "Leave out these codes or prefixes (DS3), comma separated."),
+        (
+            "format",
+            "f",
+            "value",
+            "FORMAT",
+            ("json", "sarif", "text"),
+            "text",
+            "How the findings are written.",
+        ),
+        (
+            "ignore",
+            "",
+            "multi",
+            "CODES",
+            (),
+            None,
+            "Leave out these codes or prefixes (DS3), comma separated.",
+        ),
         INVENTORY,
         OUTPUT,
         ("quiet", "q", "flag", "", (), None, "One line per finding, and no summary."),
@@ -131,8 +155,14 @@ LINT: Command = (
     ),
     (
         ("ds-contract-lint", "Check the contracts of this folder."),
-        ("ds-contract-lint jobs/*.yaml --format sarif -o lint.sarif", "Write one SARIF file for code scanning."),
-        ("ds-contract-lint --inventory pool.yaml dsandbox.yaml", "Also check that the listed devices suffice."),
+        (
+            "ds-contract-lint jobs/*.yaml --format sarif -o lint.sarif",
+            "Write one SARIF file for code scanning.",
+        ),
+        (
+            "ds-contract-lint --inventory pool.yaml dsandbox.yaml",
+            "Also check that the listed devices suffice.",
+        ),
         ("git show :dsandbox.yaml | ds-contract-lint - --stdin-name dsandbox.yaml", "Check what is staged."),
         ("dsec explain DS106", "Read why a rule exists."),
     ),

@@ -1,4 +1,4 @@
-"""Writes down an unforeseen failure, so that its report holds what we need and the terminal stays readable."""
+"""Writes an unforeseen failure down in a file, so that the terminal stays readable."""
 
 from __future__ import annotations
 

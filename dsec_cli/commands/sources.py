@@ -1,0 +1,78 @@
+"""Finds and reads the files that a command line names."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from dsec.errors import FileProblem
+from dsec_cli.source.text import SourceText
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import IO
+
+STDIN = "-"
+NAMES = ("agent-train-sandbox.yaml", "ds_config.yaml", "dsandbox.yaml", "plugin.yaml")
+"""Files that are contracts by their name."""
+MOST_BYTES = 64 * 2**20
+
+
+def expand(paths: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[FileProblem, ...]]:
+    """Names of the files to read, each once, sorted, and what names nothing to read."""
+    found: set[str] = set()
+    problems: list[FileProblem] = []
+    for path in paths or (".",):
+        if path == STDIN or not os.path.isdir(path):
+            found.add(path if path == STDIN else os.path.normpath(path) if path else path)
+            continue
+        inside = _contracts_in(path)
+        found.update(inside)
+        if not inside:
+            problems.append(_nothing_in(path))
+    return tuple(sorted(found)), tuple(problems)
+
+
+def _contracts_in(folder: str) -> tuple[str, ...]:
+    paths = (os.path.normpath(os.path.join(folder, name)) for name in NAMES)
+    return tuple(path for path in paths if os.path.isfile(path))
+
+
+def _nothing_in(folder: str) -> FileProblem:
+    where = "this folder" if folder == "." else folder
+    return FileProblem(
+        f"{where} holds no contract ({', '.join(NAMES)})", hint="name a file, or write one with: dsec init"
+    )
+
+
+def read_source(path: str, *, stdin_name: str = "<stdin>") -> SourceText:
+    """Read one file, or standard input for `-`; raises FileProblem."""
+    if path == STDIN:
+        if sys.stdin is None:
+            raise FileProblem("standard input is closed", hint="name a file instead of -")
+        return SourceText.from_bytes(stdin_name, _read(sys.stdin.buffer, stdin_name))
+    try:
+        with open(path, "rb") as file:
+            return SourceText.from_bytes(path, _read(file, path))
+    except OSError as problem:
+        raise FileProblem(f"{path} could not be read: {problem.strerror}", hint=_hint(problem)) from problem
+    except ValueError as problem:
+        raise FileProblem(f"{path!r} is no file name: {problem}", hint="check the name") from problem
+
+
+def _read(file: IO[bytes], name: str) -> bytes:
+    data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise FileProblem(
+            f"{name} is larger than {MOST_BYTES >> 20} MiB",
+            hint="a contract is a few kilobytes; check the name",
+        )
+    return data
+
+
+def _hint(problem: OSError) -> str:
+    if isinstance(problem, FileNotFoundError):
+        return "check the name; dsec init writes a starter contract"
+    if isinstance(problem, PermissionError):
+        return "check the permissions of the file and its folders"
+    return "check the name"

@@ -1,0 +1,112 @@
+"""Source lines with marks under the places that a diagnostic speaks about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from dsec_cli.report.cells import cells, shown, window, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from dsec_cli.diagnostics import Place
+    from dsec_cli.source.text import SourceText
+
+    Paint = Callable[[str, str], str]
+    """(text, ANSI codes) -> text in that colour, or as it is."""
+
+MOST = 12
+"""Places shown of one diagnostic; a cycle can have hundreds."""
+
+
+class Mark(NamedTuple):
+    """A place to mark, with what to write beside the mark."""
+
+    place: Place
+    label: str
+    ansi: str
+    sign: str
+    """`^` for what is wrong, `-` for what belongs to it."""
+
+
+def excerpt(marks: list[Mark], texts: Mapping[str, SourceText], *, width: int, paint: Paint) -> list[str]:
+    """Lines of source, by file and line, each followed by its marks; no source, no excerpt."""
+    kept = [mark for mark in marks if mark.place.file in texts][:MOST]
+    if not kept:
+        return []
+    digits = len(str(max(mark.place.start.line for mark in kept)))
+    frame = _Frame(" " * (digits + 1) + paint("|", GUTTER) + " ", digits, max(width - digits - 3, 20), paint)
+    files = dict.fromkeys(mark.place.file for mark in kept)
+    lines: list[str] = []
+    for at, file in enumerate(files):
+        inside = sorted((mark for mark in kept if mark.place.file == file), key=_by_place)
+        if at:
+            lines.append(f"{paint('::: ' + shown(file), GUTTER)}:{inside[0].place.start.line}")
+        lines += _file_lines(inside, texts[file], frame)
+    if len(marks) > MOST:
+        lines.append(paint(f"{' ' * digits} ... and {len(marks) - MOST} more places", GUTTER))
+    return lines
+
+
+GUTTER = "2"
+
+
+class _Frame(NamedTuple):
+    blank: str
+    digits: int
+    width: int
+    paint: Paint
+
+
+def _by_place(mark: Mark) -> tuple[int, int]:
+    return (mark.place.start.line, mark.place.span.start)
+
+
+def _file_lines(marks: Iterable[Mark], text: SourceText, frame: _Frame) -> list[str]:
+    lines: list[str] = []
+    last = 0
+    for mark in marks:
+        number = mark.place.start.line
+        again = number == last
+        if last and number > last + 1:
+            lines.append(frame.paint(" " * frame.digits + " ...", GUTTER))
+        lines += _marked(mark, text, frame, again=again)
+        last = number
+    return lines
+
+
+def _marked(mark: Mark, text: SourceText, frame: _Frame, *, again: bool) -> list[str]:
+    """The line of a mark (unless it was just shown) with the mark below it."""
+    line, start, end = _line_of(mark.place, text)
+    before, inside = shown(line[:start]), shown(line[start:end])
+    whole = before + inside + shown(line[end:])
+    cut, left, right = window(whole, len(before), len(before) + len(inside), width=frame.width)
+    sign = mark.sign * max(right - left, 1)
+    rows = (
+        []
+        if again
+        else [frame.paint(f"{mark.place.start.line:>{frame.digits}} |", GUTTER) + f" {cut}".rstrip()]
+    )
+    return rows + _under(left, sign, mark, frame)
+
+
+def _under(left: int, sign: str, mark: Mark, frame: _Frame) -> list[str]:
+    """The mark with its label beside it, or below it where the line is too short for both."""
+    pad = " " * left
+    row = frame.blank + pad + frame.paint(sign, mark.ansi)
+    if not mark.label:
+        return [row]
+    label = shown(mark.label)
+    if left + len(sign) + 1 + cells(label) <= frame.width:
+        return [f"{row} {frame.paint(label, mark.ansi)}"]
+    indent = min(left, max(frame.width - min(cells(label), 40), 0))
+    folded = wrap(label, frame.width - indent)
+    return [row, *(frame.blank + " " * indent + frame.paint(part, mark.ansi) for part in folded)]
+
+
+def _line_of(place: Place, text: SourceText) -> tuple[str, int, int]:
+    """The line that `place` begins on, and the marked range within it."""
+    line = text.line_text(place.start.line)
+    start = place.start.column - 1
+    end = place.end.column - 1 if place.end.line == place.start.line else len(line)
+    return line, start, max(min(end, len(line)), start)

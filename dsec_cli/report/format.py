@@ -1,0 +1,45 @@
+"""What an output format is, and what it is given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from dsec_cli.diagnostics import Diagnostic, Severity
+    from dsec_cli.source.text import SourceText
+
+
+class RuleInfo(NamedTuple):
+    """A rule as its page describes it."""
+
+    code: str
+    name: str
+    severity: Severity
+    summary: str
+    """First sentence of the page."""
+    page: str
+    """The whole page, Markdown."""
+
+
+class Report(NamedTuple):
+    """All that one lint found, and how it is to be shown."""
+
+    files: tuple[str, ...]
+    """Every file that was checked, findings or not, in order."""
+    texts: Mapping[str, SourceText]
+    diagnostics: tuple[Diagnostic, ...]
+    """Sorted by file, place and code."""
+    rules: Callable[[], tuple[RuleInfo, ...]]
+    """Pages of the rules that ran, by code; read only by formats that carry them."""
+    color: bool = False
+    width: int = 80
+    quiet: bool = False
+
+
+class Format(NamedTuple):
+    """One way to write a report down; its module is named like it."""
+
+    name: str
+    render: Callable[[Report], str]

@@ -1,0 +1,78 @@
+"""Findings as one JSON document, for programs; `format` names the version of its shape.
+
+    {"format": "dsec.lint/1", "tool": {"name", "version"}, "files": [name],
+     "summary": {"error", "warning", "info"}, "diagnostics": [
+        {"code", "name", "severity", "path", "message", "reason", "help", "place": PLACE,
+         "related": [{"label", "place": PLACE}], "fix": [{"start": POINT, "end": POINT, "text"}]}]}
+
+PLACE is {"file", "start": POINT, "end": POINT}, the end exclusive. POINT is {"line", "column",
+"utf16_column", "offset", "byte"}: line and columns count from 1, columns in code points and in
+UTF-16 code units; offset (code points, without a byte order mark) and byte count from 0.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from dsec import __version__
+from dsec_cli.diagnostics import Severity
+from dsec_cli.report.format import Format
+
+if TYPE_CHECKING:
+    from dsec_cli.diagnostics import Diagnostic, Place
+    from dsec_cli.report.format import Report
+    from dsec_cli.source.text import SourceText
+
+
+def render(report: Report) -> str:
+    """The document, diagnostics in the report's order."""
+    counts = {severity.value: 0 for severity in Severity}
+    for one in report.diagnostics:
+        counts[one.severity.value] += 1
+    document = {
+        "format": "dsec.lint/1",
+        "tool": {"name": "dsec", "version": __version__},
+        "files": list(report.files),
+        "summary": counts,
+        "diagnostics": [_diagnostic(one, report) for one in report.diagnostics],
+    }
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+def _diagnostic(one: Diagnostic, report: Report) -> dict[str, object]:
+    text = report.texts[one.place.file]
+    return {
+        "code": one.code,
+        "name": one.name,
+        "severity": one.severity.value,
+        "path": one.path,
+        "message": one.message,
+        "reason": one.reason,
+        "help": one.help,
+        "place": _place(one.place, report),
+        "related": [{"label": label, "place": _place(place, report)} for place, label in one.related],
+        "fix": [
+            {"start": _point(text, edit.span.start), "end": _point(text, edit.span.end), "text": edit.text}
+            for edit in one.fix
+        ],
+    }
+
+
+def _place(place: Place, report: Report) -> dict[str, object]:
+    text = report.texts[place.file]
+    return {"file": place.file, "start": _point(text, place.span.start), "end": _point(text, place.span.end)}
+
+
+def _point(text: SourceText, offset: int) -> dict[str, int]:
+    line, column = text.position(offset)
+    return {
+        "line": line,
+        "column": column,
+        "utf16_column": text.utf16_column(offset),
+        "offset": offset,
+        "byte": text.byte_offset(offset),
+    }
+
+
+FORMAT = Format("json", render)

@@ -1,0 +1,165 @@
+"""Findings as SARIF 2.1.0, for code scanning.
+
+Code hosts refuse a whole upload for one result without a location, for a column 0 or an empty
+URI, and keep 25,000 results at most; so every result has a physical location, places count from
+1, and what is over the limit is left out by severity, which a notification says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from dsec import __version__
+from dsec_cli.diagnostics import Severity
+from dsec_cli.report.format import Format
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dsec_cli.diagnostics import Diagnostic, Edit, Place
+    from dsec_cli.report.format import Report, RuleInfo
+    from dsec_cli.source.text import SourceText, Span
+
+    Object = dict[str, object]
+
+MOST = 25_000
+"""Results that GitHub accepts of one run."""
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def render(report: Report) -> str:
+    """One run with every rule that ran and every result that fits."""
+    rules = report.rules()
+    index = {rule.code: at for at, rule in enumerate(rules)}
+    kept = _kept(report.diagnostics)
+    prints = dict(zip(map(id, report.diagnostics), _fingerprints(report), strict=True))
+    run: Object = {
+        "tool": {
+            "driver": {
+                "name": "DSec",
+                "semanticVersion": __version__,
+                "rules": [_rule(rule) for rule in rules],
+            }
+        },
+        "columnKind": "utf16CodeUnits",
+        "artifacts": [{"location": _artifact(file)} for file in report.files],
+        "results": [_result(one, report, index=index, fingerprint=prints[id(one)]) for one in kept],
+    }
+    left_out = len(report.diagnostics) - len(kept)
+    if left_out:
+        note = {"level": "warning", "message": {"text": f"{left_out} findings beyond {MOST} were left out."}}
+        run["invocations"] = [{"executionSuccessful": True, "toolExecutionNotifications": [note]}]
+    document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+def _kept(diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+    """The first `MOST` by severity, in their own order."""
+    if len(diagnostics) <= MOST:
+        return diagnostics
+    rank = {severity: at for at, severity in enumerate(Severity)}
+    first = sorted(range(len(diagnostics)), key=lambda at: (rank[diagnostics[at].severity], at))[:MOST]
+    return tuple(diagnostics[at] for at in sorted(first))
+
+
+def _rule(rule: RuleInfo) -> Object:
+    return {
+        "id": rule.code,
+        "name": rule.name,
+        "shortDescription": {"text": rule.summary},
+        "help": {"text": rule.page, "markdown": rule.page},
+        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+    }
+
+
+def _result(one: Diagnostic, report: Report, *, index: dict[str, int], fingerprint: str) -> Object:
+    result: Object = {
+        "ruleId": one.code,
+        "level": _LEVELS[one.severity],
+        "message": {
+            "text": " ".join(
+                part for part in (_sentence(one.message), _sentence(one.reason), one.help) if part
+            )
+        },
+        "locations": [_location(one.place, report) | _logical(one.path)],
+        "partialFingerprints": {"dsecFinding/v1": fingerprint},
+    }
+    if one.code in index:
+        result["ruleIndex"] = index[one.code]
+    if one.related:
+        result["relatedLocations"] = [
+            {"id": at, **_location(place, report), "message": {"text": label or "see also"}}
+            for at, (place, label) in enumerate(one.related, 1)
+        ]
+    if one.fix:
+        result["fixes"] = [_fix(one, report)]
+    return result
+
+
+def _sentence(text: str) -> str:
+    return text if not text or text[-1] in ".!?:。" else text + "."
+
+
+def _logical(path: str) -> Object:
+    return {"logicalLocations": [{"fullyQualifiedName": path}]} if path else {}
+
+
+def _location(place: Place, report: Report) -> Object:
+    region = _region(report.texts[place.file], place.span)
+    return {"physicalLocation": {"artifactLocation": _artifact(place.file), "region": region}}
+
+
+def _region(text: SourceText, span: Span) -> Object:
+    return {
+        "startLine": text.position(span.start).line,
+        "startColumn": text.utf16_column(span.start),
+        "endLine": text.position(span.end).line,
+        "endColumn": text.utf16_column(span.end),
+    }
+
+
+def _artifact(file: str) -> Object:
+    """Files below the working folder by relative URI, others by absolute one."""
+    path = os.path.normpath(file)
+    inside = not os.path.isabs(path) and path.split(os.sep)[0] != os.pardir
+    if os.path.isabs(path) or not inside:
+        relative = os.path.relpath(path)
+        inside = relative.split(os.sep)[0] != os.pardir
+        path = relative if inside else os.path.abspath(path)
+    uri = quote(os.fsencode(path))
+    return {"uri": uri, "uriBaseId": "%SRCROOT%"} if inside else {"uri": f"file://{uri}"}
+
+
+def _fix(one: Diagnostic, report: Report) -> Object:
+    text = report.texts[one.place.file]
+    replacements = [_replacement(text, edit) for edit in one.fix]
+    changes = [{"artifactLocation": _artifact(one.place.file), "replacements": replacements}]
+    return {"description": {"text": one.help or one.message}, "artifactChanges": changes}
+
+
+def _replacement(text: SourceText, edit: Edit) -> Object:
+    return {"deletedRegion": _region(text, edit.span), "insertedContent": {"text": edit.text}}
+
+
+def _fingerprints(report: Report) -> Iterable[str]:
+    """One per diagnostic, from what it says and not from where: moving lines changes none.
+
+    Rule, file, logical path and offending text; equal ones are told apart by their order.
+    """
+    seen: dict[str, int] = {}
+    for one in report.diagnostics:
+        span = one.place.span
+        value = " ".join(report.texts[one.place.file].text[span.start : span.end].split())
+        key = "\0".join(
+            (one.code, os.path.normpath(one.place.file), one.path, value if one.path else one.message)
+        )
+        seen[key] = seen.get(key, 0) + 1
+        yield hashlib.sha256(f"{key}\0{seen[key]}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+FORMAT = Format("sarif", render)

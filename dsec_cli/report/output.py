@@ -1,0 +1,60 @@
+"""Puts finished output where it was asked for: standard output, or a file as a whole."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from dsec.errors import FileProblem
+
+
+def emit(text: str, path: str | None = None) -> None:
+    """Write `text` to the file `path` (whole or not at all), or to standard output."""
+    if path is None or path == "-":
+        to_stdout(text)
+    else:
+        to_file(path, text.encode("utf-8", "backslashreplace"))
+
+
+def to_stdout(text: str) -> None:
+    """Write `text`; what the terminal's encoding lacks is written as an escape."""
+    if sys.stdout is None:
+        raise FileProblem("standard output is closed", hint="use --output FILE")
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode(encoding, "backslashreplace"))
+    sys.stdout.buffer.flush()
+
+
+def to_file(path: str, data: bytes) -> None:
+    """Replace the file `path` by `data` in one step; devices and pipes are written to as they are."""
+    target = os.path.realpath(path)
+    try:
+        if os.path.exists(target) and not os.path.isfile(target):
+            _write(os.open(target, os.O_WRONLY), data)
+            return
+        _replace(target, data)
+    except OSError as problem:
+        raise FileProblem(
+            f"{path} could not be written: {problem.strerror}",
+            hint="check the folder, its permissions and its space",
+        ) from problem
+
+
+def _replace(target: str, data: bytes) -> None:
+    part = f"{target}.{os.getpid()}.part"
+    try:
+        # 0o666 less the umask, as any program that creates a file; mkstemp would make it private.
+        _write(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666), data)
+        if os.path.exists(target):
+            os.chmod(part, os.stat(target).st_mode & 0o7777)
+        os.replace(part, target)
+    except BaseException:
+        if os.path.exists(part):
+            os.unlink(part)
+        raise
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    with open(descriptor, "wb") as file:
+        file.write(data)
