@@ -1,0 +1,120 @@
+"""Plans in files: sealed with their hash, written whole or not at all, read back strictly."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+
+from dsec.codec import canonical, decode
+from dsec.errors import FileProblem, StoredFormError
+from dsec.hashing import digest
+from dsec.plan import FORMAT, Plan
+
+_FAMILY = FORMAT.rpartition("/")[0] + "/"
+_LARGEST = 256 * 2**20
+
+
+def plan_hash(plan: Plan) -> str:
+    """BLAKE3 over the plan's canonical JSON with `hash` empty, under the format as domain tag."""
+    return digest(FORMAT, canonical(dataclasses.replace(plan, hash="")))
+
+
+def seal(plan: Plan) -> Plan:
+    """The same plan with its hash filled in."""
+    return dataclasses.replace(plan, hash=plan_hash(plan))
+
+
+def plan_bytes(plan: Plan) -> bytes:
+    """The stored form: canonical JSON and a line feed."""
+    return canonical(plan) + b"\n"
+
+
+def save_plan(path: str, plan: Plan) -> None:
+    """Write the plan; a crash leaves the old file or the new one, never half of either."""
+    aside = f"{path}.{os.getpid()}.tmp"
+    try:
+        with open(aside, "wb") as file:
+            file.write(plan_bytes(plan))
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(aside, path)
+    except OSError as problem:
+        _forget(aside)
+        raise FileProblem(
+            f"{path}: {problem.strerror}", hint="name a file in a folder you may write to"
+        ) from None
+
+
+def _forget(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        return
+
+
+def load_plan(path: str) -> Plan:
+    """Read a plan; StoredFormError says what is damaged, FileProblem what cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(_LARGEST + 1)
+    except OSError as problem:
+        raise FileProblem(f"{path}: {problem.strerror}", hint="write one with `dsec plan -o`") from None
+    if len(data) > _LARGEST:
+        raise StoredFormError(f"{path} is larger than {_LARGEST >> 20} MiB: no plan")
+    return parse_plan(data, where=path)
+
+
+def parse_plan(data: bytes, *, where: str) -> Plan:
+    """The plan in `data`, checked: format, keys, types, hash."""
+    document = _document(data, where)
+    _check_format(document.get("format"), where)
+    plan = decode(Plan, document, where=where)
+    try:
+        found = plan_hash(plan)
+    except UnicodeEncodeError:
+        raise StoredFormError(f"{where} holds half of a surrogate pair, which is no text") from None
+    if plan.hash != found:
+        raise StoredFormError(
+            f"{where} does not match its hash: it says {plan.hash[:16]}..., its content has {found[:16]}...",
+            hint="a plan is not edited by hand; change the contract and run `dsec plan` again",
+        )
+    return plan
+
+
+def _document(data: bytes, where: str) -> dict[str, object]:
+    try:
+        document = json.loads(
+            data, object_pairs_hook=_unique, parse_float=_no_float, parse_constant=_no_float
+        )
+    except RecursionError:
+        raise StoredFormError(f"{where} is nested too deep to be a plan") from None
+    except ValueError as problem:
+        raise StoredFormError(f"{where} is no JSON document: {problem}") from None
+    if not isinstance(document, dict):
+        raise StoredFormError(f"{where} is {type(document).__name__}, not a plan")
+    return document
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    document = dict(pairs)
+    if len(document) < len(pairs):
+        raise ValueError("a key is given twice")
+    return document
+
+
+def _no_float(text: str) -> object:
+    raise ValueError(f"{text} is not an integer")
+
+
+def _check_format(format_: object, where: str) -> None:
+    if format_ == FORMAT:
+        return
+    if not isinstance(format_, str) or not format_.startswith(_FAMILY):
+        raise StoredFormError(
+            f"{where} is no plan: its format is {format_!r}", hint=f"a plan starts with {FORMAT!r}"
+        )
+    raise StoredFormError(
+        f"{where} is in format {format_!r}, this DSec reads {FORMAT!r}",
+        hint="use the DSec that wrote it, or compile the contract again",
+    )
