@@ -26,8 +26,6 @@ class Edge(NamedTuple):
     """Where the contract states it."""
     via: str = ""
     """The file of a data edge, the protocol of a communication."""
-    exact: bool = False
-    """Carried edges: reads iteration i - 1 itself (`{previous}`), so staleness cannot stretch it."""
 
 
 class MisplacedCut(NamedTuple):
@@ -98,7 +96,7 @@ def _stated(contract: Contract, steps: list[Step]) -> tuple[list[Edge], list[Edg
             direct += [Edge(w, step.id, "data", path, text) for w in outputs.writers(text) if w != step.id]
             if previous(text):
                 earlier = outputs.earlier_writers(text)
-                carried += [Edge(writer, step.id, "data", path, text, exact=True) for writer in earlier]
+                carried += [Edge(writer, step.id, "data", path, text) for writer in earlier]
     for link in contract.communication:
         direct += [Edge(link.source, link.target, "communication", link.path, link.protocol or "")]
     links = contract.iterations.carried if contract.iterations is not None else ()

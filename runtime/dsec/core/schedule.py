@@ -26,6 +26,8 @@ class Work(NamedTuple):
     duration: int
     rank: int
     """Higher goes first: the longest path from here to the end."""
+    worker: str = ""
+    """Resident worker that serves it, one call at a time; empty: a process of its own."""
 
 
 class Slice(NamedTuple):
@@ -60,6 +62,7 @@ def list_schedule(successors: Adjacency, works: Sequence[Work], ledger: Ledger) 
         while running and running[0][0] == now:
             _, at, lease = heappop(running)
             ledger.release(lease)
+            ready.idle(works[at].worker)
             for target in successors[at]:
                 waits[target] -= 1
                 if not waits[target]:
@@ -86,19 +89,24 @@ def _waits(successors: Adjacency) -> list[int]:
 
 
 class _Ready:
-    """Ready Steps in buckets of equal demand, best rank first."""
+    """Ready Steps in buckets of equal demand and worker, best rank first."""
 
-    __slots__ = ("_bucket_of", "_buckets", "_works")
+    __slots__ = ("_bucket_of", "_buckets", "_busy", "_works")
 
     def __init__(self, works: Sequence[Work]) -> None:
-        numbers: dict[Demand, int] = {}
+        numbers: dict[tuple[Demand, str], int] = {}
         self._works = works
-        self._bucket_of = [numbers.setdefault(work.demand, len(numbers)) for work in works]
+        self._busy: set[str] = set()
+        self._bucket_of = [numbers.setdefault((work.demand, work.worker), len(numbers)) for work in works]
         self._buckets: list[list[tuple[int, int]]] = [[] for _ in numbers]
 
     def add(self, at: int) -> None:
         """Queue a Step that waits for nothing any more."""
         heappush(self._buckets[self._bucket_of[at]], (-self._works[at].rank, at))
+
+    def idle(self, worker: str) -> None:
+        """The worker may serve its next call."""
+        self._busy.discard(worker)
 
     def start_all(self, ledger: Ledger) -> list[tuple[int, Lease]]:
         """Take every Step that fits now, in order of rank."""
@@ -107,9 +115,12 @@ class _Ready:
         started: list[tuple[int, Lease]] = []
         while heads:
             at = heappop(heads)[1]
-            lease = ledger.grant(self._works[at].demand)
+            work = self._works[at]
+            lease = ledger.grant(work.demand) if work.worker not in self._busy else None
             if lease is None:
                 continue
+            if work.worker:
+                self._busy.add(work.worker)
             started.append((at, lease))
             bucket = self._buckets[self._bucket_of[at]]
             heappop(bucket)

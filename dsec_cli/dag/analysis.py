@@ -1,0 +1,112 @@
+"""What an order means in time: levels, critical path, slack, width, bounds and idle GPUs of one iteration."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from dsec.core.leases import Ledger
+from dsec.core.order import critical_path, earliest_starts, levels, upward_ranks
+from dsec.core.schedule import Slice, Work, list_schedule, lower_bounds, makespan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dsec.inventory import Inventory
+    from dsec.plan import Demand
+    from dsec_cli.dag.cycles import Order
+    from dsec_cli.dag.estimates import Estimate
+
+
+class Analysis(NamedTuple):
+    """Times are milliseconds; sequences run along the graph's Steps unless said otherwise."""
+
+    levels: tuple[tuple[int, ...], ...]
+    """Steps by the length of the longest chain of needs above them."""
+    estimates: tuple[Estimate, ...]
+    demands: tuple[Demand, ...]
+    ranks_ms: tuple[int, ...]
+    slacks_ms: tuple[int, ...]
+    """How much later a Step could start without lengthening the critical path."""
+    critical_path: tuple[int, ...]
+    critical_path_ms: int
+    bounds_ms: tuple[tuple[str, int], ...]
+    """By name: no schedule on the inventory can be shorter."""
+    slices: tuple[Slice, ...]
+    """A list schedule on the inventory."""
+    makespan_ms: int
+    gpus: int
+    gpu_idle_permille: int | None
+    """Of the GPUs' time until the makespan, in that schedule; None without GPUs or time."""
+
+    @property
+    def lower_bound_ms(self) -> int:
+        """The highest of the bounds."""
+        return max(bound for _, bound in self.bounds_ms)
+
+
+def analyze(
+    order: Order, estimates: Sequence[Estimate], *, demands: Sequence[Demand], inventory: Inventory
+) -> Analysis:
+    """Analyse one iteration on `inventory`, on which every demand must fit."""
+    graph = order.graph
+    successors = graph.successors
+    weights = [one.ms for one in estimates]
+    ranks = upward_ranks(order.sequence, successors, weights)
+    starts = earliest_starts(order.sequence, successors, weights)
+    path = critical_path(order.sequence, successors, ranks)
+    longest = ranks[path[0]] if path else 0
+    works = [
+        Work(demands[at], weights[at], ranks[at], worker_of(step.worker, step.run and step.run.call, step.id))
+        for at, step in enumerate(graph.steps)
+    ]
+    slices = list_schedule(successors, works, Ledger(inventory))
+    span = makespan(slices)
+    return Analysis(
+        levels=_grouped(levels(order.sequence, successors)),
+        estimates=tuple(estimates),
+        demands=tuple(demands),
+        ranks_ms=tuple(ranks),
+        slacks_ms=tuple(longest - start - rank for start, rank in zip(starts, ranks, strict=True)),
+        critical_path=tuple(path),
+        critical_path_ms=longest,
+        bounds_ms=tuple(lower_bounds(works, longest, inventory).items()),
+        slices=tuple(slices),
+        makespan_ms=span,
+        gpus=len(inventory.devices),
+        gpu_idle_permille=_idle(slices, len(inventory.devices), span),
+    )
+
+
+def worker_of(worker: str | None, call: str | None, step_id: str) -> str:
+    """The resident worker that serves a `call`; a `run` has none."""
+    if not call:
+        return ""
+    return worker or step_id
+
+
+def _grouped(level_of: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+    groups: list[list[int]] = [[] for _ in range(max(level_of, default=-1) + 1)]
+    for at, level in enumerate(level_of):
+        groups[level].append(at)
+    return tuple(tuple(group) for group in groups)
+
+
+def _idle(slices: Sequence[Slice], gpus: int, span: int) -> int | None:
+    """Thousandths of GPU time in which no Step held the device."""
+    if not gpus or not span:
+        return None
+    by_device: dict[str, list[tuple[int, int]]] = {}
+    for part in slices:
+        for uuid in part.devices:
+            by_device.setdefault(uuid, []).append((part.start, part.end))
+    busy = sum(_covered(intervals) for intervals in by_device.values())
+    return 1000 - busy * 1000 // (gpus * span)
+
+
+def _covered(intervals: list[tuple[int, int]]) -> int:
+    """Length of the union; Steps that share a device overlap."""
+    total = until = 0
+    for start, end in sorted(intervals):
+        total += max(0, end - max(start, until))
+        until = max(until, end)
+    return total

@@ -1,0 +1,60 @@
+"""What a Step takes while it runs: its stated resources, completed from the contract's baseline."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dsec.cards import class_bytes, resolve
+from dsec.plan import Demand
+
+if TYPE_CHECKING:
+    from dsec_cli.contract.values import Contract, Gpu, GpuMemory, Step
+
+ONE_CORE = 1000
+"""Assumed where a Step states no cpu: it is a process, and processes compute."""
+
+
+def demand_of(step: Step, contract: Contract) -> Demand:
+    """The resource vector of one attempt of `step`."""
+    stated = step.demand
+    gpu = stated.gpu
+    count = gpu_count(gpu)
+    return Demand(
+        cpu_m=ONE_CORE if stated.cpu_m is None else stated.cpu_m,
+        memory_bytes=int(stated.memory or 0),
+        gpu_count=count,
+        gpu_memory_bytes=_gpu_bytes(gpu.memory) if gpu is not None and count else 0,
+        gpu_types=_types(gpu, contract) if gpu is not None and count else (),
+        disk_bytes=int(stated.disk or 0),
+        network_bps=int(stated.network or 0),
+    )
+
+
+def gpu_count(gpu: Gpu | None) -> int:
+    """GPUs asked for; a `gpu` section without a count means one."""
+    if gpu is None:
+        return 0
+    return 1 if gpu.count is None else gpu.count
+
+
+def _gpu_bytes(memory: GpuMemory | None) -> int:
+    """Per GPU; 0 (the whole device) where nothing is stated."""
+    if memory is None:
+        return 0
+    return class_bytes(int(memory.bytes)) if memory.nominal else int(memory.bytes)
+
+
+def gpu_type_text(gpu: Gpu | None, contract: Contract) -> str | None:
+    """The type as written: the Step's own, else the baseline's."""
+    if gpu is not None and gpu.type is not None:
+        return gpu.type
+    standing = contract.baseline.gpu if contract.baseline is not None else None
+    return standing.type if standing is not None else None
+
+
+def _types(gpu: Gpu, contract: Contract) -> tuple[str, ...]:
+    """Canonical types that will do. A type that the card table does not know matches only itself."""
+    text = gpu_type_text(gpu, contract)
+    if text is None:
+        return ()
+    return resolve(text) or (text.strip().lower(),)

@@ -1,0 +1,61 @@
+"""The machine that a contract asks for: its baseline, described as an inventory.
+
+`ds-dag-analyze` judges a graph by itself; what a real machine makes of it is the plan's business.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from dsec.inventory import Device, Inventory
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dsec.plan import Demand
+    from dsec_cli.contract.values import Contract
+
+_AMPLE = 1_000_000_000
+"""Thousandths of a core where the contract states no cpu: processors then hold nothing up."""
+
+
+def untyped(demands: Sequence[Demand]) -> list[Demand]:
+    """The demands without device types: the pool's devices have none."""
+    return [dataclasses.replace(demand, gpu_types=()) for demand in demands]
+
+
+def pool_of(contract: Contract, demands: Sequence[Demand]) -> Inventory:
+    """The baseline's GPUs, cores and memory, enlarged where a single Step needs more."""
+    baseline = contract.baseline
+    gpu = baseline.gpu if baseline is not None else None
+    count = max([gpu.count or 0 if gpu is not None else 0, *(demand.gpu_count for demand in demands)])
+    stated = int(gpu.memory.bytes) if gpu is not None and gpu.memory is not None else 0
+    size = max([stated, *(demand.gpu_memory_bytes for demand in demands)])
+    cores = (baseline.cpu_m if baseline is not None else None) or _AMPLE
+    memory = int((baseline.memory if baseline is not None else None) or 0)
+    return Inventory(
+        origin="baseline",
+        cpu_m=max([cores, *(demand.cpu_m for demand in demands)]),
+        memory_bytes=max([memory, *(demand.memory_bytes for demand in demands)]) if memory else None,
+        disk_bytes=None,
+        numa_nodes=None,
+        devices=tuple(_device(at, size or None) for at in range(count)),
+        notes=(),
+    )
+
+
+def _device(at: int, size: int | None) -> Device:
+    return Device(
+        uuid=f"GPU-{at}",
+        index=at,
+        model="",
+        type="",
+        memory_bytes=size,
+        free_bytes=None,
+        numa=None,
+        pci=None,
+        links=(),
+        speed=1000,
+        health="ok",
+    )
