@@ -12,6 +12,7 @@ import time
 
 import grpo
 import numpy as np
+
 from dsec.sdk import StepContext
 
 

@@ -226,8 +226,9 @@ def loss(
     entropy = -(probs * log_probs).sum(axis=1)
     value = -np.minimum(ratio * gain, bounded * gain).mean() - settings.entropy_bonus * entropy.mean()
 
-    # Where the clipped branch is the smaller one the token no longer pulls.
-    pull = np.where(ratio * gain <= bounded * gain, -ratio * gain, 0)
+    # Where the clipped branch is the smaller one the token no longer pulls. Asked this way round a
+    # NaN spreads into the gradient, as it does into the loss, and is not taken for "clipped".
+    pull = np.where(bounded * gain < ratio * gain, 0, -ratio * gain)
     slope = -probs * pull[:, None]
     slope[rows, tokens] += pull
     slope += settings.entropy_bonus * probs * (log_probs + entropy[:, None])

@@ -19,6 +19,7 @@ from typing import Any
 import faults
 import grpo
 import numpy as np
+
 from dsec.sdk import StepContext, context, publish
 
 PROMPTS, SAMPLES, UPDATE = 1, 2, 5
