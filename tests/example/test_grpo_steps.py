@@ -31,12 +31,11 @@ def context_of(folder: Path, step: str, iteration: int, *, attempt: int = 1) -> 
     )
 
 
-def run_steps(
-    job: Any, folder: Path, iterations: range, *, extra: dict[str, dict[str, Any]] | None = None
-) -> None:
+def run_steps(job: Any, folder: Path, iterations: range, **extra: dict[str, Any]) -> None:
+    """Run all Steps; a Step's id as keyword gives it further arguments."""
     for iteration in iterations:
         for step, function in job.steps.STEPS.items():
-            args = SEEDED.get(step, {}) | (extra or {}).get(step, {})
+            args = SEEDED.get(step, {}) | extra.get(step, {})
             function(context_of(folder, step, iteration), **args)
 
 
