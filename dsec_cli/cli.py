@@ -8,12 +8,14 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from dsec_cli.options import COMMANDS, PROGRAMS, Args, attribute
+from dsec_cli.lint.nearest import did_you_mean
+from dsec_cli.options import COMMANDS, PROGRAMS, Args, attribute, defaults
+from dsec_cli.report.cells import wrap
 
 if TYPE_CHECKING:
     from dsec_cli.options import Argument, Command, Option
@@ -25,15 +27,23 @@ _ABOUT = {
     "a plan and a supervised run.",
     "dsctl": "Reads and changes DSec's user settings.",
 }
+_START = (
+    ("dsec init", "Write a commented starter contract."),
+    ("dsec lint", "Check it."),
+    ("dsec COMMAND --help", "Read the page of a command."),
+)
 _EXITS = (
-    (0, "yes: nothing found, done"),
-    (1, "no: findings, a Step failed, different"),
+    (0, "yes: nothing found, or done"),
+    (1, "no: findings, a Step failed, or a difference"),
     (2, "asked wrongly: the command line"),
     (3, "could not find out: a file, a device, the machine"),
-    (70, "a bug in DSec; the crash file's path is on standard error"),
+)
+_OURS = (
+    (70, "a bug in DSec; standard error names the file with the details"),
     (130, "interrupted (143: terminated, 141: the reader of the output went away)"),
 )
-_OURS = _EXITS[4:]
+_HELP_NAMES = {"help_option_names": ["-h", "--help"]}
+_WIDTH = 80
 
 
 def parse(program: str, argv: list[str]) -> Parsed:
@@ -57,20 +67,65 @@ def build(program: str, found: Callable[[Parsed], None]) -> typer.Typer:
         no_args_is_help=not only,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
-        context_settings={"help_option_names": ["-h", "--help"]},
     )
     for row in COMMANDS:
         if row[0] == only or row[0] in names:
-            page = {"help": _help(row), "short_help": row[1], "epilog": _epilog(row)}
-            app.command(row[0], context_settings={"help_option_names": ["-h", "--help"]}, **page)(
-                _callback(row, found)
-            )
+            _add(app, row, found, version_of=program if only else "")
     if not only:
-        app.callback(epilog=_lines("Exit codes", _EXITS))(_root(program))
+        app.callback(cls=GroupPage, context_settings=_HELP_NAMES)(_root(program))
     return app
 
 
+def _add(app: typer.Typer, row: Command, found: Callable[[Parsed], None], *, version_of: str) -> None:
+    page = "\n\n".join(_escaped(text) for text in (row[1], *row[2]))
+    add = app.command(row[0], cls=Page, help=page, short_help=row[1], context_settings=_HELP_NAMES)
+    parameters = [*map(_argument, row[3]), *map(_option, row[4])]
+    if version_of:
+        parameters.append(_version(version_of))
+    add(_signed(_callback(row, found), parameters))
+
+
+class Page(TyperCommand):
+    """A command's help page: Typer's panels, then examples and exit codes."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the page."""
+        super().format_help(ctx, formatter)
+        row = next(row for row in COMMANDS if row[0] == self.name)
+        typer.echo(_sections(row[5], (*row[6], *_OURS)))
+
+
+class GroupPage(TyperGroup):
+    """A program's help page: Typer's panels, then where to begin and the exit codes."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the page."""
+        super().format_help(ctx, formatter)
+        typer.echo(_sections(_START if ctx.info_name == "dsec" else (), (*_EXITS, *_OURS)))
+
+
+def _sections(examples: tuple[tuple[str, str], ...], exits: tuple[tuple[int, str], ...]) -> str:
+    lines = [typer.style(" Examples", bold=True)] if examples else []
+    for line, what in examples:
+        lines += [f"   {typer.style(line, fg='cyan')}", *_hanging("       ", what)]
+    lines += [*([""] if examples else []), typer.style(" Exit codes", bold=True)]
+    for code, meaning in exits:
+        lines += _hanging(f"   {code:>3}  ", meaning)
+    return "\n".join(lines)
+
+
+def _hanging(head: str, text: str) -> list[str]:
+    rows = wrap(text, _WIDTH - len(head))
+    return [head + rows[0], *(" " * len(head) + row for row in rows[1:])]
+
+
 def _root(program: str) -> Callable[..., None]:
+    def root(version: bool = False) -> None: ...  # the option's own callback does everything
+
+    return _signed(root, [_version(program)])
+
+
+def _version(program: str) -> inspect.Parameter:
     def show(value: bool) -> None:
         if value:
             from dsec import __version__
@@ -78,101 +133,84 @@ def _root(program: str) -> Callable[..., None]:
             typer.echo(f"{program} {__version__}")
             raise typer.Exit
 
-    option = typer.Option("--version", help="Print the version and leave.", callback=show, is_eager=True)
-
-    def root(version: bool = False) -> None: ...
-
-    return _signed(
-        root, [inspect.Parameter("version", _KEYWORD, default=False, annotation=_annotated(bool, option))]
+    option = typer.Option(
+        "--version", help="Print the version and leave.", callback=show, is_eager=True, metavar=" "
     )
-
-
-_KEYWORD = inspect.Parameter.KEYWORD_ONLY
-
-
-def _signed(function: Callable[..., None], parameters: list[inspect.Parameter]) -> Callable[..., None]:
-    """`function` with the signature that Typer shall read."""
-    function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # read by inspect.signature
-    function.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return function
-
-
-def _annotated(kind: Any, info: Any) -> Any:
-    return Annotated[kind, info]
+    return _parameter("version", bool, option, default=False)
 
 
 def _callback(row: Command, found: Callable[[Parsed], None]) -> Callable[..., None]:
     """The function Typer calls with the parsed values of a command."""
 
     def parsed(**values: object) -> None:
-        found((row[0], Args({name: _plain(value) for name, value in values.items()})))
+        wanted = defaults(row)
+        for name in wanted:
+            value = values[name]
+            wanted[name] = tuple(value) if isinstance(value, list) else value
+        found((row[0], Args(wanted)))
 
-    return _signed(parsed, [*map(_argument, row[3]), *map(_option, row[4])])
+    return parsed
 
 
-def _plain(value: object) -> object:
-    """A value as the fast parser would give it."""
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, (list, tuple)):
-        return tuple(value)
-    return value
+def _signed(function: Callable[..., None], parameters: list[inspect.Parameter]) -> Callable[..., None]:
+    """`function` with the signature that Typer shall read."""
+    function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # inspect reads it
+    function.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return function
 
 
 def _argument(argument: Argument) -> inspect.Parameter:
     name, arity, choices, text = argument
-    kind: Any = _choice(name, choices) if choices else str
+    told = f"{text} One of: {', '.join(choices)}." if choices else text
+    info = typer.Argument(metavar=name, help=_escaped(told), show_default=False, **_checks(choices))
+    required = arity in ("one", "some")
     if arity in ("some", "many"):
-        return _parameter(
-            name,
-            list[str],
-            typer.Argument(metavar=f"{name}...", help=text),
-            default=... if arity == "some" else (),
-        )
-    info = typer.Argument(metavar=name if not choices else f"{{{','.join(choices)}}}", help=text)
-    return _parameter(
-        name, kind if arity == "one" else kind | None, info, default=... if arity == "one" else None
-    )
+        return _parameter(name, list[str], info, default=... if required else ())
+    return _parameter(name, str if required else str | None, info, default=... if required else None)
 
 
 def _option(option: Option) -> inspect.Parameter:
     name, short, kind, metavar, choices, default, text = option
     names = [f"--{name}", *([f"-{short}"] if short else [])]
     if kind == "flag":
-        return _parameter(name, bool, typer.Option(*names, help=_escaped(text)), default=False)
-    wanted: Any = {"int": int, "multi": list[str]}.get(kind, _choice(name, choices) if choices else str)
-    shown = metavar if not choices else f"[{'|'.join(choices)}]"
-    info = typer.Option(*names, metavar=shown, help=_escaped(text), show_default=default is not None)
+        return _parameter(name, bool, typer.Option(*names, help=_escaped(text), metavar=" "), default=False)
+    info = typer.Option(
+        *names,
+        metavar=f"[{'|'.join(choices)}]" if choices else metavar,
+        help=_escaped(text),
+        show_default=default is not None,
+        **_checks(choices),
+    )
     if kind == "multi":
-        return _parameter(name, wanted, info, default=())
+        return _parameter(name, list[str], info, default=())
+    wanted = int if kind == "int" else str
     return _parameter(name, wanted if default is not None else wanted | None, info, default=default)
+
+
+def _checks(choices: tuple[str, ...]) -> dict[str, Any]:
+    """Completion and the refusal of anything but `choices`."""
+    if not choices:
+        return {}
+
+    def check(value: str | None) -> str | None:
+        if value is not None and value not in choices:
+            raise typer.BadParameter(
+                f"{value!r} is not one of {', '.join(choices)}; {did_you_mean(value, choices)}"
+            )
+        return value
+
+    def complete(incomplete: str) -> list[str]:
+        return [choice for choice in choices if choice.startswith(incomplete)]
+
+    return {"callback": check, "autocompletion": complete}
 
 
 def _parameter(name: str, kind: Any, info: Any, *, default: object) -> inspect.Parameter:
     given = inspect.Parameter.empty if default is ... else default
-    return inspect.Parameter(attribute(name), _KEYWORD, default=given, annotation=_annotated(kind, info))
-
-
-def _choice(name: str, choices: tuple[str, ...]) -> Any:
-    return Enum(name, {choice: choice for choice in choices}, type=str)
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(attribute(name), keyword, default=given, annotation=Annotated[kind, info])
 
 
 def _escaped(text: str) -> str:
     """Text in which rich sees no markup."""
     return re.sub(r"\[(?=[a-zA-Z/@#])", r"\\[", text)
-
-
-def _help(row: Command) -> str:
-    return "\n\n".join(_escaped(text) for text in (row[1], *row[2]))
-
-
-def _epilog(row: Command) -> str:
-    examples = "\n\n".join(
-        f"  [green]{_escaped(line)}[/green]\n\n      {_escaped(what)}" for line, what in row[5]
-    )
-    return f"[bold]Examples[/bold]\n\n{examples}\n\n \n\n{_lines('Exit codes', (*row[6], *_OURS))}"
-
-
-def _lines(title: str, rows: tuple[tuple[int, str], ...]) -> str:
-    lines = (f"  [bold]{code:>3}[/bold]  {_escaped(meaning)}" for code, meaning in rows)
-    return "\n\n".join((f"[bold]{title}[/bold]", *lines))

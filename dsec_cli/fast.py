@@ -14,6 +14,8 @@ from dsec_cli.options import PROGRAMS, Args, attribute, command, defaults
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dsec_cli.options import Command, Option
 
 
@@ -57,10 +59,11 @@ def run(program: str, argv: list[str]) -> int:
     return _main_of(name)(args)
 
 
-def _main_of(name: str):  # type: ignore[no-untyped-def]  # typing costs what the whole parser costs
+def _main_of(name: str) -> Callable[[Args], int]:
     module = f"dsec_cli.commands.{name}"
     __import__(module)
-    return sys.modules[module].main
+    main: Callable[[Args], int] = sys.modules[module].main
+    return main
 
 
 def parse(program: str, argv: list[str]) -> tuple[str, Args] | None:

@@ -68,7 +68,7 @@ CONFIG: Command = (
     "config",
     "Read and change the user settings.",
     (
-        "Settings live in ~/.ds/config.yaml (DS_CONFIG names another file). A change replaces the file as a "
+        "Settings live in ~/.ds/config.yaml. A change replaces the file as a "
         "whole or not at all, and leaves its comments and the other settings as they are.",
         "DSec has no telemetry: nothing is ever sent. The setting is false, and true is refused.",
     ),

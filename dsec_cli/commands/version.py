@@ -10,7 +10,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec_cli.options import Args
 
-_PARTS = ("ruamel.yaml", "ruamel.yaml.clib", "typer", "rich", "pydantic", "jsonschema", "graphviz", "blake3", "nvidia-ml-py")
+_PARTS = (
+    "ruamel.yaml",
+    "ruamel.yaml.clib",
+    "typer",
+    "rich",
+    "pydantic",
+    "jsonschema",
+    "graphviz",
+    "blake3",
+    "nvidia-ml-py",
+)
 
 
 def versions() -> tuple[tuple[str, str], ...]:

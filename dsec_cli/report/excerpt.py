@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from dsec_cli.report.cells import cells, shown, window, wrap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from dsec_cli.diagnostics import Place
+    from dsec_cli.report.terminal import Paint
     from dsec_cli.source.text import SourceText
-
-    Paint = Callable[[str, str], str]
-    """(text, ANSI codes) -> text in that colour, or as it is."""
 
 MOST = 12
 """Places shown of one diagnostic; a cycle can have hundreds."""

@@ -6,8 +6,11 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import IO
+    from collections.abc import Callable, Mapping
+    from typing import IO, TypeAlias
+
+    Paint: TypeAlias = Callable[[str, str], str]
+    """(text, ANSI codes such as "1;31") -> the text in that colour, or as it is."""
 
 COLUMNS = 80
 WIDEST = 120
@@ -36,3 +39,16 @@ def columns(stream: IO[str], *, environ: Mapping[str, str] = os.environ) -> int:
         except (OSError, ValueError):
             found = COLUMNS
     return max(40, min(found or COLUMNS, WIDEST))
+
+
+def paint(*, wanted: bool) -> Paint:
+    """The function that colours a text by ANSI codes, or leaves it as it is."""
+    return _painted if wanted else _plain
+
+
+def _painted(text: str, ansi: str) -> str:
+    return f"\x1b[{ansi}m{text}\x1b[0m"
+
+
+def _plain(text: str, _ansi: str) -> str:
+    return text

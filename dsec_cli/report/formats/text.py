@@ -8,6 +8,7 @@ from dsec_cli.diagnostics import Severity
 from dsec_cli.report.cells import shown, wrap
 from dsec_cli.report.excerpt import Mark, excerpt
 from dsec_cli.report.format import Format
+from dsec_cli.report.terminal import paint
 
 if TYPE_CHECKING:
     from dsec_cli.diagnostics import Diagnostic
@@ -16,14 +17,6 @@ if TYPE_CHECKING:
 BOLD, NOTE, HELP = "1", "36", "1;36"
 _ANSI = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;34"}
 _NOUNS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "remark"}
-
-
-def _painted(text: str, ansi: str) -> str:
-    return f"\x1b[{ansi}m{text}\x1b[0m"
-
-
-def _plain(text: str, _ansi: str) -> str:
-    return text
 
 
 def render(report: Report) -> str:
@@ -35,18 +28,18 @@ def render(report: Report) -> str:
 
 
 def _headline(one: Diagnostic, report: Report) -> str:
-    paint = _painted if report.color else _plain
+    ink = paint(wanted=report.color)
     start = one.place.start
-    where = paint(f"{shown(one.place.file)}:{start.line}:{start.column}:", BOLD)
-    kind = paint(f"{one.severity.value}[{one.code}]", _ANSI[one.severity])
-    return f"{where} {kind} {paint(shown(one.message), BOLD)}"
+    where = ink(f"{shown(one.place.file)}:{start.line}:{start.column}:", BOLD)
+    kind = ink(f"{one.severity.value}[{one.code}]", _ANSI[one.severity])
+    return f"{where} {kind} {ink(shown(one.message), BOLD)}"
 
 
 def _block(one: Diagnostic, report: Report) -> str:
-    paint = _painted if report.color else _plain
+    ink = paint(wanted=report.color)
     marks = [Mark(one.place, "", _ANSI[one.severity], "^")]
     marks += [Mark(place, label, NOTE, "-") for place, label in one.related]
-    lines = [_headline(one, report), *excerpt(marks, report.texts, width=report.width, paint=paint)]
+    lines = [_headline(one, report), *excerpt(marks, report.texts, width=report.width, paint=ink)]
     if one.reason:
         lines += _labelled("why", one.reason, report)
     if one.help:
@@ -57,10 +50,10 @@ def _block(one: Diagnostic, report: Report) -> str:
 
 def _labelled(label: str, text: str, report: Report) -> list[str]:
     """`  help: text`, folded at the width and hanging below its first word."""
-    paint = _painted if report.color else _plain
+    ink = paint(wanted=report.color)
     indent = len(label) + 4
     rows = [row for line in text.split("\n") for row in wrap(shown(line), report.width - indent)]
-    head = f"  {paint(label + ':', HELP if label == 'help' else '2')} {rows[0]}"
+    head = f"  {ink(label + ':', HELP if label == 'help' else '2')} {rows[0]}"
     return [head, *(" " * indent + row for row in rows[1:])]
 
 
@@ -73,9 +66,9 @@ def _summary(report: Report) -> str:
         return f"{checked} checked, nothing found"
     found = ", ".join(_counted(count, _NOUNS[severity]) for severity, count in counts if count)
     hit = len({one.place.file for one in report.diagnostics})
-    paint = _painted if report.color else _plain
+    ink = paint(wanted=report.color)
     where = f"{checked} checked" if hit == len(report.files) else f"{hit} of {checked}"
-    return f"{paint(found, BOLD)}, {where}"
+    return f"{ink(found, BOLD)}, {where}"
 
 
 def _counted(count: int, noun: str) -> str:

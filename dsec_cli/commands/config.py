@@ -1,0 +1,87 @@
+"""`dsec config` and `dsctl config`: the user settings."""
+
+from __future__ import annotations
+
+import os
+
+from dsec.errors import FileProblem
+from dsec_cli.exit import YES, UsageError
+from dsec_cli.lint.nearest import did_you_mean
+from dsec_cli.report.output import emit, to_file
+from dsec_cli.settings import SETTINGS, changed, setting, settings_path, stored, value_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec_cli.options import Args
+    from dsec_cli.settings import Setting
+
+
+def main(args: Args) -> int:
+    """Print or change settings."""
+    if args.action == "list":
+        _refuse("list", args.key, args.value)
+        emit(_listing(settings_path()))
+        return YES
+    wanted = _wanted(args.action, args.key)
+    if args.action == "set":
+        _set(wanted, args.value)
+        return YES
+    _refuse(args.action, args.value)
+    if args.action == "get":
+        emit(value_of(wanted.key, path=settings_path()) + "\n")
+    else:
+        _store(wanted.key, None)
+    return YES
+
+
+def _refuse(action: str, *extra: str | None) -> None:
+    given = [word for word in extra if word is not None]
+    if given:
+        raise UsageError(f"config {action} takes no {given[0]!r}", hint=f"dsec config {action} --help")
+
+
+def _wanted(action: str, key: str | None) -> Setting:
+    if key is None:
+        raise UsageError(f"config {action} needs the name of a setting", hint="dsec config list shows them")
+    found = setting(key)
+    if found is None:
+        raise UsageError(
+            f"there is no setting {key!r}", hint=did_you_mean(key, [one.key for one in SETTINGS])
+        )
+    return found
+
+
+def _set(wanted: Setting, value: str | None) -> None:
+    choices = " or ".join(wanted.choices)
+    if value is None:
+        raise UsageError(f"config set {wanted.key} needs a value", hint=choices)
+    refusal = dict(wanted.refusals).get(value)
+    if refusal:
+        raise UsageError(refusal, hint=f"the only value is {choices}")
+    if value not in wanted.choices:
+        raise UsageError(f"{wanted.key} cannot be {value!r}", hint=choices)
+    _store(wanted.key, value)
+
+
+def _store(key: str, value: str | None) -> None:
+    path = settings_path()
+    text = changed(path, key, value)
+    if value is None and not os.path.exists(path):
+        return
+    try:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    except OSError as problem:
+        raise FileProblem(
+            f"{os.path.dirname(path)} could not be made: {problem.strerror}", hint="check HOME"
+        ) from problem
+    to_file(path, text.encode())
+
+
+def _listing(path: str) -> str:
+    known = stored(path)
+    rows = []
+    for one in SETTINGS:
+        origin = path if one.key in known else "default"
+        rows += [f"{one.key}: {value_of(one.key, path=path)}", f"    {one.meaning}", f"    from {origin}"]
+    rows += [f"{key}: unknown setting in {path}" for key in sorted(known) if setting(key) is None]
+    return "\n".join(rows) + "\n"

@@ -1,0 +1,70 @@
+"""`dsec explain`: the page of a rule, or the list of all rules."""
+
+from __future__ import annotations
+
+import sys
+
+from dsec_cli.exit import YES, UsageError
+from dsec_cli.lint.nearest import did_you_mean
+from dsec_cli.lint.rule import find_rules
+from dsec_cli.report.cells import wrap
+from dsec_cli.report.output import emit
+from dsec_cli.report.pages import page, rule_info
+from dsec_cli.report.terminal import columns, paint, wants_color
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec_cli.lint.rule import Rule
+    from dsec_cli.options import Args
+    from dsec_cli.report.terminal import Paint
+
+
+def main(args: Args) -> int:
+    """Print one page, or one line per rule."""
+    rules = find_rules()
+    ink = paint(wanted=wants_color("auto", sys.stdout))
+    if args.code is None:
+        emit(_list(rules, ink))
+        return YES
+    emit(_page(_named(args.code, rules), ink))
+    return YES
+
+
+def _named(word: str, rules: tuple[Rule, ...]) -> Rule:
+    for rule in rules:
+        if word.upper() == rule.code or word.lower() == rule.name:
+            return rule
+    known = [rule.code for rule in rules] if word[:2].upper() == "DS" else [rule.name for rule in rules]
+    word = word.upper() if word[:2].upper() == "DS" else word.lower()
+    hint = did_you_mean(word, known) or "dsec explain lists all rules"
+    raise UsageError(f"there is no rule {word!r}", hint=hint)
+
+
+def _list(rules: tuple[Rule, ...], ink: Paint) -> str:
+    width = max(len(rule.name) for rule in rules)
+    rows = (
+        f"{ink(rule.code, '1')}  {rule.severity.value:<7}  {rule.name:<{width}}  {rule_info(rule).summary}"
+        for rule in rules
+    )
+    return "".join(row + "\n" for row in rows)
+
+
+def _page(rule: Rule, ink: Paint) -> str:
+    head = f"{ink(f'{rule.code} {rule.name}', '1')} ({rule.severity.value})"
+    hint = f"# dsec: ignore[{rule.code}] why it does not apply here"
+    body = "\n".join(_laid_out(page(rule), ink))
+    return f"{head}\n\n{body}\n\nTo excuse one place, write there or on the line above:\n\n    {hint}\n"
+
+
+def _laid_out(text: str, ink: Paint) -> list[str]:
+    """The page with its paragraphs filled to the terminal and its examples as they are."""
+    lines: list[str] = []
+    for block in text.split("\n\n"):
+        rows = block.split("\n")
+        if lines:
+            lines.append("")
+        if any(row.startswith("    ") for row in rows):
+            lines += [row if row.startswith("    ") else ink(row, "1") for row in rows]
+        else:
+            lines += wrap(" ".join(row.strip() for row in rows), columns(sys.stdout))
+    return lines

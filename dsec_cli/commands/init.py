@@ -1,0 +1,109 @@
+"""`dsec init`: a commented starter contract that lints clean and runs as it is."""
+
+from __future__ import annotations
+
+import os
+
+from dsec.errors import FileProblem
+from dsec_cli.exit import YES, UsageError
+from dsec_cli.report.output import emit, to_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec_cli.options import Args
+
+FILE = "dsandbox.yaml"
+SCHEMA = os.path.join(".dsec", "dsandbox.schema.json")
+_FIRST = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+TEMPLATE = """\
+# yaml-language-server: $schema={schema}
+# What this training job needs, what it may grow to, and the Steps it is made of.
+#   dsec lint      check this file          dsec dag   show the Step graph
+#   dsec plan      compile it to a plan     dsec run   run it here
+version: "1.0.0"
+name: {name}
+
+# The standing resources: without them the job does not start.
+baseline:
+  # gpu:               # for work on GPUs; the type is never guessed
+  #   count: 1
+  #   memory: 24GB-class
+  #   type: rtx-4090
+  cpu: 1
+  memory: 512MiB
+
+# How far the job may grow. Minimum counts are at least the baseline's.
+elasticity:
+  gpu: {{min_count: 0, max_count: 0}}
+
+# How the job takes an interruption: critical, pauseable, elastic or discardable.
+fault_tolerance:
+  level: pauseable
+  checkpoint_grace_period: 30s
+  resume_strategy: step_resume
+
+# Models, data sets and packages that are loaded, with exact versions:
+#   - {{name: policy, version: "1.3.0", type: model, source: "ds://models/policy"}}
+dependencies: []
+
+# A Step waits for the Steps in `needs`, and for those that write its inputs. {{run}} is the
+# folder of one run. A plain `run:` is one program; `run: |` is a shell script.
+steps:
+  - id: prepare
+    run: |
+      seq 1 100 > "$DSEC_RUN_DIR/numbers"
+    outputs: ["{{run}}/numbers"]
+    timeout: 1m
+
+  - id: train
+    run: |
+      awk '{{ sum += $1 }} END {{ print "mean", sum / NR }}' "$DSEC_RUN_DIR/numbers"
+    inputs: ["{{run}}/numbers"]
+    timeout: 10m
+"""
+
+
+def main(args: Args) -> int:
+    """Write the contract and the schema that editors complete it from."""
+    folder = args.dir
+    name = _checked(args.name) if args.name is not None else _name_of(folder)
+    path = os.path.normpath(os.path.join(folder, FILE))
+    if os.path.lexists(path):
+        raise FileProblem(f"{path} exists already", hint="name another folder with --dir, or edit the file")
+    try:
+        os.makedirs(os.path.join(folder, os.path.dirname(SCHEMA)), exist_ok=True)
+    except OSError as problem:
+        raise FileProblem(
+            f"{folder} could not be made: {problem.strerror}", hint="check the name"
+        ) from problem
+    to_file(os.path.join(folder, SCHEMA), _schema().encode())
+    to_file(path, TEMPLATE.format(name=name, schema=SCHEMA).encode())
+    where = "" if folder == "." else f" {path}"
+    emit(f"wrote {path}\nnext: dsec lint{where}, then dsec run{where}\n")
+    return YES
+
+
+def _checked(name: str) -> str:
+    if not name or name[0] not in _FIRST or name != _legal(name):
+        raise UsageError(
+            f"{name!r} is no name of a job",
+            hint="letters, digits, '_', '.' and '-', beginning with a letter or digit",
+        )
+    return name
+
+
+def _legal(name: str) -> str:
+    return "".join(ch if ch in _FIRST or ch in "_.-" else "-" for ch in name)[:64]
+
+
+def _name_of(folder: str) -> str:
+    """A job name from the folder's own name."""
+    found = _legal(os.path.basename(os.path.abspath(folder))).lstrip("_.-")
+    return found or "job"
+
+
+def _schema() -> str:
+    from dsec_cli.contract.generate_schema import render
+
+    return next(text for path, text in render().items() if os.path.basename(path) == os.path.basename(SCHEMA))
