@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import NamedTuple
 
-from dsec_cli.source.text import Position, Span
-from dsec_cli.source.tree import Path
+from dsec_cli.source.locate import Located, find, spell, step_ids
+from dsec_cli.source.text import Position, SourceText, Span
+from dsec_cli.source.tree import Document, Path
 
 
 class Severity(Enum):
@@ -71,3 +73,67 @@ class Diagnostic(NamedTuple):
     help: str
     related: tuple[tuple[Place, str], ...]
     fix: tuple[Edit, ...]
+
+
+def concretise(
+    finding: Finding,
+    name: str,
+    *,
+    text: SourceText,
+    document: Document | None = None,
+    ids: Mapping[Path, str] | None = None,
+) -> Diagnostic:
+    """Give a finding its place in `text`; `name` is its rule's, `ids` are the document's `step_ids`.
+
+    A path into no document (an empty file) is shown at the start of the text.
+    """
+    if ids is None:
+        ids = step_ids(document) if document is not None else {}
+    located = _located(finding.where, finding.part, document)
+    related = [(_place(text, span), label) for span, label in located.related]
+    for where, label in finding.related:
+        related += [(_place(text, _located(where, "entry", document).span), label)]
+    return Diagnostic(
+        finding.code,
+        name,
+        finding.severity,
+        _place(text, located.span),
+        "" if isinstance(finding.where, Span) else spell(finding.where, ids),
+        finding.message,
+        finding.reason,
+        finding.help,
+        tuple(related),
+        finding.fix,
+    )
+
+
+def arrange(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Sort by file, place, code and words, and join what one anchored value causes at many aliases."""
+    joined: dict[tuple[object, ...], Diagnostic] = {}
+    for one in sorted(diagnostics, key=_order):
+        key = (one.code, one.place, one.message)
+        first = joined.setdefault(key, one)
+        if first is not one:
+            extra = tuple(place for place in one.related if place not in first.related)
+            joined[key] = first._replace(related=first.related + extra)
+    return tuple(joined.values())
+
+
+def _order(one: Diagnostic) -> tuple[object, ...]:
+    return (one.place.file, one.place.span, one.code, one.path, one.message)
+
+
+def _located(where: Path | Span, part: str, document: Document | None) -> Located:
+    if isinstance(where, Span):
+        return Located(where, exact=True, related=())
+    if document is None:
+        return Located(Span(0, 0), exact=False, related=())
+    located = find(document, where, part)
+    if located.span.start == located.span.end and part == "value":
+        # An empty value has no width: its key is what one can see.
+        return located._replace(span=find(document, where, "entry").span)
+    return located
+
+
+def _place(text: SourceText, span: Span) -> Place:
+    return Place(text.name, span, text.position(span.start), text.position(span.end))

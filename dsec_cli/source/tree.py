@@ -66,7 +66,12 @@ class Mapping:
 
 
 class Alias:
-    """`*name`, at its own place; `target` is the anchored node (None: unknown or recursive)."""
+    """`*name`, at its own place; `target` is the anchored node.
+
+    The target is None where the value cannot be known: undefined or recursive (DS008), over the
+    budget (DS010), or unreadable YAML or a template (DS002, DS009; then the name is empty). Each has
+    been reported by the YAML door, so whoever meets one treats the value as unknown and stays quiet.
+    """
 
     __slots__ = ("name", "span", "target")
 
@@ -82,9 +87,11 @@ Node = Scalar | Sequence | Mapping | Alias
 class Document(NamedTuple):
     """One YAML document of a stream; `root` is None when it is empty."""
 
-    index: int
+    index: int  # type: ignore[assignment] # a tuple's method of this name is never used here
     root: Node | None
     span: Span
+    gaps: tuple[Span, ...] = ()
+    """Ranges that could not be read: what seems to be missing may stand there."""
 
 
 class Comment(NamedTuple):

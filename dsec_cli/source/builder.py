@@ -1,0 +1,337 @@
+"""The tree builder: a stream of parser events in, located documents out, without recursion.
+
+Budgets are kept while building, because 200 bytes of aliases can stand for more nodes than any
+machine holds: whoever walks the tree later, following aliases, meets at most `MAX_NODES` nodes,
+`MAX_ALIASES` expansions and a depth of `MAX_DEPTH`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from dsec_cli.source.characters import Prepared
+from dsec_cli.source.resolve import MERGE, key_problems
+from dsec_cli.source.text import Span
+from dsec_cli.source.tree import Alias, Document, Entry, Mapping, Node, Problem, Scalar, Sequence
+
+MAX_NODES = 1_000_000
+MAX_DEPTH = 256
+MAX_ALIASES = 10_000
+
+_STYLES = {"": "plain", None: "plain", "'": "single", '"': "double", "|": "literal", ">": "folded"}
+_NOTHING_AFTER = frozenset(":-?,[{")
+
+
+class BudgetSpent(Exception):  # noqa: N818 - it is a signal to `yaml.parse`, its only catcher
+    """Reading stops here: the text holds more than we are willing to build."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+
+
+class _Frame:
+    """A collection that is being read."""
+
+    __slots__ = (
+        "aliases",
+        "anchor",
+        "anchored",
+        "children",
+        "flow",
+        "height",
+        "mapping",
+        "nodes",
+        "start",
+        "tag",
+    )
+
+    def __init__(self, start: int, anchor: str | None, tag: str | None) -> None:
+        self.start = start
+        self.anchor = anchor
+        self.anchored = _Anchored(start) if anchor else None
+        self.tag = tag
+        self.children: list[Node] = []
+        self.mapping = False
+        self.flow = False
+        self.height = 0
+        """Deepest level reached so far, aliases followed, counted from the document."""
+        self.nodes = 0
+        self.aliases = 0
+
+
+class _Anchored:
+    """What an alias to an anchor costs; `node` is None while the anchored collection is open."""
+
+    __slots__ = ("aliases", "height", "node", "nodes", "start")
+
+    def __init__(self, start: int) -> None:
+        self.start = start
+        self.node: Node | None = None
+        self.nodes = 1
+        self.aliases = 0
+        self.height = 0
+
+
+class Builder:
+    """State of one pass over the events of a text."""
+
+    def __init__(self, prepared: Prepared, text: str, events: Any) -> None:
+        """`events` is the module that defines the event classes; `text` the text as parsed."""
+        self.text = text
+        self.prepared = prepared
+        self.documents: list[Document] = []
+        self.problems: list[Problem] = []
+        self.covered: list[tuple[int, int]] = []
+        """Ranges of scalars, where a `#` is no comment."""
+        self.templates: list[int] = []
+        """Where a flow mapping starts with `{{`."""
+        self.gaps: tuple[Span, ...] = ()
+        self.end = 0
+        """End of the last thing read."""
+        self.last: Node | None = None
+        """The last scalar read."""
+        self._frames: list[_Frame] = []
+        self._anchors: dict[str, _Anchored] = {}
+        self._nodes = 0
+        self._aliases = 0
+        self._spent = False
+        self._start = 0
+        self._steps: dict[type, Callable[[Any], None]] = {
+            events.StreamStartEvent: self._ignore,
+            events.StreamEndEvent: self._ignore,
+            events.DocumentStartEvent: self._document_start,
+            events.DocumentEndEvent: self._document_end,
+            events.ScalarEvent: self._scalar,
+            events.AliasEvent: self._alias,
+            events.SequenceStartEvent: self._collection_start,
+            events.SequenceEndEvent: self._collection_end,
+            events.MappingStartEvent: self._mapping_start,
+            events.MappingEndEvent: self._collection_end,
+        }
+
+    def read(self, next_event: Callable[[], Any]) -> None:
+        """Take events until there are no more; the parser's exceptions pass through."""
+        steps = self._steps
+        while (event := next_event()) is not None:
+            steps[type(event)](event)
+
+    def close(self) -> None:
+        """Finish what is open, after the events ended early."""
+        while len(self._frames) > 1:
+            frame = self._frames.pop()
+            if frame.mapping and len(frame.children) % 2:
+                frame.children.append(Alias(Span(self.end, self.end), "", None))
+            self._finish(frame, max(self.end, frame.start))
+        if self._frames:
+            self._close_document(self.end)
+
+    def _ignore(self, _event: Any) -> None:
+        pass
+
+    def _document_start(self, event: Any) -> None:
+        self._anchors = {}
+        self._nodes = self._aliases = 0
+        self._start = event.start_mark.index
+        self.end = event.end_mark.index
+        self._frames = [_Frame(self._start, None, None)]
+
+    def _document_end(self, event: Any) -> None:
+        self._close_document(event.start_mark.index)
+
+    def _close_document(self, end: int) -> None:
+        children = self._frames.pop().children
+        root = children[0] if children else None
+        span = Span(self._start, max(end, self._start, self.end))
+        self.documents.append(Document(len(self.documents), root, span, self.gaps))
+
+    def _scalar(self, event: Any) -> None:
+        start, end = event.start_mark.index, event.end_mark.index
+        anchor, tag, text = event.anchor, event.tag, event.value
+        style = _STYLES[event.style]
+        if anchor or tag:
+            start = skip_properties(self.text, start, end)
+        if style in ("literal", "folded"):
+            end = self._block_scalar(start, end)
+        elif start == end:
+            start = end = start if anchor or tag else self._empty(start)
+        else:
+            self.covered.append((start, end))
+        span = Span(start, end)
+        node: Node
+        if style == "plain" and text.startswith(self.prepared.unknown):
+            node = Alias(span, "", None)
+        else:
+            if self.prepared.restore:
+                text = text.translate(self.prepared.restore)
+            node = Scalar(span, text, style, tag, anchor)
+        self._count(span)
+        self._frames[-1].children.append(node)
+        self.end = end
+        self.last = node
+        if anchor:
+            anchored = self._anchors[anchor] = _Anchored(start)
+            anchored.node = node
+
+    def _block_scalar(self, start: int, end: int) -> int:
+        """The parser's end runs over trailing blank lines; the header may hold a comment."""
+        text = self.text[start:end].rstrip(" \t\r\n")
+        end = start + len(text)
+        header = min(at for at in (text.find("\n"), text.find("\r"), len(text)) if at >= 0)
+        comment = text.find("#", 0, header)
+        self.covered.append((start, start + (comment if comment >= 0 else header)))
+        self.covered.append((start + header, end))
+        return end
+
+    def _empty(self, at: int) -> int:
+        """An empty value is where its indicator ends, never at the next token further down."""
+        before = self.text[at - 1 : at]
+        return at if at >= self.end and (before in _NOTHING_AFTER or at == self.end) else self.end
+
+    def _alias(self, event: Any) -> None:
+        span = Span(event.start_mark.index, event.end_mark.index)
+        name = event.anchor
+        anchored = self._anchors.get(name)
+        self._count(span)
+        target = None
+        if anchored is None:
+            self.problems.append(self._undefined(name, span))
+        elif anchored.node is None:
+            self.problems.append(_recursive(name, span, anchored.start))
+        elif self._affords(anchored, span):
+            target = anchored.node
+        self._frames[-1].children.append(Alias(span, name, target))
+        self.end = span.end
+
+    def _affords(self, anchored: _Anchored, span: Span) -> bool:
+        frame = self._frames[-1]
+        height = len(self._frames) - 1 + anchored.height
+        spent = ""
+        if self._aliases + 1 + anchored.aliases > MAX_ALIASES:
+            spent = f"more than {MAX_ALIASES} aliases when followed"
+        elif self._nodes + anchored.nodes > MAX_NODES:
+            spent = f"more than {MAX_NODES} nodes when aliases are followed"
+        elif height > MAX_DEPTH:
+            spent = f"more than {MAX_DEPTH} levels when aliases are followed"
+        if spent:
+            if not self._spent:
+                self._spent = True
+                self.problems.append(Problem("DS010", span, f"the document holds {spent}", _SMALLER))
+            return False
+        self._aliases += 1 + anchored.aliases
+        self._nodes += anchored.nodes
+        frame.height = max(frame.height, height)
+        return True
+
+    def _undefined(self, name: str, span: Span) -> Problem:
+        known = ", ".join(f"&{anchor}" for anchor in list(self._anchors)[:8])
+        known = f"anchors defined above: {known}" if known else "no anchor is defined above it"
+        advice = f"{known}; text that begins with `*` needs quotes: '*{name}'"
+        return Problem("DS008", span, f"alias *{name} refers to no anchor", advice)
+
+    def _mapping_start(self, event: Any) -> None:
+        self._collection_start(event)
+        frame = self._frames[-1]
+        frame.mapping = True
+        if frame.flow and self.text.startswith("{{", frame.start):
+            self.templates.append(frame.start)
+
+    def _collection_start(self, event: Any) -> None:
+        start, end = event.start_mark.index, event.end_mark.index
+        anchor, tag = event.anchor, event.tag
+        if anchor or tag:
+            start = _content_start(self.text, end, flow=event.flow_style)
+        self._count(Span(start, max(start, end)))
+        if len(self._frames) > MAX_DEPTH:
+            message = f"the document nests deeper than {MAX_DEPTH} levels; nothing after this is read"
+            raise BudgetSpent(Problem("DS010", Span(start, end), message, _SMALLER))
+        frame = _Frame(start, anchor, tag)
+        # `[a: b]` holds a mapping without braces: its event is as wide as its `?`, or empty.
+        frame.flow = bool(event.flow_style) and end > start and self.text[end - 1] in "[{"
+        frame.nodes, frame.aliases, frame.height = self._nodes, self._aliases, len(self._frames)
+        self._frames.append(frame)
+        self.end = max(start, end)
+        if frame.anchored:
+            self._anchors[anchor] = frame.anchored
+
+    def _collection_end(self, event: Any) -> None:
+        frame = self._frames.pop()
+        # Block ends are reported at the next token, past blank lines and comments.
+        end = event.end_mark.index if frame.flow else self.end
+        self._finish(frame, end)
+
+    def _finish(self, frame: _Frame, end: int) -> None:
+        span = Span(frame.start, end)
+        node: Node
+        if frame.mapping:
+            pairs = iter(frame.children)
+            entries = tuple(map(Entry, pairs, pairs))
+            node = Mapping(span, entries, frame.flow, frame.tag, frame.anchor)
+            self._check_keys(node, frame.children[::2])
+        else:
+            node = Sequence(span, tuple(frame.children), frame.flow, frame.tag, frame.anchor)
+        parent = self._frames[-1]
+        parent.children.append(node)
+        parent.height = max(parent.height, frame.height)
+        self.end = end
+        anchored = frame.anchored
+        if anchored:
+            anchored.node = node
+            anchored.nodes = self._nodes - frame.nodes + 1
+            anchored.aliases = self._aliases - frame.aliases
+            anchored.height = frame.height - len(self._frames) + 1
+
+    def _check_keys(self, mapping: Mapping, keys: list[Node]) -> None:
+        texts = [key.text for key in keys if isinstance(key, Scalar)]
+        if len(set(texts)) < len(texts) or MERGE in texts:
+            self.problems.extend(key_problems(mapping))
+
+    def _count(self, span: Span) -> None:
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            message = f"the document holds more than {MAX_NODES} nodes; nothing after this is read"
+            raise BudgetSpent(Problem("DS010", span, message, _SMALLER))
+
+
+_SMALLER = "split the document, or write fewer aliases"
+
+
+def _recursive(name: str, span: Span, anchor: int) -> Problem:
+    return Problem(
+        "DS008",
+        span,
+        f"alias *{name} stands inside the value that it names",
+        "a contract is finite: write the value out, or anchor a part that does not contain the alias",
+        ((Span(anchor, anchor + 1), f"&{name} begins here"),),
+    )
+
+
+def _content_start(text: str, end: int, *, flow: bool) -> int:
+    """Where a collection begins after its anchor and tag, from the end of its start event."""
+    if flow:
+        return end - 1
+    # The start of `a:\n- b` includes the dash, that of every other block collection does not.
+    return end if text[end : end + 1] == "-" or text[end - 1 : end] != "-" else end - 1
+
+
+def skip_properties(text: str, start: int, end: int) -> int:
+    """First offset of a node's content: behind anchor, tag, and the space and comments after them."""
+    at = start
+    while at < end:
+        char = text[at]
+        if char in " \t\r\n":
+            at += 1
+        elif char in "&!":
+            at = _next(text, at, end, " \t\r\n")
+        elif char == "#":
+            at = _next(text, at, end, "\r\n")
+        else:
+            break
+    return at
+
+
+def _next(text: str, at: int, end: int, stops: str) -> int:
+    while at < end and text[at] not in stops:
+        at += 1
+    return at

@@ -1,0 +1,135 @@
+"""Characters that YAML parsers mishandle, found before parsing and hidden from the parser.
+
+The C parser breaks lines at U+0085, U+2028 and U+2029 (YAML 1.2 and editors do not), which turns
+such a character in a comment into a syntax error on the next line, and it refuses a whole file for
+one control character. Each is replaced by one code point that means nothing to YAML, so offsets
+stay right, and put back into the values afterwards.
+"""
+
+from __future__ import annotations
+
+from dsec_cli.source.text import SourceText, Span
+from dsec_cli.source.tree import Problem
+
+_BREAKS = {
+    "\x85": "U+0085 NEXT LINE",
+    "\u2028": "U+2028 LINE SEPARATOR",
+    "\u2029": "U+2029 PARAGRAPH SEPARATOR",
+}
+_INVISIBLE = {"\u200b": "U+200B ZERO WIDTH SPACE", "\ufeff": "U+FEFF ZERO WIDTH NO-BREAK SPACE"}
+_MOST_RELATED = 8
+
+
+class Prepared:
+    """A text that the parser can take, and the way back."""
+
+    __slots__ = ("problems", "restore", "text", "unknown")
+
+    def __init__(self, text: str, restore: dict[int, str], problems: list[Problem], unknown: str) -> None:
+        self.text = text
+        self.restore = restore
+        """Stand-in (as an ordinal, for `str.translate`) -> the character it stands for; often empty."""
+        self.problems = problems
+        self.unknown = unknown
+        """A character that is nowhere in the text: it marks values that could not be read."""
+
+
+def prepare(source: SourceText) -> Prepared:
+    """Report characters that are wrong in YAML and hide those the parser would trip over."""
+    text = source.text
+    problems: list[Problem] = []
+    if source.undecodable is not None:
+        span, reason = source.undecodable
+        problems.append(_undecodable(source, span, reason))
+    # One pass in C decides for nearly all files: everything but line ends and tabs is printable.
+    if text.replace("\n", "").replace("\t", "").replace("\r", "").isprintable():
+        return Prepared(text, {}, problems, "\ue000")
+    return _hide(text, problems)
+
+
+def _undecodable(source: SourceText, span: Span, reason: str) -> Problem:
+    name = source.encoding.upper()
+    at = source.byte_offset(span.start)
+    return Problem(
+        "DS001",
+        span,
+        f"the file is not valid {name}: {reason} at byte {at}",
+        "save the file as UTF-8; what cannot be decoded is read as U+FFFD",
+    )
+
+
+def _hide(text: str, problems: list[Problem]) -> Prepared:
+    present = set(text)
+    stand_ins = (char for char in map(chr, range(0xE000, 0xF900)) if char not in present)
+    restore: dict[int, str] = {}
+    table: dict[int, str] = {}
+    for char in sorted(char for char in present if not char.isprintable() and char not in "\n\t\r"):
+        problem = _judge(text, char)
+        if problem is not None:
+            problems.append(problem)
+        if char in _BREAKS or _refused(char):
+            stand_in = next(stand_ins)
+            table[ord(char)] = stand_in
+            restore[ord(stand_in)] = char
+    return Prepared(text.translate(table) if table else text, restore, problems, next(stand_ins))
+
+
+def _refused(char: str) -> bool:
+    """True for what the C parser's reader does not let into its buffer."""
+    return char < " " or "\x7f" <= char <= "\x9f" or char in "\ufeff\ufffe\uffff"
+
+
+def _judge(text: str, char: str) -> Problem | None:
+    name = f"U+{ord(char):04X}"
+    places = _occurrences(text, char)
+    if char in _BREAKS:
+        message = f"{_BREAKS[char]} looks like a line break and is none in YAML"
+        return _problem("DS005", places, message, "replace it by a line break or a space")
+    if char in _INVISIBLE:
+        message = f"{_INVISIBLE[char]} is invisible and becomes part of a key or value"
+        return _problem("DS005", places, message, "delete it")
+    if char == "\xa0" or char == "\u3000":
+        return _space(text, char, places)
+    if _refused(char):
+        message = f"control character {name} is not allowed in YAML"
+        return _problem("DS002", places, message, _control_hint(char))
+    return None
+
+
+def _occurrences(text: str, char: str) -> list[int]:
+    places: list[int] = []
+    at = text.find(char)
+    while at >= 0:
+        places.append(at)
+        at = text.find(char, at + 1)
+    return places
+
+
+def _control_hint(char: str) -> str:
+    if char == "\0":
+        return "delete it; many of them mean UTF-16 without a byte order mark: save the file as UTF-8"
+    return f'delete it, or write it as an escape in double quotes ("\\x{ord(char):02x}")'
+
+
+def _space(text: str, char: str, places: list[int]) -> Problem | None:
+    """NBSP and ideographic space are fine inside a sentence, not where YAML wants a space."""
+    wrong = [at for at in places if _is_syntax_position(text, at)]
+    if not wrong:
+        return None
+    name = "U+00A0 NO-BREAK SPACE" if char == "\xa0" else "U+3000 IDEOGRAPHIC SPACE"
+    message = f"{name} stands where YAML needs an ordinary space"
+    return _problem("DS005", wrong, message, "replace it by an ordinary space")
+
+
+def _is_syntax_position(text: str, at: int) -> bool:
+    line = text[text.rfind("\n", 0, at) + 1 : at]
+    before = line.rstrip("\xa0\u3000 ")
+    return not before or (before.endswith((":", "-", "?")) and not before.lstrip().startswith("#"))
+
+
+def _problem(code: str, places: list[int], message: str, advice: str) -> Problem:
+    first, *others = (Span(at, at + 1) for at in places)
+    if others:
+        message = f"{message} ({len(places)} places)"
+    related = tuple((span, "also here") for span in others[:_MOST_RELATED])
+    return Problem(code, first, message, advice, related)
