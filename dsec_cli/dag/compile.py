@@ -1,0 +1,212 @@
+"""Order and inventory in, plan out: every decision taken once, with its reason in words."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, NamedTuple
+
+from dsec.codec import canonical
+from dsec.core.placement import Refusal, feasible, reason, slots
+from dsec.hashing import digest
+from dsec.plan import FORMAT, Analysis, Iterations, Placement, Plan, Source
+from dsec.planfile import seal
+from dsec_cli.dag.analysis import analyze
+from dsec_cli.dag.demand import demand_of, gpu_count
+from dsec_cli.dag.estimates import estimate
+from dsec_cli.dag.lowering import Decided, lowered
+from dsec_cli.diagnostics import Finding, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from dsec.inventory import Inventory
+    from dsec.plan import Demand
+    from dsec_cli.contract.values import Contract, Step
+    from dsec_cli.dag import analysis
+    from dsec_cli.dag.cycles import Order
+    from dsec_cli.dag.graph import StepGraph
+    from dsec_cli.source.tree import Path
+
+
+class Origin(NamedTuple):
+    """What is compiled, by whom, and where its parts are stated."""
+
+    file: str
+    """The contract, relative to its folder."""
+    content: tuple[bytes, ...]
+    """The contract's bytes, then those of the files merged into it."""
+    tool: str
+    locate: Callable[[Path], Source]
+
+
+class Infeasible(NamedTuple):
+    """Why this contract has no plan on this inventory."""
+
+    findings: tuple[Finding, ...]
+
+
+def compile_plan(
+    order: Order, contract: Contract, *, inventory: Inventory, origin: Origin, learned: Mapping[str, int]
+) -> Plan | Infeasible:
+    """The plan of one contract, or what it asks for and cannot have.
+
+    `learned`: median milliseconds per Step id from earlier runs. Same arguments, same bytes.
+    """
+    steps = order.graph.steps
+    demands = [demand_of(step, contract) for step in steps]
+    findings = [*_not_runnable(steps), *_refused(steps, demands, inventory)]
+    if findings:
+        return Infeasible(tuple(findings))
+    machine = steady(inventory)
+    estimates = estimate(steps, learned)
+    found = analyze(order, estimates, demands=demands, inventory=machine)
+    places = _placements(found, machine)
+    return seal(
+        Plan(
+            format=FORMAT,
+            tool=origin.tool,
+            name=contract.name or origin.file.rpartition("/")[2].partition(".")[0],
+            contract_file=origin.file,
+            contract_hash=digest("dsec.contract/1", *origin.content),
+            inventory=machine,
+            inventory_hash=digest("dsec.inventory/1", canonical(machine)),
+            iterations=_iterations(contract),
+            steps=lowered(Decided(order, contract, found, places, origin.locate)),
+            analysis=_analysis(order.graph, found),
+            notes=_notes(contract, inventory),
+            hash="",
+        )
+    )
+
+
+def steady(inventory: Inventory) -> Inventory:
+    """The inventory without readings that change by the minute, so that plans of one machine are equal.
+
+    The runtime reads free memory anew before it starts anything.
+    """
+    if inventory.origin.startswith("described"):
+        return inventory
+    devices = tuple(dataclasses.replace(device, free_bytes=None) for device in inventory.devices)
+    return dataclasses.replace(inventory, devices=devices, disk_bytes=None)
+
+
+def _not_runnable(steps: tuple[Step, ...]) -> list[Finding]:
+    return [
+        Finding(
+            code="DS109",
+            severity=Severity.ERROR,
+            where=step.path,
+            message=f"Step {step.id} says neither run nor call",
+            reason="a plan holds what each Step executes",
+            help="give it a command (run: python train.py) or a function (call: module:function)",
+            part="entry",
+        )
+        for step in steps
+        if step.run is None
+    ]
+
+
+def _refused(steps: tuple[Step, ...], demands: list[Demand], inventory: Inventory) -> list[Finding]:
+    """DS210, one per Step that fits not even the empty inventory; equal demands are asked once."""
+    answers: dict[Demand, Refusal | None] = {}
+    findings: list[Finding] = []
+    for step, demand in zip(steps, demands, strict=True):
+        if demand not in answers:
+            answers[demand] = feasible(demand, inventory)
+        refusal = answers[demand]
+        if refusal is not None:
+            findings.append(_refusal_finding(step, refusal, inventory))
+    return findings
+
+
+def _refusal_finding(step: Step, refusal: Refusal, inventory: Inventory) -> Finding:
+    gpu = step.demand.gpu
+    return Finding(
+        code="DS210",
+        severity=Severity.ERROR,
+        where=(gpu.path if gpu is not None else step.demand.path) or step.path,
+        message=f"Step {step.id} {refusal.text}",
+        reason=f"the inventory ({inventory.origin}) cannot meet this demand, even with nothing else running",
+        help="lower the demand, or plan for another machine with --inventory FILE",
+    )
+
+
+def _placements(found: analysis.Analysis, inventory: Inventory) -> list[Placement]:
+    """Each Step on the devices that the list schedule gave it, with the reason placement would give."""
+    shared = _shared(found)
+    table = {slot.device.uuid: slot for slot in slots(inventory)}
+    places: list[Placement] = []
+    for at, part in enumerate(found.slices):
+        chosen = [table[uuid] for uuid in part.devices]
+        held = chosen if at in shared else []
+        for slot in held:
+            slot.take(found.demands[at])
+        places.append(Placement(part.devices, reason(chosen)))
+        for slot in held:
+            slot.give_back(found.demands[at].gpu_memory_bytes)
+    return places
+
+
+def _shared(found: analysis.Analysis) -> set[int]:
+    """Steps that have another one beside them on a device at some time of the schedule."""
+    by_device: dict[str, list[tuple[int, int, int]]] = {}
+    for at, part in enumerate(found.slices):
+        for uuid in part.devices:
+            by_device.setdefault(uuid, []).append((part.start, part.end, at))
+    shared: set[int] = set()
+    for intervals in by_device.values():
+        until, holder = 0, -1
+        for start, end, at in sorted(intervals):
+            if start < until:
+                shared.update((holder, at))
+            if end > until:
+                until, holder = end, at
+    return shared
+
+
+def _iterations(contract: Contract) -> Iterations:
+    stated = contract.iterations
+    if stated is None:
+        return Iterations(count=1, max_staleness=0, in_flight=1)
+    return Iterations(stated.count, stated.max_staleness, stated.in_flight)
+
+
+def _analysis(graph: StepGraph, found: analysis.Analysis) -> Analysis:
+    ids = [step.id for step in graph.steps]
+    return Analysis(
+        critical_path=tuple(ids[at] for at in found.critical_path),
+        critical_path_ms=found.critical_path_ms,
+        lower_bound_ms=found.lower_bound_ms,
+        makespan_ms=found.makespan_ms,
+        levels=tuple(tuple(ids[at] for at in level) for level in found.levels),
+        cuts=tuple(sorted({(edge.source, edge.target) for edge in graph.cuts})),
+    )
+
+
+def _notes(contract: Contract, inventory: Inventory) -> tuple[str, ...]:
+    """What the reader of a plan should know and no Step says."""
+    secrets = [
+        f"{variable.name} comes from {variable.source}: a plan holds no secrets, so set it where it runs"
+        for variable in contract.env_vars
+        if variable.name and variable.source and variable.value is None
+    ]
+    return (*_short_of_baseline(contract, inventory), *secrets)
+
+
+def _short_of_baseline(contract: Contract, inventory: Inventory) -> list[str]:
+    """The baseline is the job's standing demand; Steps are placed by their own, so this only informs."""
+    baseline = contract.baseline
+    if baseline is None:
+        return []
+    short: list[str] = []
+    gpus = gpu_count(baseline.gpu)
+    if gpus > len(inventory.devices):
+        short.append(f"baseline states {gpus} GPUs, the inventory has {len(inventory.devices)}")
+    if baseline.cpu_m is not None and baseline.cpu_m > inventory.cpu_m:
+        short.append(
+            f"baseline states {baseline.cpu_m / 1000:g} cores, the inventory has {inventory.cpu_m / 1000:g}"
+        )
+    if baseline.memory and inventory.memory_bytes is not None and baseline.memory > inventory.memory_bytes:
+        have = inventory.memory_bytes // 2**20
+        short.append(f"baseline states {baseline.memory} of memory, the inventory has {have}Mi")
+    return short
