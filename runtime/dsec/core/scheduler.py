@@ -1,0 +1,217 @@
+"""Which Step instance may start next: edges, iterations, staleness, order.
+
+Pure and single-threaded; runtime and simulation drive the same object. An instance is a Step's
+number in the plan and an iteration. Only the iterations in flight are materialised, so a run of
+100,000 instances costs what its widest window costs.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from dsec.plan import Iterations, PlannedStep
+
+_WAITING, _STARTED, _DONE, _DEAD = range(4)
+
+
+class _Window:
+    """One iteration in flight."""
+
+    __slots__ = ("left", "missing", "state", "tainted")
+
+    def __init__(self, missing: list[int]) -> None:
+        self.missing = missing
+        self.state = bytearray(len(missing))
+        self.left = len(missing)
+        self.tainted: set[int] = set()
+        """Steps that were dropped here."""
+
+
+class Scheduler:
+    """The instances of one run that are waiting, ready, started and done."""
+
+    def __init__(
+        self,
+        steps: Sequence[PlannedStep],
+        iterations: Iterations,
+        *,
+        groups: Sequence[object],
+        finished: Mapping[int, frozenset[int]] | None = None,
+        dropped: Mapping[int, frozenset[int]] | None = None,
+    ) -> None:
+        """`groups[s]`: equal for Steps that fit under the same circumstances.
+
+        `finished` and `dropped` (iteration -> Steps) are what earlier executors of the run did.
+        """
+        self._count = iterations.count
+        self._in_flight = max(1, iterations.in_flight)
+        self._finished = dict(finished or {})
+        self._dropped = dict(dropped or {})
+        self._n = len(steps)
+        number = {step.id: at for at, step in enumerate(steps)}
+        self._after: list[list[int]] = [[] for _ in steps]
+        self._carried: list[list[tuple[int, int]]] = [[] for _ in steps]
+        """Per Step: (Step that reads it in a later iteration, how many iterations later)."""
+        self._before: list[list[int]] = [[] for _ in steps]
+        self._carried_before: list[list[tuple[int, int]]] = [[] for _ in steps]
+        for at, step in enumerate(steps):
+            self._connect(at, step, number)
+        self._reach = max((lag for needs in self._carried_before for _, lag in needs), default=0)
+        self._indegree = [len(before) for before in self._before]
+        self._buckets: dict[object, list[int]] = {}
+        self._bucket_of = [self._buckets.setdefault(group, []) for group in groups]
+        top = max((step.rank_ms for step in steps), default=0)
+        self._order = [(top - step.rank_ms) * self._n + at for at, step in enumerate(steps)]
+        self._round = (top + 1) * self._n
+        self._base = 0
+        self._opened = 0
+        self._windows: dict[int, _Window] = {}
+        self._halted = False
+        self._advance()
+
+    def _connect(self, at: int, step: PlannedStep, number: Mapping[str, int]) -> None:
+        for edge in step.needs:
+            need = number[edge.step]
+            if edge.kind == "carried":
+                lag = 1 + edge.staleness
+                if (need, lag) not in self._carried_before[at]:
+                    self._carried_before[at].append((need, lag))
+                    self._carried[need].append((at, lag))
+            elif need not in self._before[at]:
+                self._before[at].append(need)
+                self._after[need].append(at)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every instance is done."""
+        return self._base == self._count
+
+    def ready(self) -> list[int]:
+        """Steps at the head of each bucket, most urgent first; `start` one of them."""
+        if self._halted:
+            return []
+        heads = [bucket[0] for bucket in self._buckets.values() if bucket]
+        if len(heads) > 1:
+            heads.sort()
+        return heads
+
+    def locate(self, entry: int) -> tuple[int, int]:
+        """The (Step, iteration) of an entry of `ready`."""
+        return entry % self._n, entry // self._round
+
+    def start(self, entry: int) -> None:
+        """Take the entry, the head of its bucket, off the ready list."""
+        step, iteration = entry % self._n, entry // self._round
+        taken = heappop(self._bucket_of[step])
+        if taken != entry:
+            raise AssertionError(f"entry {entry} is not the head of its bucket")
+        self._windows[iteration].state[step] = _STARTED
+
+    def put_back(self, step: int, iteration: int) -> None:
+        """A started instance is to run again (a retry whose delay is over)."""
+        self._windows[iteration].state[step] = _WAITING
+        self._push(step, iteration)
+
+    def finish(self, step: int, iteration: int) -> None:
+        """The instance is done: what waited for it alone becomes ready."""
+        window = self._windows[iteration]
+        if window.state[step] == _DONE:
+            raise AssertionError(f"instance {step}/{iteration} ended twice")
+        window.state[step] = _DONE
+        missing = window.missing
+        for other in self._after[step]:
+            missing[other] -= 1
+            if not missing[other] and not window.state[other]:
+                self._push(other, iteration)
+        for other, lag in self._carried[step]:
+            self._satisfy(other, iteration + lag)
+        if self._opened > iteration + 1:
+            self._satisfy(step, iteration + 1)
+        window.left -= 1
+        if not window.left and iteration == self._base:
+            self._advance()
+
+    def drop(self, step: int, iteration: int) -> None:
+        """The instance is given up; for the order of things it is done."""
+        self._windows[iteration].tainted.add(step)
+        self.finish(step, iteration)
+
+    def starved(self, step: int, iteration: int) -> tuple[int, int] | None:
+        """A dropped instance that this one needs, so that it must be dropped too."""
+        window = self._windows[iteration]
+        if window.tainted:
+            for need in self._before[step]:
+                if need in window.tainted:
+                    return need, iteration
+        for need, lag in self._carried_before[step]:
+            earlier = self._windows.get(iteration - lag)
+            if earlier is not None and need in earlier.tainted:
+                return need, iteration - lag
+        return None
+
+    def fail(self, step: int, iteration: int) -> None:
+        """The instance will not be done in this run; what needs it never becomes ready."""
+        self._windows[iteration].state[step] = _DEAD
+
+    def halt(self) -> None:
+        """Nothing is ready any more."""
+        self._halted = True
+
+    def dependents(self, step: int) -> list[int]:
+        """Steps that need `step`, now or in a later iteration."""
+        return [*self._after[step], *(other for other, _ in self._carried[step])]
+
+    def carried_needs(self, step: int) -> list[tuple[int, int]]:
+        """(Step read, how many iterations earlier) of each carried edge."""
+        return self._carried_before[step]
+
+    def _push(self, step: int, iteration: int) -> None:
+        heappush(self._bucket_of[step], iteration * self._round + self._order[step])
+
+    def _satisfy(self, step: int, iteration: int) -> None:
+        window = self._windows.get(iteration)
+        if window is None:
+            return
+        window.missing[step] -= 1
+        if not window.missing[step] and not window.state[step]:
+            self._push(step, iteration)
+
+    def _advance(self) -> None:
+        """Leave complete iterations behind, open those that may begin."""
+        while True:
+            while self._base < self._opened and not self._windows[self._base].left:
+                # Kept as long as a carried edge reaches: `starved` asks what was dropped there.
+                self._windows.pop(self._base - self._reach, None)
+                self._base += 1
+            if self._opened >= min(self._count, self._base + self._in_flight):
+                return
+            self._open(self._opened)
+
+    def _open(self, iteration: int) -> None:
+        window = _Window(list(self._indegree))
+        window.tainted |= self._dropped.pop(iteration, frozenset())
+        done = self._finished.pop(iteration, frozenset()) | window.tainted
+        for step in done:
+            window.state[step] = _DONE
+        window.left -= len(done)
+        self._windows[iteration] = window
+        self._opened = iteration + 1
+        missing = window.missing
+        for step in range(self._n):
+            for need, lag in self._carried_before[step]:
+                missing[step] += not self._is_done(need, iteration - lag)
+            if iteration and not self._is_done(step, iteration - 1):
+                missing[step] += 1
+            for need in self._before[step] if done else ():
+                missing[step] -= need in done
+            if not missing[step] and not window.state[step]:
+                self._push(step, iteration)
+
+    def _is_done(self, step: int, iteration: int) -> bool:
+        if iteration < self._base:
+            return True
+        return self._windows[iteration].state[step] == _DONE

@@ -1,0 +1,222 @@
+"""Events: all that a run can tell of itself, as values and as journal payloads.
+
+`at_us` counts from the start of the executor that wrote the event (monotonic clock), so a jump
+of the wall clock changes nothing; `RunStart.wall_ms` ties that start to the calendar.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, fields
+from json.encoder import encode_basestring as quoted
+
+from dsec.errors import StoredFormError
+
+
+@dataclass(frozen=True, slots=True)
+class RunStart:
+    """An executor took the run over; resuming appends another one."""
+
+    at_us: int
+    session: int
+    """Executors of this run so far, this one included."""
+    pid: int
+    ticks: int
+    """Start time of the executor in clock ticks since boot, as /proc/PID/stat has it."""
+    boot: str
+    wall_ms: int
+    keep_going: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Spawn:
+    """An attempt began, as a process of its own or (`worker` set) as a call to a worker."""
+
+    at_us: int
+    step: str
+    iteration: int
+    attempt: int
+    pid: int
+    ticks: int
+    """Earliest possible start time of the process, in clock ticks since boot."""
+    ticks_by: int
+    """Latest possible start time."""
+    devices: tuple[str, ...]
+    log: str
+    """Relative to the run's folder."""
+    worker: str
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """An attempt ended and nothing of it is left running."""
+
+    at_us: int
+    step: str
+    iteration: int
+    attempt: int
+    cause: str
+    """One of `outcomes.CAUSES`; `ok` alone means success."""
+    code: int | None
+    signal: int | None
+    detail: str
+    """One line that names what the cause is about, or ""."""
+    wall_us: int
+    cpu_us: int | None
+    """User and system time; None where it cannot be known (calls, lost processes)."""
+    rss_kb: int | None
+    log_from: int | None
+    """Calls: bytes of the worker's log that belong to the attempt."""
+    log_to: int | None
+    result: str | None
+    """Calls: what the function returned, as JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """A failed attempt will be followed by attempt number `attempt`."""
+
+    at_us: int
+    step: str
+    iteration: int
+    attempt: int
+    delay_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """A discardable instance is given up; the run goes on without it."""
+
+    at_us: int
+    step: str
+    iteration: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerStart:
+    """A resident worker process was started."""
+
+    at_us: int
+    worker: str
+    pid: int
+    ticks: int
+    ticks_by: int
+    devices: tuple[str, ...]
+    log: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerStop:
+    """A resident worker process is gone."""
+
+    at_us: int
+    worker: str
+    pid: int
+    code: int | None
+    signal: int | None
+    cause: str
+    """`done`, `evicted` (its devices were needed) or what went wrong."""
+    cpu_us: int | None
+    rss_kb: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """The run was asked to end early."""
+
+    at_us: int
+    reason: str
+    """`interrupted`, `terminated`, `hung-up` or `cancelled`."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnd:
+    """The executor closed the journal."""
+
+    at_us: int
+    outcome: str
+    """`succeeded`, `failed`, `interrupted`, `cancelled` or `stopped` (it could not go on)."""
+    detail: str
+
+
+Event = RunStart | Spawn | Exit | Retry | Drop | WorkerStart | WorkerStop | Cancel | RunEnd
+
+_NAMES: dict[type, str] = {
+    RunStart: "run-start",
+    Spawn: "spawn",
+    Exit: "exit",
+    Retry: "retry",
+    Drop: "drop",
+    WorkerStart: "worker-start",
+    WorkerStop: "worker-stop",
+    Cancel: "cancel",
+    RunEnd: "run-end",
+}
+_KINDS = {name: kind for kind, name in _NAMES.items()}
+_FIELDS = {kind: frozenset(field.name for field in fields(kind)) for kind in _NAMES}
+
+
+def name(event: Event) -> str:
+    """The event's name in the journal: `worker-start`."""
+    return _NAMES[type(event)]
+
+
+def encode(event: Event) -> str:
+    """The event as one line of JSON."""
+    if type(event) is Spawn:
+        return _encode_spawn(event)
+    if type(event) is Exit:
+        return _encode_exit(event)
+    data: dict[str, object] = {"event": name(event)}
+    data.update((field, getattr(event, field)) for field in event.__slots__)
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+
+
+def _encode_spawn(event: Spawn) -> str:
+    # Written out: two of these per Step are the executor's hot path (json.dumps: 4 x the time).
+    devices = ",".join(map(quoted, event.devices))
+    return (
+        f'{{"event":"spawn","step":{quoted(event.step)},"iteration":{event.iteration},"attempt":{event.attempt},'
+        f'"pid":{event.pid},"at_us":{event.at_us},"ticks":{event.ticks},"ticks_by":{event.ticks_by},'
+        f'"devices":[{devices}],"log":{quoted(event.log)},"worker":{quoted(event.worker)}}}'
+    )
+
+
+def _encode_exit(event: Exit) -> str:
+    head = (
+        f'{{"event":"exit","step":{quoted(event.step)},"iteration":{event.iteration},"attempt":{event.attempt},'
+        f'"cause":"{event.cause}","at_us":{event.at_us},"wall_us":{event.wall_us}'
+    )
+    tail = f',"detail":{quoted(event.detail)}}}'
+    for key in ("code", "signal", "cpu_us", "rss_kb", "log_from", "log_to"):
+        value = getattr(event, key)
+        if value is not None:
+            head += f',"{key}":{value}'
+    return head + tail if event.result is None else f'{head},"result":{event.result}{tail}'
+
+
+def decode(payload: str) -> Event:
+    """The event of a journal payload; raises StoredFormError in words."""
+    data = json.loads(payload)
+    kind = _KINDS.get(data.pop("event", "")) if isinstance(data, dict) else None
+    if kind is None:
+        raise StoredFormError(
+            f"the journal holds a record of an unknown kind: {payload[:60]}",
+            hint="it may have been written by a newer dsec; use that version",
+        )
+    if kind is Exit:
+        for key in ("code", "signal", "cpu_us", "rss_kb", "log_from", "log_to"):
+            data.setdefault(key, None)
+        result = data.get("result")
+        given = "result" in data
+        data["result"] = json.dumps(result, ensure_ascii=False, separators=(",", ":")) if given else None
+    if set(data) != _FIELDS[kind]:
+        odd = sorted(set(data) ^ _FIELDS[kind])[0]
+        raise StoredFormError(
+            f"a {_NAMES[kind]} record of the journal has or lacks {odd!r}",
+            hint="it may have been written by a newer dsec; use that version",
+        )
+    if "devices" in data:
+        data["devices"] = tuple(data["devices"])
+    return kind(**data)  # type: ignore[no-any-return]

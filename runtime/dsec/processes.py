@@ -1,0 +1,258 @@
+"""Children of the executor: started without a fork, ended with everything they left behind.
+
+The executor is a child subreaper, so a descendant that daemonises becomes its child and can be
+found. Looking for such strays costs two system calls when there are none: the kernel's last pid
+tells whether anybody but us started anything since.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import time
+from typing import NamedTuple
+
+from dsec import sweep
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from dsec.loop import Loop
+
+_PR_SET_CHILD_SUBREAPER = 36
+_FEW = 64
+"""Up to so many new pids are looked at one by one; beyond, /proc is listed."""
+
+_RESET = [number for number in range(1, 32) if number not in (signal.SIGKILL, signal.SIGSTOP)]
+_GIVE_UP_S = 5.0
+"""A process that survives KILL so long (stuck in the kernel, or not ours to kill) is left to the system."""
+
+
+class Launch(NamedTuple):
+    """What to start and how."""
+
+    program: bytes
+    argv: tuple[bytes, ...]
+    env: dict[bytes, bytes]
+    cwd: str
+    log: str
+    """File that gets the output, absolute."""
+
+
+class Ended(NamedTuple):
+    """How a child ended."""
+
+    code: int | None
+    signal: int | None
+    wall_us: int
+    cpu_us: int
+    rss_kb: int
+
+
+class Child:
+    """A process that the executor started, in a session of its own."""
+
+    __slots__ = ("born", "ended", "kill_at", "logs", "mark", "on_gone", "pid", "pidfd", "ticks", "ticks_by")
+
+    def __init__(self, pid: int, *, born: float, ticks: int, ticks_by: int) -> None:
+        self.pid = pid
+        self.pidfd = -1
+        self.born = born
+        self.ticks = ticks
+        self.ticks_by = ticks_by
+        self.mark: frozenset[bytes] = frozenset()
+        """Entries of its environment that tell it from every other child's."""
+        self.logs = ""
+        self.on_gone: Callable[[Child], None]
+        self.ended: Ended | None = None
+        self.kill_at: float | None = None
+        """Set once it was told to end."""
+
+
+def become_subreaper() -> None:
+    """Make orphaned descendants of this process its children."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
+
+
+class Children:
+    """All children of one executor."""
+
+    def __init__(self, loop: Loop, *, spare: Sequence[int] = ()) -> None:
+        become_subreaper()
+        self._loop = loop
+        self._me = os.getpid()
+        self._spare = {self._me, *spare}
+        self._live: dict[int, Child] = {}
+        self._loadavg = os.open("/proc/loadavg", os.O_RDONLY | os.O_CLOEXEC)
+        self._hertz = os.sysconf("SC_CLK_TCK")
+        self._cwd = os.getcwd()
+
+    def start(self, launch: Launch, *, on_gone: Callable[[Child], None], pass_fd: int = -1) -> Child:
+        """Start a process; raises OSError. `pass_fd` becomes its descriptor 3."""
+        if launch.cwd != self._cwd:
+            os.chdir(launch.cwd)  # posix_spawn cannot; there is one thread, so nobody else looks
+            self._cwd = launch.cwd
+        actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = [
+            (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, launch.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644),
+            (os.POSIX_SPAWN_DUP2, 1, 2),
+        ]
+        if pass_fd >= 0:
+            actions.append((os.POSIX_SPAWN_DUP2, pass_fd, 3))
+        born = time.monotonic()
+        ticks = self._ticks()
+        pid = os.posix_spawn(
+            launch.program,
+            launch.argv,
+            launch.env,
+            file_actions=actions,
+            setsid=True,
+            setsigmask=(),
+            setsigdef=_RESET,
+        )
+        child = Child(pid, born=born, ticks=ticks, ticks_by=self._ticks())
+        child.logs = launch.log
+        child.on_gone = on_gone
+        child.pidfd = os.pidfd_open(pid)
+        self._live[pid] = child
+        self._loop.watch(child.pidfd, lambda: self._leader_gone(child))
+        return child
+
+    def _ticks(self) -> int:
+        return time.clock_gettime_ns(time.CLOCK_BOOTTIME) * self._hertz // 1_000_000_000
+
+    def stop(self, child: Child, *, grace_s: float) -> None:
+        """TERM to the child's group and strays now, KILL after the grace; a second call can only hasten."""
+        kill_at = self._loop.now() + grace_s
+        if child.kill_at is None:
+            child.kill_at = kill_at
+            _signal_group(child.pid, signal.SIGTERM)
+            _signal_group(child.pid, signal.SIGCONT)
+            self._loop.at(kill_at, lambda: self._kill(child))
+        elif kill_at < child.kill_at:
+            child.kill_at = kill_at
+            self._loop.at(kill_at, lambda: self._kill(child))
+
+    def _kill(self, child: Child) -> None:
+        if child.ended is None:
+            _signal_group(child.pid, signal.SIGKILL)
+
+    def _leader_gone(self, child: Child) -> None:
+        self._loop.unwatch(child.pidfd)
+        os.close(child.pidfd)
+        _, status, usage = os.wait4(child.pid, 0)
+        wall = time.monotonic() - child.born
+        code = os.waitstatus_to_exitcode(status)
+        child.ended = Ended(
+            code if code >= 0 else None,
+            -code if code < 0 else None,
+            int(wall * 1e6),
+            int((usage.ru_utime + usage.ru_stime) * 1e6),
+            usage.ru_maxrss,
+        )
+        if _group_exists(child.pid) or self._has_strays(child):
+            self._clear(child, term=True)
+            return
+        del self._live[child.pid]
+        child.on_gone(child)
+
+    def _has_strays(self, child: Child) -> bool:
+        """Whether some process became ours that is neither a child we started nor in the session of one."""
+        last = int(os.pread(self._loadavg, 128, 0).rsplit(None, 1)[-1])
+        first = child.pid
+        if last == first:
+            return False
+        pids = range(first + 1, last + 1) if 0 < last - first <= _FEW else map(int, filter(str.isdigit, os.listdir("/proc")))
+        live = self._live
+        found = False
+        for pid in pids:
+            if pid in live:
+                continue
+            process = sweep.look(pid)
+            if process is None or process.parent != self._me or pid in self._spare:
+                continue
+            if process.zombie:
+                _reap(pid)
+            elif process.session not in live or process.session == first:
+                found = True
+        return found
+
+    def left_of(self, child: Child) -> list[sweep.Process]:
+        """Living processes that the ended child left behind."""
+        alone = len(self._live) == 1
+        sign = sweep.Marker(child.mark, child.logs)
+        return sweep.members(
+            sign,
+            sessions=(child.pid,),
+            spare=self._spare,
+            children_of=self._me if alone else 0,
+        )
+
+    def _clear(self, child: Child, *, term: bool) -> None:
+        """End what the child left, again and again until nothing is left, then say that it is gone."""
+        left = self.left_of(child)
+        now = self._loop.now()
+        if not left or (child.kill_at is not None and now > child.kill_at + _GIVE_UP_S):
+            self.reap_strays()
+            del self._live[child.pid]
+            child.on_gone(child)
+            return
+        if child.kill_at is None:
+            child.kill_at = now + 1.0  # its own end did not ask these to stay
+        for process in left:
+            if now >= child.kill_at:
+                sweep.send(process, signal.SIGKILL)
+            elif term:
+                sweep.send(process, signal.SIGTERM)
+                sweep.send(process, signal.SIGCONT)
+        self.reap_strays()
+        self._loop.at(now + 0.01, lambda: self._clear(child, term=False))
+
+    def reap_strays(self) -> None:
+        """Collect dead descendants that became ours."""
+        for pid, process in sweep.everyone().items():
+            if process.zombie and process.parent == self._me and pid not in self._live and pid not in self._spare:
+                _reap(pid)
+
+    def end_everyone(self, sign: sweep.Marker, *, grace_s: float) -> list[sweep.Process]:
+        """Last sweep of a run: end whatever still belongs to it; gives back who could not be ended."""
+
+        def find() -> list[sweep.Process]:
+            found = sweep.members(sign, sessions=(), spare=self._spare, children_of=self._me)
+            if not found:
+                self.reap_strays()
+            return found
+
+        return sweep.end_all(find, grace_s=grace_s, clock=time.monotonic, pause=time.sleep)
+
+    def close(self) -> None:
+        """Let go of what was held."""
+        os.close(self._loadavg)
+
+
+def _signal_group(pid: int, number: int) -> None:
+    try:
+        os.killpg(pid, number)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def _group_exists(pid: int) -> bool:
+    try:
+        os.killpg(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _reap(pid: int) -> None:
+    try:
+        os.waitpid(pid, os.WNOHANG)
+    except ChildProcessError:
+        return

@@ -1,0 +1,128 @@
+"""Where the state of runs lies: `.dsec/` beside the contract, or where DSEC_HOME says."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from typing import NamedTuple
+
+from dsec.errors import RunProblem
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_JOB = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
+
+
+class RunDir(NamedTuple):
+    """The folder of one run."""
+
+    job: str
+    path: str
+    """Absolute."""
+
+    @property
+    def plan(self) -> str:
+        """The plan as it was when the run began."""
+        return f"{self.path}/plan.json"
+
+    @property
+    def journal(self) -> str:
+        """The run's journal."""
+        return f"{self.path}/journal"
+
+    @property
+    def logs(self) -> str:
+        """One file per attempt, one per worker."""
+        return f"{self.path}/logs"
+
+    @property
+    def work(self) -> str:
+        """Folder for the Steps' own files: `{run}` in paths, DSEC_RUN_DIR in the environment."""
+        return f"{self.path}/work"
+
+
+def home(folder: str, environ: Mapping[str, str]) -> str:
+    """The state folder that belongs to the contract's folder, absolute."""
+    return os.path.abspath(environ.get("DSEC_HOME") or os.path.join(folder, ".dsec"))
+
+
+def is_job(text: str) -> bool:
+    """Whether `text` can be a job id."""
+    return _JOB.fullmatch(text) is not None
+
+
+def new_job(name: str, *, now_s: float, chance: bytes) -> str:
+    """A fresh job id: `<name>-<UTC yyyymmdd-hhmmss>-<4 hex>`."""
+    plain = re.sub(r"[^A-Za-z0-9_.-]+", "-", name).strip("-.")[:64] or "run"
+    return f"{plain}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now_s))}-{chance.hex()[:4]}"
+
+
+def create(state: str, job: str) -> RunDir:
+    """Make the folder of a new run; raises FileExistsError when the job exists."""
+    run = RunDir(job, os.path.join(state, "runs", job))
+    os.makedirs(os.path.dirname(run.path), exist_ok=True)
+    os.mkdir(run.path)
+    os.mkdir(run.logs)
+    os.mkdir(run.work)
+    return run
+
+
+def find(folder: str, environ: Mapping[str, str], job: str | None) -> RunDir:
+    """The run named `job` (an id or a run's folder), or the latest one; the nearest `.dsec` upwards counts."""
+    if job and os.path.isfile(os.path.join(job, "journal")):
+        path = os.path.abspath(job)
+        return RunDir(os.path.basename(path), path)
+    state = _nearest(folder, environ)
+    if job:
+        path = os.path.join(state, "runs", job)
+        if is_job(job) and os.path.isfile(os.path.join(path, "journal")):
+            return RunDir(job, path)
+        raise RunProblem(f"there is no run {job!r} in {state}", hint=_known(state))
+    found = latest(state)
+    if found is None:
+        raise RunProblem(f"there is no run in {state}", hint="start one with dsec run, or go to the contract's folder")
+    return found
+
+
+def latest(state: str) -> RunDir | None:
+    """The run that began last."""
+    starts = [(_begun(f"{state}/runs/{job}/journal"), job) for job in _jobs(state)]
+    if not starts:
+        return None
+    job = max(starts)[1]
+    return RunDir(job, f"{state}/runs/{job}")
+
+
+def _begun(journal: str) -> int:
+    """Wall-clock start of a run, from its journal's first record; 0: unreadable."""
+    with open(journal, "rb") as file:
+        found = re.search(rb'"wall_ms":(\d+)', file.readline(4096))
+    return int(found[1]) if found else 0
+
+
+def _jobs(state: str) -> list[str]:
+    try:
+        names = sorted(os.listdir(f"{state}/runs"))
+    except FileNotFoundError:
+        return []
+    return [name for name in names if os.path.isfile(f"{state}/runs/{name}/journal")]
+
+
+def _known(state: str) -> str:
+    jobs = _jobs(state)
+    return f"runs here: {', '.join(jobs[-5:])}" if jobs else "there are none yet"
+
+
+def _nearest(folder: str, environ: Mapping[str, str]) -> str:
+    if environ.get("DSEC_HOME"):
+        return home(folder, environ)
+    at = os.path.abspath(folder)
+    while not os.path.isdir(f"{at}/.dsec/runs"):
+        above = os.path.dirname(at)
+        if above == at:
+            return home(folder, environ)
+        at = above
+    return f"{at}/.dsec"

@@ -1,0 +1,99 @@
+"""The warden of a run: outlives the executor, and ends whatever a killed executor left behind.
+
+It is a process in a session of its own, deaf to INT, TERM and HUP, that reads a pipe whose other
+end only the executor holds. `bye` means an orderly end. End of file without it means that the
+executor is gone: then every process of the run is ended. Started as `python -I -S -c`, so it
+imports little and nothing of the user's.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+
+from dsec import sweep
+
+GRACE_S = 2.0
+
+
+def watch(fd: int) -> bool:
+    """Wait for the executor's end; whether it was an orderly one."""
+    said = b""
+    while True:
+        words = os.read(fd, 64)
+        if not words:
+            return said.endswith(b"bye")
+        said = (said + words)[-3:]
+
+
+def pids_in(journal: str) -> dict[int, tuple[int, int]]:
+    """Attempts and workers that began and did not end: pid -> earliest and latest start time.
+
+    Read without `events`: this process must not fail on a record that it does not know.
+    """
+    import json
+
+    begun: dict[int, tuple[int, int]] = {}
+    instances: dict[tuple[object, object], int] = {}
+    with open(journal, "rb") as file:
+        for line in file:
+            try:
+                data = json.loads(line[18:])
+                kind = data.get("event")
+                if kind == "worker-start" or (kind == "spawn" and not data["worker"]):
+                    begun[data["pid"]] = (data["ticks"], data["ticks_by"])
+                    instances[data.get("step"), data.get("iteration")] = data["pid"]
+                elif kind == "exit":
+                    begun.pop(instances.pop((data["step"], data["iteration"]), 0), None)
+                elif kind == "worker-stop":
+                    begun.pop(data["pid"], None)
+            except (ValueError, KeyError, AttributeError):
+                continue
+    return begun
+
+
+def sessions_of(begun: dict[int, tuple[int, int]]) -> set[int]:
+    """Sessions that still are the ones these processes opened.
+
+    Where the leader is gone its pid cannot have been given away while the session has members;
+    where a process of that pid started at another time, the session is a stranger's.
+    """
+    mine = set()
+    for pid, (first, last) in begun.items():
+        leader = sweep.look(pid)
+        if leader is None or first <= leader.ticks <= last:
+            mine.add(pid)
+    return mine
+
+
+def end_run(job: str, run_dir: str, *, grace_s: float, spare: tuple[int, ...] = ()) -> list[sweep.Process]:
+    """End every process of the run; gives back those that could not be ended."""
+    try:
+        begun = pids_in(f"{run_dir}/journal")
+    except OSError:
+        begun = {}
+    sign = sweep.marker(job, run_dir)
+    spared = (os.getpid(), *spare)
+    return sweep.end_all(
+        lambda: sweep.members(sign, sessions=sessions_of(begun), spare=spared),
+        grace_s=grace_s,
+        clock=time.monotonic,
+        pause=time.sleep,
+    )
+
+
+def main(argv: list[str]) -> int:
+    """`FD JOB RUN_DIR`: watch the pipe, and clear up if it ends without a word."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_IGN)
+    fd, job, run_dir = int(argv[0]), argv[1], argv[2]
+    if watch(fd):
+        return 0
+    left = end_run(job, run_dir, grace_s=GRACE_S)
+    return 1 if left else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
