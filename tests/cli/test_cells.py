@@ -1,0 +1,83 @@
+"""Text in terminal cells: widths, folding, cutting, and nothing that a terminal would obey."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dsec_cli.report.cells import cells, shown, window, wrap
+
+TEXT = st.text(st.characters(codec=None), max_size=80)
+
+
+@pytest.mark.parametrize(
+    ("text", "width"),
+    [
+        ("", 0),
+        ("abc", 3),
+        ("智能体", 6),
+        ("ａｂ", 4),
+        ("é", 1),
+        ("e\u0301", 1),
+        ("😀", 2),
+        ("👩\u200d👩\u200d👧", 2),
+        ("ｶﾞ", 2),
+        ("한국", 4),
+        ("–…", 2),
+    ],
+)
+def test_cells(text: str, width: int) -> None:
+    assert cells(text) == width
+
+
+@given(TEXT)
+def test_shown_text_commands_nothing(text: str) -> None:
+    for ch in shown(text):
+        assert ch in "\u200d\u3000" or unicodedata.category(ch) not in ("Cc", "Cf", "Cs", "Zl", "Zp"), hex(
+            ord(ch)
+        )
+
+
+def test_shown_names_what_is_not_seen() -> None:
+    assert shown("a\x1b[31mb\tc\u202ed") == "a<U+001B>[31mb    c<U+202E>d"
+    assert shown("名前 ok") == "名前 ok"
+
+
+@given(TEXT, st.integers(10, 60))
+def test_wrapped_lines_fit_or_are_one_word(text: str, width: int) -> None:
+    text = shown(text)
+    lines = wrap(text, width)
+    assert lines
+    for line in lines:
+        assert cells(line) <= width or " " not in line.strip()
+    assert "".join("".join(lines).split()) == "".join(text.split())
+
+
+def test_wide_text_folds_between_characters() -> None:
+    assert wrap("检查点宽限期太短了", 8) == ["检查点宽", "限期太短", "了"]
+    assert wrap("one two  three", 7) == ["one two", "three"]
+    assert wrap("GPU 内存不足", 9) == ["GPU 内存", "不足"]
+
+
+@given(TEXT, st.integers(0, 80), st.integers(0, 80), st.integers(20, 100))
+def test_a_window_fits_and_marks_what_is_in_it(text: str, start: int, length: int, width: int) -> None:
+    text = shown(text)
+    start = min(start, len(text))
+    end = min(start + length, len(text))
+    cut, left, right = window(text, start, end, width=width)
+    assert cells(cut) <= width
+    assert 0 <= left <= right <= width
+    if cells(text) <= width:
+        assert cut == text
+        assert cells(text[:start]) == left
+
+
+def test_a_window_keeps_the_marked_part() -> None:
+    line = "a" * 200 + "WRONG" + "b" * 200
+    cut, left, right = window(line, 200, 205, width=40)
+    assert cut[left:right] == "WRONG"
+    assert cut.startswith("…")
+    assert cut.endswith("…")
