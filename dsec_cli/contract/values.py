@@ -29,7 +29,7 @@ class Gpu(NamedTuple):
     """GPU demand of a baseline or a Step."""
 
     path: Path
-    count: int | None
+    count: int | None  # type: ignore[assignment] # a tuple's method of this name is never used here
     memory: GpuMemory | None
     type: str | None
     """As written: `a100-pcie-40gb`, `a100`, or an at-least form such as `>=a100`."""
@@ -218,7 +218,7 @@ class Iterations(NamedTuple):
     """`iterations`: how often the Steps repeat and how far iterations may overlap."""
 
     path: Path
-    count: int
+    count: int  # type: ignore[assignment] # a tuple's method of this name is never used here
     max_staleness: int
     in_flight: int
     """Greatest number of iterations begun and not finished."""

@@ -1,0 +1,253 @@
+"""From a located document to the contract that it states, and the findings of its structure.
+
+Tolerant: what is wrong or absent is None, so that one document gets all its findings at once.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dsec_cli.contract import complaints
+from dsec_cli.contract.build_steps import communication, iterations, steps
+from dsec_cli.contract.check import check, root_keys
+from dsec_cli.contract.kinds import classify
+from dsec_cli.contract.read import (
+    bandwidth,
+    cpu_m,
+    duration,
+    flag,
+    gpu,
+    gpu_memory,
+    items,
+    number,
+    section,
+    size,
+    text,
+    texts,
+    whole,
+)
+from dsec_cli.contract.values import (
+    Baseline,
+    Contract,
+    Dependency,
+    Egress,
+    ElasticGpu,
+    Elasticity,
+    ElasticNetwork,
+    EnvVar,
+    FaultTolerance,
+    Mount,
+    SecurityPolicy,
+)
+from dsec_cli.diagnostics import Finding
+from dsec_cli.source.tree import Document, Path, Tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from dsec_cli.contract.check import Values
+
+
+class Built(NamedTuple):
+    """What a document states, and what is structurally wrong with it."""
+
+    contract: Contract
+    findings: tuple[Finding, ...]
+
+
+def build_all(tree: Tree, file_name: str) -> tuple[Built, ...]:
+    """Every document of a file; empty ones are skipped where there are others."""
+    stated = tuple(document for document in tree.documents if document.root is not None)
+    return tuple(build(document, file_name) for document in stated or tree.documents[:1])
+
+
+def build(document: Document, file_name: str) -> Built:
+    """Check one document and read it; the file's name helps to tell which kind it is."""
+    stated = root_keys(document.root)
+    kind = classify(stated, file_name)
+    values, findings = check(document, kind)
+    if document.root is None:
+        findings = [complaints.empty_document(document.span)]
+    contract = _contract(values, kind, document.index, stated, findings=findings)
+    return Built(contract, tuple(findings))
+
+
+def _contract(
+    values: Values, kind: str, index: int, stated: frozenset[str], *, findings: list[Finding]
+) -> Contract:
+    code = section(values, "include-code")
+    return Contract(
+        kind=kind,
+        document=index,
+        name=text(values, "name"),
+        version=text(values, "version"),
+        base=text(values, "base"),
+        baseline=_baseline(values),
+        elasticity=_elasticity(values),
+        fault_tolerance=_fault_tolerance(values),
+        dependencies=tuple(_dependency(item, at) for at, item in items(values, "dependencies")),
+        env_vars=_env_vars(values),
+        mounts=_mounts(values),
+        security_policy=_security_policy(values),
+        exclude_patterns=None if code is None else texts(code, "exclude_patterns"),
+        data_source=text(values, "data_source"),
+        nvlink_mode=text(values, "nvlink_mode"),
+        max_gpu_hours=number(values, "max_gpu_hours"),
+        min_gpu_hours=number(values, "min_gpu_hours"),
+        bandwidth_cap=bandwidth(values, "bandwidth_cap"),
+        latency_cap=duration(values, "latency_cap"),
+        snapshot_interval=duration(values, "snapshot_interval"),
+        steps=steps(values, findings),
+        communication=communication(values),
+        iterations=iterations(values),
+        stated=stated,
+    )
+
+
+def _baseline(values: Values) -> Baseline | None:
+    stated = section(values, "baseline")
+    if stated is None:
+        return None
+    path = ("baseline",)
+    return Baseline(path=path, gpu=gpu(stated, path), cpu_m=cpu_m(stated), memory=size(stated, "memory"))
+
+
+def _elasticity(values: Values) -> Elasticity | None:
+    stated = section(values, "elasticity")
+    if stated is None:
+        return None
+    return Elasticity(path=("elasticity",), gpu=_elastic_gpu(stated), network=_elastic_network(stated))
+
+
+def _elastic_gpu(elasticity: Values) -> ElasticGpu | None:
+    stated = section(elasticity, "gpu")
+    if stated is None:
+        return None
+    return ElasticGpu(
+        path=("elasticity", "gpu"),
+        min_count=whole(stated, "min_count"),
+        max_count=whole(stated, "max_count"),
+        memory_min=gpu_memory(stated, "memory_min"),
+        memory_max=gpu_memory(stated, "memory_max"),
+    )
+
+
+def _elastic_network(elasticity: Values) -> ElasticNetwork | None:
+    stated = section(elasticity, "network")
+    if stated is None:
+        return None
+    return ElasticNetwork(
+        path=("elasticity", "network"),
+        bandwidth_min=bandwidth(stated, "bandwidth_min"),
+        bandwidth_max=bandwidth(stated, "bandwidth_max"),
+    )
+
+
+def _fault_tolerance(values: Values) -> FaultTolerance | None:
+    stated = section(values, "fault_tolerance")
+    if stated is None:
+        return None
+    return FaultTolerance(
+        path=("fault_tolerance",),
+        level=text(stated, "level"),
+        checkpoint_grace_period=duration(stated, "checkpoint_grace_period"),
+        resume_strategy=text(stated, "resume_strategy"),
+    )
+
+
+def _dependency(stated: Values, at: Path) -> Dependency:
+    return Dependency(
+        path=at,
+        name=text(stated, "name"),
+        package=text(stated, "package"),
+        version=text(stated, "version"),
+        type=text(stated, "type"),
+        source=text(stated, "source"),
+        hash=text(stated, "hash"),
+        build_options=texts(stated, "build_options"),
+    )
+
+
+def _env_vars(values: Values) -> tuple[EnvVar, ...]:
+    context = section(values, "runtime_context") or {}
+    return tuple(
+        EnvVar(
+            path=("runtime_context", *at),
+            name=text(stated, "name"),
+            value=text(stated, "value"),
+            source=text(stated, "source"),
+            ttl=duration(stated, "ttl"),
+        )
+        for at, stated in items(context, "env_vars")
+    )
+
+
+def _mounts(values: Values) -> tuple[Mount, ...]:
+    context = section(values, "runtime_context") or {}
+    return tuple(
+        Mount(
+            path=("runtime_context", *at),
+            target=text(stated, "path"),
+            source=text(stated, "source"),
+            mode=text(stated, "mode"),
+            cache_ttl=duration(stated, "cache_ttl"),
+        )
+        for at, stated in items(context, "mounts")
+    )
+
+
+def _security_policy(values: Values) -> SecurityPolicy | None:
+    stated = section(values, "security_policy")
+    if stated is None:
+        return None
+    path = ("security_policy",)
+    network = section(stated, "network") or {}
+    files = section(stated, "filesystem") or {}
+    return SecurityPolicy(
+        path=path,
+        egress=tuple(_egress(item, (*path, "network", *at)) for at, item in items(network, "egress")),
+        read_allowed=texts(files, "read_allowed"),
+        write_allowed=texts(files, "write_allowed"),
+        allow_sbrk=flag(section(stated, "memory") or {}, "allow_sbrk"),
+        dns_passthrough=flag(stated, "dns_passthrough"),
+    )
+
+
+def _egress(stated: Values, at: Path) -> Egress:
+    limit = stated.get("rate_limit")
+    ports = stated.get("ports")
+    return Egress(
+        path=at,
+        domain=text(stated, "domain"),
+        ports=tuple(port for port in ports if isinstance(port, int)) if isinstance(ports, list) else (),
+        rate_limit=None if limit is None else str(limit),
+        allow_internal_only=flag(stated, "allow_internal_only") or False,
+    )
+
+
+def merge(contract: Contract, other: Contract) -> Contract:
+    """The contract with what only `other` states (a `ds_config.yaml` beside it) taken from there.
+
+    Whole root keys are taken, never parts of one, so a reader knows the file of every statement:
+    the contract's where `contract.stated` has the key, else the other.
+    """
+    taken: dict[str, Any] = {}
+    for field, keys in _FIELDS.items():
+        if not keys & contract.stated and keys & other.stated:
+            taken[field] = getattr(other, field)
+    return contract._replace(**taken, stated=contract.stated | other.stated)
+
+
+_FIELDS = {
+    "env_vars": frozenset(("runtime_context",)),
+    "mounts": frozenset(("runtime_context",)),
+    "exclude_patterns": frozenset(("include-code",)),
+    "steps": frozenset(("steps", "tasks")),
+    **{
+        name: frozenset((name,))
+        for name in Contract._fields
+        if name not in ("kind", "document", "stated", "env_vars", "mounts", "exclude_patterns", "steps")
+    },
+}
+"""Root keys from which each field of a contract is read."""

@@ -1,0 +1,203 @@
+"""The structural findings in words: each names the thing, what it is, what it must be, and what to do."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dsec.units import UnitProblem
+from dsec_cli.contract import quantities, suggest
+from dsec_cli.contract.forms import FORMS
+from dsec_cli.contract.kinds import DIMENSIONS
+from dsec_cli.contract.table import SECTIONS
+from dsec_cli.diagnostics import Edit, Finding, Severity
+from dsec_cli.source.text import Span
+from dsec_cli.source.tree import Mapping, Node, Path, Scalar, Sequence
+
+DIMENSION_EXAMPLES = {
+    "baseline": "baseline: {gpu: {count: 1, memory: 24Gi, type: a100-pcie-40gb}, cpu: 8, memory: 64Gi}",
+    "elasticity": "elasticity: {gpu: {min_count: 1, max_count: 2}}",
+    "fault_tolerance": "fault_tolerance: {level: pauseable, checkpoint_grace_period: 30s}",
+    "dependencies": "dependencies: []",
+}
+KIND_NAMES = {"deploy": "a deployment", "plugin": "a plugin manifest", "environment": "an environment"}
+
+
+def dotted(path: Path) -> str:
+    """A path as people write it: `steps[2].needs[0]`."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+    return text or "the document"
+
+
+def shown(text: str) -> str:
+    """Text in quotes, shortened."""
+    return repr(text if len(text) <= 40 else text[:37] + "...")
+
+
+def what_is(node: Node, value: object) -> str:
+    """What was found, in words."""
+    if isinstance(node, Mapping):
+        return "a mapping"
+    if isinstance(node, Sequence):
+        return "a list"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    text = shown(node.text if isinstance(node, Scalar) else str(value))
+    return f"the number {text[1:-1]}" if isinstance(value, int | float) else f"the text {text}"
+
+
+def _error(code: str, at: Path, message: str, advice: str = "", *, part: str = "value") -> Finding:
+    return Finding(code, Severity.ERROR, at, message, help=advice, part=part)
+
+
+def wrong_type(node: Node, value: object, at: Path, want: str) -> Finding:
+    """DS104: another type than the key takes."""
+    if isinstance(node, Scalar) and value is None:
+        return _error(
+            "DS104", at, f"{dotted(at)} is empty: it must be {want}", "give it a value, or remove the key"
+        )
+    finding = _error("DS104", at, f"{dotted(at)} must be {want}, not {what_is(node, value)}")
+    if not isinstance(node, Scalar):
+        return finding
+    return _mended(finding, node, value, want)
+
+
+def _mended(finding: Finding, node: Scalar, value: object, want: str) -> Finding:
+    """The finding with the advice, and where it is safe the edit, that puts a scalar right."""
+    text = node.text
+    if isinstance(value, bool | int | float) and (want.startswith("text") or want in _FORM_WANTS):
+        return _replaced(finding._replace(help=f'quote it: "{text}"'), node, f'"{text}"')
+    if want == "true or false" and text.lower() in ("yes", "no", "on", "off", "y", "n"):
+        meant = "true" if text.lower() in ("yes", "on", "y") else "false"
+        return _replaced(finding._replace(help=f"YAML 1.2 reads {text} as text: write {meant}"), node, meant)
+    if want.startswith("a list") and "\n" not in text:
+        return finding._replace(help=f"write it as a list: [{text}]")
+    if isinstance(value, str) and node.style in ("single", "double") and "number" in want:
+        return finding._replace(help="remove the quotes")
+    return finding
+
+
+_FORM_WANTS = frozenset(form.says for form in FORMS.values())
+
+
+def _replaced(finding: Finding, node: Scalar, text: str) -> Finding:
+    """An anchored scalar is read in other places too, so it is left alone."""
+    return finding if node.anchor or node.tag else finding._replace(fix=(Edit(node.span, text),))
+
+
+def out_of_range(node: Node, value: object, at: Path, want: str) -> Finding:
+    """DS104: a number of the right type that is too small or too large."""
+    return _error("DS104", at, f"{dotted(at)} must be {want}, not {what_is(node, value)}")
+
+
+def bad_form(text: str, at: Path, form: str, *, part: str = "value") -> Finding:
+    """DS104: text without the grammar that the key asks for."""
+    grammar = FORMS[form]
+    return _error(
+        "DS104",
+        at,
+        f"{shown(text)} is no {form}: it must be {grammar.says}",
+        f"for example {grammar.example}",
+        part=part,
+    )
+
+
+def empty_text(at: Path, want: str) -> Finding:
+    """DS104: text of no length."""
+    return _error(
+        "DS104", at, f"{dotted(at)} is empty: it must be {want}", "give it a value, or remove the key"
+    )
+
+
+def too_few(at: Path, least: int) -> Finding:
+    """DS104: a list that must not be empty."""
+    return _error("DS104", at, f"{dotted(at)} must have at least {least} item", "fill it, or remove the key")
+
+
+def not_in_enum(node: Scalar, at: Path, legal: tuple[str, ...]) -> Finding:
+    """DS105: a word outside a closed set."""
+    words = ", ".join(legal[:-1]) + f" or {legal[-1]}" if len(legal) > 1 else legal[0]
+    finding = _error("DS105", at, f"{dotted(at)} must be {words}, not {shown(node.text)}")
+    meant = suggest.nearest(node.text, legal)
+    if meant is None:
+        return finding
+    finding = finding._replace(help=f"did you mean {meant.word}?")
+    return _replaced(finding, node, meant.word) if meant.sure else finding
+
+
+def bad_quantity(at: Path, kind: str, problem: UnitProblem) -> Finding:
+    """DS106: text that is no quantity of the kind, with the nearest legal spelling."""
+    sample = quantities.example(kind)
+    advice = f"did you mean {problem.nearest}?" if problem.nearest else f"write it as in {sample}"
+    return Finding(
+        "DS106",
+        Severity.ERROR,
+        at,
+        f"{dotted(at)} is no {kind}: {problem.reason}",
+        reason=f"a {kind} is a number with a unit, such as {sample}",
+        help=advice,
+    )
+
+
+class Where(NamedTuple):
+    """Where an unknown key stands: section, document kind, and the keys beside it."""
+
+    section: str
+    kind: str
+    taken: frozenset[str]
+
+
+def unknown_key(key: str, node: Node, at: Path, where: Where) -> Finding:
+    """DS101: a key that the section does not have; says where it belongs, or what was meant."""
+    section, kind, taken = where
+    heading, _, fields = SECTIONS[section]
+    finding = _error("DS101", at, f"unknown key {shown(key)} in {_place(heading, at, kind)}", part="key")
+    if key in suggest.TRAINER_KEYS:
+        return finding._replace(help=suggest.TRAINER_KEYS[key])
+    belongs = suggest.homes(key, section, kind)
+    meant = suggest.nearest(key, [word for word in fields if word not in taken])
+    if belongs and not (meant and meant.sure):
+        return finding._replace(help=f"{key} belongs in {' or '.join(belongs[:2])}")
+    if meant is None:
+        return finding._replace(help=_legal(fields, taken))
+    finding = finding._replace(help=f"did you mean {meant.word}?")
+    return _replaced(finding, node, meant.word) if meant.sure and isinstance(node, Scalar) else finding
+
+
+def _place(heading: str, at: Path, kind: str) -> str:
+    """Where the key stands: a section by its path, a root by what kind of document it is."""
+    return dotted(at[:-1]) if len(at) > 1 else KIND_NAMES.get(kind, heading)
+
+
+def _legal(fields: dict[str, tuple[object, ...]], taken: frozenset[str]) -> str:
+    free = [word for word in fields if word not in taken]
+    if not free:
+        return "remove it"
+    return f"legal here: {', '.join(free[:10])}{', ...' if len(free) > 10 else ''}"
+
+
+def missing_key(key: str, at: Path, *, kind: str) -> Finding:
+    """DS102 for one of the four dimensions of a contract, DS109 for any other required key."""
+    if not at and kind == "contract" and key in DIMENSIONS:
+        return Finding(
+            "DS102",
+            Severity.ERROR,
+            at,
+            f"the contract lacks {key}, one of its four mandatory dimensions",
+            reason=f"a contract states {', '.join(DIMENSIONS[:-1])} and {DIMENSIONS[-1]}",
+            help=f"add it, for example  {DIMENSION_EXAMPLES[key]}",
+        )
+    owner = dotted(at) if at else KIND_NAMES.get(kind, "the document")
+    return _error("DS109", at, f"{owner} lacks the required key {key}", f"add {key}", part="key")
+
+
+def key_not_text(span: Span) -> Finding:
+    """DS104: a key that is a list or a mapping."""
+    return Finding("DS104", Severity.ERROR, span, "a key must be text", help="write the key as one word")
+
+
+def empty_document(span: Span) -> Finding:
+    """DS102: nothing at all."""
+    advice = f"a contract states {', '.join(DIMENSIONS)}"
+    return Finding("DS102", Severity.ERROR, span, "the document is empty", help=advice)

@@ -1,0 +1,66 @@
+"""Texts with a grammar of their own: Step ids, environment names, call targets.
+
+Each form is known twice, as a regular expression (for the schemas) and as a plain function (for
+the linter, which must not pay for `re`); a test holds the two together.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_")
+_WORD = _LETTERS | frozenset("0123456789")
+_ID_FIRST = _WORD - {"_"}
+_ID = _WORD | frozenset(".-")
+
+
+class Form(NamedTuple):
+    """A grammar, what it is called, and what it looks like."""
+
+    says: str
+    """Completes the sentence "... must be "."""
+    pattern: str
+    accepts: Callable[[str], bool]
+    example: str
+
+
+def is_step_id(text: str) -> bool:
+    """1 to 64 letters, digits, `_`, `.` and `-`, beginning with a letter or digit."""
+    return 0 < len(text) <= 64 and text[0] in _ID_FIRST and _ID.issuperset(text)
+
+
+def is_env_name(text: str) -> bool:
+    """A portable environment variable name."""
+    return bool(text) and text[0] in _LETTERS and _WORD.issuperset(text)
+
+
+def is_call(text: str) -> bool:
+    """`module:function`, the module possibly dotted."""
+    module, colon, function = text.partition(":")
+    return bool(colon) and is_env_name(function) and all(is_env_name(part) for part in module.split("."))
+
+
+FORMS = {
+    "step id": Form(
+        "a letter or digit followed by at most 63 letters, digits, '_', '.' or '-'",
+        "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$",
+        is_step_id,
+        "S2.policy-forward",
+    ),
+    "variable name": Form(
+        "letters, digits and '_', not beginning with a digit",
+        "^[A-Za-z_][A-Za-z0-9_]*$",
+        is_env_name,
+        "TOOL_API_KEY",
+    ),
+    "call": Form(
+        "module:function",
+        "^[A-Za-z_][A-Za-z0-9_]*(\\.[A-Za-z_][A-Za-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*$",
+        is_call,
+        "policy:forward",
+    ),
+}

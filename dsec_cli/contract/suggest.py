@@ -1,0 +1,153 @@
+"""What the writer of an unknown word most likely meant; imported only when there is one."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from dsec_cli.contract.table import ROOTS, SECTIONS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_EPOCHS = "DSec counts steps, not epochs: use max_steps_per_episode (and checkpoint_interval_steps)"
+
+TRAINER_KEYS = {
+    "max_epochs": _EPOCHS,
+    "min_epochs": _EPOCHS,
+    "epochs": _EPOCHS,
+    "num_epochs": _EPOCHS,
+    "num_train_epochs": _EPOCHS,
+    "max_steps": "use max_steps_per_episode, or iterations.count for how often the Steps repeat",
+    "max_time": "use timeout on each Step, and max_gpu_hours for the job",
+    "val_check_interval": "use checkpoint_interval_steps",
+    "check_val_every_n_epoch": "use checkpoint_interval_steps",
+    "save_steps": "use checkpoint_interval_steps",
+    "save_every_n_steps": "use checkpoint_interval_steps",
+    "every_n_train_steps": "use checkpoint_interval_steps",
+    "gpus": "use baseline.gpu.count and baseline.gpu.type",
+    "num_gpus": "use baseline.gpu.count and baseline.gpu.type",
+    "devices": "use baseline.gpu.count and baseline.gpu.type",
+    "accelerator": "use baseline.gpu.type",
+    "num_nodes": "a plan places Steps on the inventory's devices: use baseline.gpu.count",
+    "strategy": "how a Step trains is its own matter: put it into the Step's run command",
+    "precision": "how a Step trains is its own matter: put it into the Step's run command",
+    "learning_rate": "how a Step trains is its own matter: put it into the Step's run command",
+    "batch_size": "how a Step trains is its own matter: put it into the Step's run command",
+}
+"""Keys of trainer libraries that find their way into contracts, and what DSec has for them."""
+
+SYNONYMS = {
+    "depends_on": "needs",
+    "dependsOn": "needs",
+    "depends": "needs",
+    "after": "needs",
+    "requires": "needs",
+    "command": "run",
+    "cmd": "run",
+    "entrypoint": "run",
+    "environment": "env",
+    "working_dir": "cwd",
+    "workdir": "cwd",
+    "workingDirectory": "cwd",
+    "retry": "retries",
+    "duration": "expected_duration",
+    "mem": "memory",
+    "ram": "memory",
+    "cpus": "cpu",
+    "cores": "cpu",
+    "gpus": "gpu",
+    "model": "type",
+    "stages": "steps",
+    "jobs": "steps",
+    "max": "max_count",
+    "min": "min_count",
+    "url": "source",
+    "src": "source",
+    "readonly": "mode",
+    "grace_period": "checkpoint_grace_period",
+    "repeat": "iterations",
+}
+"""Words of neighbouring tools, by the word that this language has."""
+
+
+class Suggestion(NamedTuple):
+    """The likely word, and whether nothing else was likely (so that a fix may use it)."""
+
+    word: str
+    sure: bool
+
+
+def folded(word: str) -> str:
+    """The word without case, dashes, underscores and blanks."""
+    return "".join(c for c in word.lower() if c not in "-_ ")
+
+
+def distance(left: str, right: str, *, most: int) -> int:
+    """Edits (insert, delete, replace, swap neighbours) between two words; `most` + 1 when more."""
+    if abs(len(left) - len(right)) > most:
+        return most + 1
+    before: list[int] = []
+    row = list(range(len(right) + 1))
+    for i, a in enumerate(left, 1):
+        older, before, row = before, row, [i]
+        for j, b in enumerate(right, 1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (a != b))
+            if i > 1 and j > 1 and a == right[j - 2] and left[i - 2] == b:
+                cost = min(cost, older[j - 2] + 1)
+            row.append(cost)
+        if min(row) > most:
+            return most + 1
+    return min(row[-1], most + 1)
+
+
+def nearest(word: str, legal: Iterable[str]) -> Suggestion | None:
+    """The legal word that is meant, if one is near enough to say so."""
+    words = sorted(legal)
+    same = [other for other in words if folded(other) == folded(word)]
+    if same:
+        return Suggestion(same[0], sure=True)
+    if len(word) > 64:
+        return None
+    most = max(1, min(3, len(word) // 3))
+    ranked = sorted((distance(word, other, most=most), other) for other in words)
+    near = [(edits, other) for edits, other in ranked if edits <= most]
+    if not near:
+        synonym = SYNONYMS.get(word)
+        return Suggestion(synonym, sure=False) if synonym in words else None
+    alone = len(near) == 1 or near[1][0] > near[0][0]
+    return Suggestion(near[0][1], sure=alone and near[0][0] == 1)
+
+
+def homes(key: str, section: str, kind: str) -> tuple[str, ...]:
+    """Sections, other than `section`, where `key` is legal; those of the same document kind."""
+    reached = _reached(ROOTS[kind])
+    found = {SECTIONS[name][0] for name in reached if name != section and key in SECTIONS[name][2]}
+    here = SECTIONS[section][0]
+    return tuple(sorted(found, key=lambda heading: (_apart(here, heading), heading)))
+
+
+def _apart(here: str, there: str) -> int:
+    """How far two headings are apart: steps up and down again."""
+    left, right = here.split("."), there.split(".")
+    shared = 0
+    while shared < min(len(left), len(right)) and left[shared] == right[shared]:
+        shared += 1
+    return len(left) + len(right) - 2 * shared
+
+
+def _reached(root: str) -> list[str]:
+    names = [root]
+    for name in names:
+        for shape in SECTIONS[name][2].values():
+            names.extend(inner for inner in _sections(shape) if inner not in names)
+    return names
+
+
+def _sections(shape: tuple[object, ...]) -> list[str]:
+    """Names of the sections that a shape leads to."""
+    if shape[0] == "section":
+        return [str(shape[1])]
+    if shape[0] == "keyed":
+        return [str(shape[2]), str(shape[3])]
+    return [name for part in shape if isinstance(part, tuple) and part for name in _sections(part)]
