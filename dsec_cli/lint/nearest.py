@@ -7,23 +7,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """The known word closest to `word`, or "" when none is close."""
-    # Only a wrong word pays for difflib (4 ms); a clean contract never imports it.
-    from difflib import get_close_matches
-
-    found = get_close_matches(word[:64], sorted(known), n=1, cutoff=0.6)
-    return found[0] if found else ""
+SHOWN = 8
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A sentence that proposes the nearest known word, or lists what there is."""
+    """A sentence that proposes the nearest known word, or lists what there is; "" if nothing is."""
+    # Only a wrong word pays for the import; a clean contract never gets here.
+    from dsec_cli.contract.suggest import nearest
+
     names = sorted(known)
     best = nearest(word, names)
-    if best:
-        return f"did you mean {best!r}?"
+    if best is not None:
+        return f"did you mean {best.word!r}?"
     if not names:
         return ""
-    shown = ", ".join(names[:8])
-    return f"known here: {shown}{', ...' if len(names) > 8 else ''}"
+    return f"known here: {', '.join(names[:SHOWN])}{', ...' if len(names) > SHOWN else ''}"

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dsec_cli.diagnostics import Finding, Related, Severity
 from dsec_cli.discovery import instances
+from dsec_cli.source.resolve import follow, pairs
+from dsec_cli.source.tree import Mapping, Sequence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -14,10 +16,18 @@ if TYPE_CHECKING:
     from dsec_cli.contract.values import Contract
     from dsec_cli.lint.suppress import Suppression
     from dsec_cli.source.text import SourceText
-    from dsec_cli.source.tree import Document, Tree
+    from dsec_cli.source.tree import Document, Node, Path, Scalar, Tree
 
 TEXT, DOCUMENT, AFTER = "text", "document", "after"
 """A rule runs once per text, once per document, or once when all other findings are known."""
+
+
+class Crash(NamedTuple):
+    """A rule that raised instead of answering."""
+
+    code: str
+    name: str
+    error: str
 
 
 class Facts(NamedTuple):
@@ -35,7 +45,27 @@ class Facts(NamedTuple):
     """Codes of all rules there are."""
     suppressions: tuple[Suppression, ...]
     unused: tuple[Suppression, ...] = ()
-    """Suppressions that matched no finding; filled for rules that run afterwards."""
+    """Suppressions that matched no finding; filled for rules that run afterwards, like `crashes`."""
+    crashes: tuple[Crash, ...] = ()
+
+    def node(self, path: Path) -> Scalar | Sequence | Mapping | None:
+        """What stands at `path`, through aliases and merge keys; None where nothing does."""
+        here = follow(self.document.root)
+        for part in path:
+            here = follow(_child(here, part))
+        return here
+
+    def states(self, path: Path) -> bool:
+        """Whether `path` is stated at all, rightly or wrongly."""
+        return self.node(path) is not None
+
+
+def _child(node: Node | None, part: str | int) -> Node | None:
+    if isinstance(node, Mapping):
+        return next((pair.value for pair in pairs(node) if pair.key == part), None)
+    if isinstance(node, Sequence) and isinstance(part, int) and part < len(node.items):
+        return node.items[part]
+    return None
 
 
 class Rule(NamedTuple):

@@ -1,0 +1,93 @@
+"""What a contract asks of GPUs, wherever it is stated, and which cards or devices can give it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from dsec import cards
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dsec.inventory import Device
+    from dsec_cli.contract.values import Contract, ElasticGpu, Gpu, GpuMemory, Step
+    from dsec_cli.source.tree import Path
+
+
+class Ask(NamedTuple):
+    """A demand for GPUs, with the place of each of its parts."""
+
+    who: str
+    count: int | None
+    count_path: Path
+    memory: GpuMemory | None
+    memory_path: Path
+    type: str | None
+    """Stated here, or inherited from the baseline."""
+    type_path: Path | None
+    """Where the type is stated; None when it is inherited."""
+
+
+def gpu_asks(contract: Contract) -> Iterator[Ask]:
+    """The baseline's demand, elasticity's least, and that of each Step, in this order."""
+    baseline = contract.baseline.gpu if contract.baseline is not None else None
+    if baseline is not None:
+        yield _own("baseline.gpu", baseline, None)
+    elastic = contract.elasticity.gpu if contract.elasticity is not None else None
+    if elastic is not None:
+        yield _least(elastic, baseline)
+    for step in contract.steps:
+        if step.demand.gpu is not None:
+            yield _of_step(step, step.demand.gpu, baseline)
+
+
+def _own(who: str, gpu: Gpu, inherited: str | None) -> Ask:
+    path = gpu.path
+    type_path = (*path, "type") if gpu.type is not None else None
+    return Ask(
+        who, gpu.count, (*path, "count"), gpu.memory, (*path, "memory"), gpu.type or inherited, type_path
+    )
+
+
+def _least(elastic: ElasticGpu, baseline: Gpu | None) -> Ask:
+    path = elastic.path
+    inherited = baseline.type if baseline is not None else None
+    return Ask(
+        "elasticity.gpu",
+        elastic.min_count,
+        (*path, "min_count"),
+        elastic.memory_min,
+        (*path, "memory_min"),
+        inherited,
+        None,
+    )
+
+
+def _of_step(step: Step, gpu: Gpu, baseline: Gpu | None) -> Ask:
+    if step.kind == "task":
+        path = gpu.path
+        type_path = (*path, "gpu_type") if gpu.type is not None else None
+        return Ask(f"task {step.id}", gpu.count, path, gpu.memory, (*path, "min_memory"), gpu.type, type_path)
+    return _own(f"Step {step.id}", gpu, baseline.type if baseline is not None else None)
+
+
+def fits_type(wanted: str | None, device: Device) -> bool:
+    """Whether a device is of the wanted type; a type that the card table lacks must match by name."""
+    if wanted is None:
+        return True
+    known = cards.resolve(wanted)
+    if known:
+        return device.type in known
+    return wanted.strip().lower() in (device.type.lower(), device.model.lower())
+
+
+def fits_memory(memory: GpuMemory | None, device: Device) -> bool:
+    """Whether a device has the memory; one whose size could not be read is given the benefit."""
+    if memory is None or device.memory_bytes is None:
+        return True
+    if not memory.nominal:
+        return device.memory_bytes >= memory.bytes
+    card = cards.card(device.type)
+    if card is not None:
+        return cards.satisfies(memory.bytes, card, nominal=True)
+    return device.memory_bytes >= cards.class_bytes(memory.bytes)

@@ -1,0 +1,133 @@
+"""Runs rules over one text: all findings in one pass, the same whatever order the rules come in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dsec_cli.contract.build import build_all
+from dsec_cli.diagnostics import arrange, concretise
+from dsec_cli.lint import suppress
+from dsec_cli.lint.rule import AFTER, DOCUMENT, TEXT, Crash, Facts, Rule, find_rules
+from dsec_cli.source.locate import step_ids
+from dsec_cli.source.text import Span
+from dsec_cli.source.tree import Document
+from dsec_cli.source.yaml import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dsec.inventory import Inventory
+    from dsec_cli.diagnostics import Diagnostic, Finding
+    from dsec_cli.lint.suppress import Suppression
+    from dsec_cli.source.text import SourceText
+    from dsec_cli.source.tree import Tree
+
+UNUSED, CRASHED = "DS901", "DS999"
+
+
+def lint(
+    text: SourceText,
+    *,
+    inventory: Inventory | None = None,
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+    rules: tuple[Rule, ...] | None = None,
+) -> tuple[Diagnostic, ...]:
+    """Everything the rules find in `text`, by place and code.
+
+    `select` and `ignore` are code prefixes (`DS2`) or names and narrow `rules` (default: all there
+    are). A rule that is not wanted does not run, unless a suppression names it and unused
+    suppressions are asked for.
+    """
+    every = find_rules()
+    wanted = chosen(every if rules is None else rules, select=tuple(select), ignore=tuple(ignore))
+    return _Run(text, every, wanted).all(inventory)
+
+
+def chosen(rules: tuple[Rule, ...], *, select: tuple[str, ...], ignore: tuple[str, ...]) -> tuple[Rule, ...]:
+    """The rules that are selected (all, when nothing is) and not ignored."""
+    return tuple(rule for rule in rules if (not select or _named(rule, select)) and not _named(rule, ignore))
+
+
+def _named(rule: Rule, words: tuple[str, ...]) -> bool:
+    return any(rule.name == word or rule.code.startswith(word) for word in words if word)
+
+
+class _Run:
+    """One text under the rules: what is known of it, and which rules have failed on it."""
+
+    def __init__(self, text: SourceText, every: tuple[Rule, ...], wanted: tuple[Rule, ...]) -> None:
+        self.text = text
+        self.wanted = wanted
+        self.every = every
+        self.crashes: dict[str, Crash] = {}
+
+    def all(self, inventory: Inventory | None) -> tuple[Diagnostic, ...]:
+        tree = parse(self.text)
+        suppressions = suppress.read(self.text.text, tree)
+        documents = self._facts(tree, suppressions, inventory)
+        rules = self._needed(suppressions)
+        found = list(self._diagnose(documents, rules))
+        left, used = suppress.apply(found, suppressions)
+        ran = {rule.code for rule in rules}
+        unused = tuple(one for one in suppressions if one.code in ran and one not in used)
+        after = documents[0]._replace(unused=unused, crashes=tuple(self.crashes.values()))
+        late = [rule for rule in self.wanted if rule.scope == AFTER]
+        shown = {rule.code for rule in self.wanted}
+        left = [one for one in left if one.code in shown]
+        return arrange([*left, *self._answers(late, after)])
+
+    def _facts(
+        self, tree: Tree, suppressions: tuple[Suppression, ...], inventory: Inventory | None
+    ) -> tuple[Facts, ...]:
+        if not tree.documents:
+            whole = Document(0, None, Span(0, len(self.text.text)))
+            tree = tree._replace(documents=(whole,))
+        by_index = {document.index: document for document in tree.documents}
+        codes = frozenset(rule.code for rule in self.every)
+        return tuple(
+            Facts(
+                text=self.text,
+                tree=tree,
+                document=by_index[built.contract.document],
+                contract=built.contract,
+                structural=built.findings,
+                inventory=inventory,
+                file_name=self.text.name,
+                codes=codes,
+                suppressions=suppressions,
+            )
+            for built in build_all(tree, self.text.name)
+        )
+
+    def _needed(self, suppressions: tuple[Suppression, ...]) -> tuple[Rule, ...]:
+        """The wanted rules, and those without which nobody can say whether a suppression is used."""
+        extra: set[str] = set()
+        if any(rule.code == UNUSED for rule in self.wanted):
+            extra = {one.code for one in suppressions} - {rule.code for rule in self.wanted}
+        return (*self.wanted, *(rule for rule in self.every if rule.code in extra))
+
+    def _diagnose(self, documents: tuple[Facts, ...], rules: tuple[Rule, ...]) -> Iterator[Diagnostic]:
+        yield from self._answers([rule for rule in rules if rule.scope == TEXT], documents[0])
+        each = [rule for rule in rules if rule.scope == DOCUMENT]
+        for facts in documents:
+            yield from self._answers(each, facts)
+
+    def _answers(self, rules: list[Rule], facts: Facts) -> Iterator[Diagnostic]:
+        ids = None
+        for rule in rules:
+            for finding in self._ask(rule, facts):
+                ids = step_ids(facts.document) if ids is None else ids
+                yield concretise(finding, rule.name, text=self.text, document=facts.document, ids=ids)
+
+    def _ask(self, rule: Rule, facts: Facts) -> tuple[Finding, ...]:
+        """The rule's findings; a rule that fails is noted instead, so that it hides no other's."""
+        try:
+            return tuple(rule.check(facts))
+        # The one broad catch besides `exit.guarded`: what a rule may raise is by definition not known,
+        # and one broken rule must not take the findings of all others with it.
+        except Exception as error:  # noqa: BLE001
+            self.crashes.setdefault(
+                rule.code, Crash(rule.code, rule.name, f"{type(error).__name__}: {error}")
+            )
+            return ()

@@ -1,0 +1,161 @@
+"""A demand that no device can meet.
+
+Why: Nominal sizes lie. A card sold with 80 GB has 79.65 GiB, one sold with 24 GB may have 23.99 GiB, so a contract
+that asks for `80Gi` or `24Gi` waits for ever. With `--inventory` the given machines decide; without it, the true
+sizes of the card table. `80GB-class` asks for a card by its name.
+
+Bad (yaml):
+    baseline:
+      gpu: {count: 1, memory: 80Gi, type: h100-sxm-80gb}
+    elasticity:
+      gpu: {min_count: 1, max_count: 2}
+
+Good (yaml):
+    baseline:
+      gpu: {count: 1, memory: 80GB-class, type: h100-sxm-80gb}
+    elasticity:
+      gpu: {min_count: 1, max_count: 2}
+
+Source: seed A section 2.1 (hard match, tasks that pend for ever); true sizes from drivers' own output.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dsec import cards
+from dsec.units import Bytes
+from dsec_cli.diagnostics import Finding, Severity
+from dsec_cli.lint.demands import fits_memory, fits_type, gpu_asks
+from dsec_cli.lint.rule import Facts, Rule
+from dsec_cli.lint.show import GIB, core_count, counted, size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dsec.cards import Card
+    from dsec.inventory import Device, Inventory
+    from dsec_cli.contract.values import Contract, GpuMemory
+    from dsec_cli.lint.demands import Ask
+    from dsec_cli.source.tree import Path
+
+REASON = "it would wait for a device that does not exist"
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """Each GPU demand against the inventory, or against the card table when none is given."""
+    for ask in gpu_asks(facts.contract):
+        if facts.inventory is not None:
+            yield from _by_inventory(ask, facts.inventory)
+        elif ask.memory is not None:
+            yield from _by_cards(ask, ask.memory)
+    if facts.inventory is not None:
+        yield from _host(facts.contract, facts.inventory)
+
+
+def _by_cards(ask: Ask, memory: GpuMemory) -> Iterator[Finding]:
+    rows = [card for name in _types(ask) if (card := cards.card(name)) is not None]
+    if not rows or any(cards.satisfies(memory.bytes, row, nominal=memory.nominal) for row in rows):
+        return
+    best = max(rows, key=lambda row: (cards.total_bytes(row), row.type))
+    which = "" if len(rows) == 1 else "the largest that would do, "
+    yield _memory_finding(ask, memory, f"{which}{cards.has(best)}", cards.total_bytes(best), best)
+
+
+def _types(ask: Ask) -> tuple[str, ...]:
+    return cards.types() if ask.type is None else cards.resolve(ask.type)
+
+
+def _memory_finding(ask: Ask, memory: GpuMemory, has: str, total: int, best: Card | None) -> Finding:
+    missing = f": {size(memory.bytes - total)} too much" if memory.bytes > total else ""
+    return Finding(
+        code=RULE.code,
+        severity=RULE.severity,
+        where=ask.memory_path,
+        message=f"{ask.who} asks for {memory.text} per GPU, but {has}{missing}",
+        reason=REASON,
+        help=_next(memory, total, best),
+    )
+
+
+def _next(memory: GpuMemory, total: int, best: Card | None) -> str:
+    whole = f"{total // GIB}Gi"
+    if best is not None and not memory.nominal and memory.bytes <= best.gb * GIB:
+        return f"write `{best.gb}GB-class` to take the card as it is, or {whole} at most"
+    roomy = [row for row in cards.CARDS if cards.satisfies(memory.bytes, row, nominal=memory.nominal)]
+    if not roomy:
+        return f"write {whole} at most, and spread the rest over more GPUs"
+    least = min(roomy, key=lambda row: (cards.total_bytes(row), row.type))
+    return f"write {whole} at most, or a type with more memory, for example `{least.type}`"
+
+
+def _by_inventory(ask: Ask, inventory: Inventory) -> Iterator[Finding]:
+    wanted = 1 if ask.count is None else ask.count
+    if wanted == 0:
+        return
+    typed = [device for device in inventory.devices if fits_type(ask.type, device)]
+    if not typed and ask.type is not None:
+        return  # DS205 says that the type is not there
+    roomy = [device for device in typed if fits_memory(ask.memory, device)]
+    if typed and not roomy and ask.memory is not None:
+        best = max(typed, key=lambda device: (device.memory_bytes or 0, device.uuid))
+        total = best.memory_bytes or 0
+        has = f"the inventory's largest, {_named(best)}, has {cards.memory_text(total)}"
+        yield _memory_finding(ask, ask.memory, has, total, cards.card(best.type))
+    elif len(roomy) < wanted:
+        yield _count_finding(ask, wanted, len(roomy))
+
+
+def _named(device: Device) -> str:
+    return device.type or device.model
+
+
+def _count_finding(ask: Ask, wanted: int, there: int) -> Finding:
+    kind = "" if ask.type is None else f" of type {ask.type}"
+    room = "" if ask.memory is None else f" with {ask.memory.text}"
+    return Finding(
+        code=RULE.code,
+        severity=RULE.severity,
+        where=ask.count_path,
+        message=(
+            f"{ask.who} asks for {counted(wanted, 'GPU')}{kind}{room}, but the inventory has {there}: "
+            f"{wanted - there} missing"
+        ),
+        reason=REASON,
+        help=f"ask for {there} at most" if there else "ask for what the inventory has",
+    )
+
+
+def _host(contract: Contract, inventory: Inventory) -> Iterator[Finding]:
+    asks: list[tuple[str, Path, int | None, Bytes | None]] = []
+    if contract.baseline is not None:
+        asks.append(("baseline", contract.baseline.path, contract.baseline.cpu_m, contract.baseline.memory))
+    for step in contract.steps:
+        asks.append((f"Step {step.id}", step.demand.path, step.demand.cpu_m, step.demand.memory))
+    for who, path, cpu, memory in asks:
+        if cpu is not None and cpu > inventory.cpu_m:
+            there = f"{core_count(inventory.cpu_m)}: {core_count(cpu - inventory.cpu_m)} missing"
+            yield _plain(
+                (*path, "cpu"), f"{who} asks for {core_count(cpu)} cores, but the inventory has {there}"
+            )
+        if memory is not None and inventory.memory_bytes is not None and memory > inventory.memory_bytes:
+            over = size(memory - inventory.memory_bytes)
+            has = size(inventory.memory_bytes)
+            yield _plain(
+                (*path, "memory"),
+                f"{who} asks for {memory} of memory, but the inventory has {has}: {over} too much",
+            )
+
+
+def _plain(where: Path, message: str) -> Finding:
+    return Finding(
+        code=RULE.code,
+        severity=RULE.severity,
+        where=where,
+        message=message,
+        reason=REASON,
+        help="ask for what the inventory has, or plan for a larger one",
+    )
+
+
+RULE = Rule("DS210", "demand-no-device-meets", Severity.ERROR, check)

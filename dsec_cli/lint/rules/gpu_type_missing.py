@@ -1,0 +1,51 @@
+"""`baseline.gpu` does not say which type of GPU.
+
+Why: The type is matched exactly, so that a job built for an A100 never lands on a V100. Without it the
+most common type is assumed, and once those are taken the job waits for ever.
+
+Bad (yaml):
+    baseline:
+      gpu:
+        count: 2
+        memory: 24Gi
+
+Good (yaml):
+    baseline:
+      gpu:
+        count: 2
+        memory: 24Gi
+        type: a100-pcie-40gb
+
+Source: seed A section 2.1 (`type` is a hard match; a contract without it may pend for ever).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dsec_cli.diagnostics import Finding, Severity
+from dsec_cli.lint.rule import Facts, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """`baseline.gpu` that asks for GPUs and states no `type`."""
+    baseline = facts.contract.baseline
+    if baseline is None or baseline.gpu is None or baseline.gpu.count == 0:
+        return
+    if baseline.gpu.type is not None or facts.states((*baseline.gpu.path, "type")):
+        return
+    yield Finding(
+        code=RULE.code,
+        severity=RULE.severity,
+        where=baseline.gpu.path,
+        part="key",
+        message="baseline.gpu states no type",
+        reason="the most common type is assumed, and once those GPUs are taken the job waits for ever",
+        help="add the type the job was built for, for example `type: a100-pcie-40gb`",
+    )
+
+
+RULE = Rule("DS204", "gpu-type-missing", Severity.ERROR, check)

@@ -1,0 +1,78 @@
+"""A GPU type that nobody knows, or that the given machines do not have.
+
+Why: The type is matched exactly. A misspelt one matches nothing, and the job waits for a GPU that will never come.
+
+Bad (yaml):
+    baseline:
+      gpu: {count: 2, memory: 24Gi, type: a100-pci-40gb}
+
+Good (yaml):
+    baseline:
+      gpu: {count: 2, memory: 24Gi, type: a100-pcie-40gb}
+
+Source: seed A section 2.1 (hard match by type). Without `--inventory` an unknown type is a warning, because a
+card newer than the table is no mistake; with it, a type the machines lack is an error.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dsec.cards import nearest, resolve
+from dsec_cli.diagnostics import Finding, Severity
+from dsec_cli.lint.demands import fits_type, gpu_asks
+from dsec_cli.lint.rule import Facts, Rule
+from dsec_cli.lint.show import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dsec.inventory import Inventory
+    from dsec_cli.lint.demands import Ask
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """Every stated GPU type, of the baseline, of Steps and of tasks."""
+    for ask in gpu_asks(facts.contract):
+        if ask.type is None or ask.type_path is None:
+            continue
+        if facts.inventory is not None:
+            yield from _absent(ask, ask.type, facts.inventory)
+        elif not resolve(ask.type):
+            yield Finding(
+                code=RULE.code,
+                severity=Severity.WARNING,
+                where=ask.type_path,
+                message=f"GPU type {ask.type!r} is not known",
+                reason="types are matched exactly: one that no machine has is waited for without end",
+                help=_meant(ask.type) or "if the card is newer than the table, check it with --inventory",
+            )
+
+
+def _absent(ask: Ask, wanted: str, inventory: Inventory) -> Iterator[Finding]:
+    if any(fits_type(wanted, device) for device in inventory.devices):
+        return
+    yield Finding(
+        code=RULE.code,
+        severity=RULE.severity,
+        where=ask.type_path or (),
+        message=f"no GPU of the inventory is a {wanted!r}: it has {_stock(inventory)}",
+        reason="types are matched exactly: the job would wait without end",
+        help=_meant(wanted) or "name a type that the inventory has",
+    )
+
+
+def _meant(wanted: str) -> str:
+    best = "" if resolve(wanted) else nearest(wanted)
+    return f"did you mean {best!r}?" if best else ""
+
+
+def _stock(inventory: Inventory) -> str:
+    kinds: dict[str, int] = {}
+    for device in inventory.devices:
+        kind = device.type or device.model
+        kinds[kind] = kinds.get(kind, 0) + 1
+    return ", ".join(f"{count} x {kind}" for kind, count in sorted(kinds.items())) or counted(0, "GPU")
+
+
+RULE = Rule("DS205", "gpu-type-unknown", Severity.ERROR, check)

@@ -1,0 +1,57 @@
+"""`checkpoint_grace_period` is under 10 seconds.
+
+Why: The grace period is all the time a Step has to save itself before it is stopped. Writing some GiB
+of weights takes longer than a few seconds on most disks; a checkpoint cut off in the middle is lost work.
+
+Bad (yaml):
+    fault_tolerance:
+      level: critical
+      checkpoint_grace_period: 5s
+
+Good (yaml):
+    fault_tolerance:
+      level: critical
+      checkpoint_grace_period: 30s
+
+Source: seed A section 5.3 (`checkpoint_grace_period < 10s` is a risk).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dsec.units import Duration
+from dsec_cli.diagnostics import Finding, Severity
+from dsec_cli.lint.rule import Facts, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dsec_cli.source.tree import Path
+
+KEY = "checkpoint_grace_period"
+LEAST = Duration(10 * 10**9)
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """The contract's grace period, and each Step's own."""
+    for path, grace in _stated(facts):
+        if grace is not None and grace < LEAST:
+            yield Finding(
+                code=RULE.code,
+                severity=RULE.severity,
+                where=(*path, KEY),
+                message=f"{KEY} is {grace}, {Duration(LEAST - grace)} less than the {LEAST} a save needs",
+                reason="a checkpoint that is cut off in the middle is lost work",
+                help=f"write `{KEY}: 30s`, or the time a save really takes here, with room to spare",
+            )
+
+
+def _stated(facts: Facts) -> Iterator[tuple[Path, Duration | None]]:
+    if facts.contract.fault_tolerance is not None:
+        yield facts.contract.fault_tolerance.path, facts.contract.fault_tolerance.checkpoint_grace_period
+    for step in facts.contract.steps:
+        yield step.path, step.grace
+
+
+RULE = Rule("DS301", "grace-period-too-short", Severity.WARNING, check)

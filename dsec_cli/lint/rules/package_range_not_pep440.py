@@ -1,0 +1,67 @@
+"""The version of a Python package is no PEP 440 version or range, or a range that nothing satisfies.
+
+Why: The environment is built from this text. A range that cannot be read installs nothing, or worse, whatever
+is newest.
+
+Bad (yaml):
+    # agent-train-sandbox.yaml
+    base: deepseek/dsec-python311-cu121:latest
+    dependencies:
+      - package: transformers
+        version: 4.40.0,4.42.0
+
+Good (yaml):
+    # agent-train-sandbox.yaml
+    base: deepseek/dsec-python311-cu121:latest
+    dependencies:
+      - package: transformers
+        version: ">=4.40.0,<4.42.0"
+
+Source: seed B section 2 (PEP 440 versions).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dsec_cli.diagnostics import Finding, Severity
+from dsec_cli.lint.rule import Facts, Rule
+from dsec_cli.lint.versions import empty_range, range_problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """Versions of the dependencies that are Python packages."""
+    for dependency in facts.contract.dependencies:
+        if dependency.package is None or dependency.version is None:
+            continue
+        why = _why(dependency.version)
+        if why:
+            yield Finding(
+                code=RULE.code,
+                severity=RULE.severity,
+                where=(*dependency.path, "version"),
+                message=f"{dependency.version!r} is no version range for {dependency.package}: {why}",
+                reason="the environment is built from this text, and pip would not read it",
+                help=_next(dependency.version),
+            )
+
+
+def _why(version: str) -> str:
+    problem = range_problem(version)
+    if problem:
+        return problem
+    low, high = empty_range(version)
+    return f"no version is both {low} and {high}" if low else ""
+
+
+def _next(version: str) -> str:
+    parts = [part.strip() for part in version.split(",")]
+    if len(parts) == 2 and not any(range_problem(part) or part[:1] in "<>=!~" for part in parts):
+        return f'write ">={parts[0]},<{parts[1]}" if that range is meant'
+    return 'write one version (4.12.0) or a range such as ">=4.40.0,<4.42.0"'
+
+
+RULE = Rule("DS108", "package-range-not-pep440", Severity.ERROR, check)

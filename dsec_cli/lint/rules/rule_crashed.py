@@ -1,0 +1,40 @@
+"""A rule of the linter failed on this file; all other rules have been run.
+
+Why: One broken rule must not hide what the others find. The finding says which rule it was and how it failed; what
+that rule would have said about this file is not known. It is a fault of DSec, not of the contract.
+
+Bad (generated):
+    a rule that raises
+
+Good (yaml):
+    # ds_config.yaml
+    data_source: ds://datasets/a
+
+Source: linters' users (one failing check aborted the whole run). Please report it with the file, if you can.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dsec_cli.diagnostics import Finding, Severity
+from dsec_cli.lint.rule import AFTER, Facts, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """Every rule that raised instead of answering."""
+    for crash in facts.crashes:
+        yield Finding(
+            code=RULE.code,
+            severity=RULE.severity,
+            where=facts.document.span,
+            message=f"rule {crash.code} ({crash.name}) failed: {crash.error}",
+            reason="this is a fault of DSec, not of the contract; all other rules have been run",
+            help=f"report it; until it is mended, `--ignore {crash.code}` leaves the rule out",
+        )
+
+
+RULE = Rule("DS999", "rule-crashed", Severity.ERROR, check, AFTER)

@@ -1,0 +1,117 @@
+"""Shell syntax in a `run` that no shell reads.
+
+Why: `run: command` is split into words and started as it is, so that arguments arrive unchanged and signals reach the
+program itself. A pipe, a redirection, `&&`, `$NAME` or `*` then is a plain word that the program gets as an argument.
+A block (`run: |`) is a script for a shell.
+
+Bad (yaml):
+    # ds_config.yaml
+    steps:
+      - id: load
+        run: python load.py > load.log && echo done
+        timeout: 60s
+
+Good (yaml):
+    # ds_config.yaml
+    steps:
+      - id: load
+        run: |
+          python load.py > load.log && echo done
+        timeout: 60s
+
+Source: users write shell scripts (research on training recipes); a shell only where the Step says so.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dsec_cli.diagnostics import Finding, Severity
+from dsec_cli.lint.rule import Facts, Rule
+from dsec_cli.source.tree import Scalar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+OPERATORS = ("&&", "||", "|", ";", "&", ">", "<", "`")
+BUILTINS = frozenset(
+    ("cd", "export", "source", ".", "set", "unset", "ulimit", "if", "for", "while", "case", "eval")
+)
+LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_")
+STYLES = ("plain", "single", "double")
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """One-line `run` texts with something in them that only a shell would understand."""
+    for step in facts.contract.steps:
+        path = (*step.path, "run")
+        node = facts.node(path)
+        if not isinstance(node, Scalar) or node.style not in STYLES:
+            continue
+        found = shell_syntax(node.text)
+        if found:
+            yield Finding(
+                code=RULE.code,
+                severity=RULE.severity,
+                where=path,
+                message=f"Step {step.id} runs without a shell, so {found} is handed to the program as it stands",
+                reason="a one-line `run` is split into words and started directly",
+                help="write the command below `run: |` to have a shell read it, or quote what is meant literally",
+            )
+
+
+def shell_syntax(command: str) -> str:
+    """The first piece of a command line that means something to a shell only, or ""."""
+    words = command.split()
+    if words and words[0] in BUILTINS:
+        return f"`{words[0]}`"
+    if words and _assigns(words[0]):
+        return f"`{words[0].partition('=')[0]}=...`"
+    quote = ""
+    at = 0
+    while at < len(command):
+        char = command[at]
+        if char == "\\" and quote != "'":
+            at += 2
+            continue
+        if quote:
+            quote = "" if char == quote else quote
+        elif char in "'\"":
+            quote = char
+        if quote != "'":
+            found = _expansion(command, at) or ("" if quote else _operator(command, at))
+            if found:
+                return f"`{found}`"
+        at += 1
+    return ""
+
+
+def _assigns(word: str) -> bool:
+    name, equals, _ = word.partition("=")
+    return bool(equals) and name[:1] in LETTERS and all(char in LETTERS or char.isdigit() for char in name)
+
+
+def _expansion(command: str, at: int) -> str:
+    """`$NAME`, `${NAME}` or `$(...)` at this place: a shell expands them in double quotes, too."""
+    if command[at] != "$" or at + 1 >= len(command):
+        return ""
+    after = command[at + 1]
+    if after in "({":
+        return command[at : at + 2] + "..." + (")" if after == "(" else "}")
+    stop = at + 1
+    while stop < len(command) and (command[stop] in LETTERS or command[stop].isdigit()):
+        stop += 1
+    return command[at:stop] if after in LETTERS else ""
+
+
+def _operator(command: str, at: int) -> str:
+    for operator in OPERATORS:
+        if command.startswith(operator, at):
+            return operator
+    starts_word = at == 0 or command[at - 1].isspace()
+    if command.startswith("~/", at) and starts_word:
+        return "~/"
+    return "*" if command[at] == "*" else ""
+
+
+RULE = Rule("DS511", "shell-syntax-without-shell", Severity.WARNING, check)

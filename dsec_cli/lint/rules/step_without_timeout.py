@@ -1,0 +1,63 @@
+"""A Step has no `timeout`.
+
+Why: A Step that hangs (a collective that waits for a lost peer, a download that stalls) holds its GPUs
+until somebody looks. With a timeout it is stopped, its neighbours go on, and a retry can begin.
+
+Bad (yaml):
+    # ds_config.yaml
+    steps:
+      - id: S1
+        run: python load.py
+
+Good (yaml):
+    # ds_config.yaml
+    steps:
+      - id: S1
+        run: python load.py
+        timeout: 300s
+
+Source: seed A section 5.4 (every Step must have a timeout). The seeds' `tasks` show none, so there it is
+a warning.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dsec.units import Duration
+from dsec_cli.diagnostics import Finding, Severity
+from dsec_cli.lint.rule import Facts, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dsec_cli.contract.values import Step
+
+DEFAULT = Duration(300 * 10**9)
+MINUTE = 60 * 10**9
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """Every Step that states no timeout at all."""
+    for step in facts.contract.steps:
+        if step.timeout is not None or facts.states((*step.path, "timeout")):
+            continue
+        task = step.kind == "task"
+        yield Finding(
+            code=RULE.code,
+            severity=Severity.WARNING if task else RULE.severity,
+            where=(*step.path, "name" if task else "id"),
+            message=f"{'task' if task else 'Step'} {step.id} has no timeout",
+            reason="if it hangs, it holds its resources until somebody looks",
+            help=f"add `timeout: {_proposal(step)}`, or the longest it may reasonably take",
+        )
+
+
+def _proposal(step: Step) -> str:
+    """Three times what is expected, in whole minutes; else the seed's 300s."""
+    if step.expect is None:
+        return f"{int(DEFAULT.seconds)}s"
+    return str(Duration(max(1, -(-3 * step.expect // MINUTE)) * MINUTE))
+
+
+RULE = Rule("DS505", "step-without-timeout", Severity.ERROR, check)

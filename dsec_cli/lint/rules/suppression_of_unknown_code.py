@@ -1,0 +1,47 @@
+"""A suppression comment that names no code, or one that no rule has.
+
+Why: It suppresses nothing, while its author believes that it does. A comment without a code would suppress everything,
+also what nobody has seen yet, so a code must be named.
+
+Bad (yaml):
+    # ds_config.yaml
+    data_source: ds://datasets/a  # dsec: ignore[DS2O3] measured
+
+Good (yaml):
+    # ds_config.yaml
+    data_source: ds://datasets/a
+
+Source: linters' users (misspelt ignore comments fail in silence).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dsec_cli.diagnostics import Finding, Severity
+from dsec_cli.lint.nearest import did_you_mean
+from dsec_cli.lint.rule import TEXT, Facts, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+EXAMPLE = "write `# dsec: ignore[DS203] reason`"
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """Every suppression whose code no rule has."""
+    for suppression in facts.suppressions:
+        if suppression.code in facts.codes:
+            continue
+        named = suppression.code
+        yield Finding(
+            code=RULE.code,
+            severity=RULE.severity,
+            where=suppression.comment,
+            message=f"no rule has the code {named!r}" if named else "this suppression names no code",
+            reason="it suppresses nothing, although its author believes that it does",
+            help=(did_you_mean(named, facts.codes) if named else "") or EXAMPLE,
+        )
+
+
+RULE = Rule("DS902", "suppression-of-unknown-code", Severity.WARNING, check, TEXT)

@@ -1,0 +1,76 @@
+"""A Step that no one has defined is waited for, carried from, or sent to.
+
+Why: A Step that waits for a name nobody has waits for ever. Usually the name is misspelt.
+
+Bad (yaml):
+    # ds_config.yaml
+    steps:
+      - id: S1
+        run: python load.py
+        timeout: 60s
+      - id: S2
+        run: python train.py
+        timeout: 60s
+        needs: [S1a]
+
+Good (yaml):
+    # ds_config.yaml
+    steps:
+      - id: S1
+        run: python load.py
+        timeout: 60s
+      - id: S2
+        run: python train.py
+        timeout: 60s
+        needs: [S1]
+
+Source: seed A section 3 (the Step table's dependency column).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dsec_cli.diagnostics import Finding, Severity
+from dsec_cli.lint.nearest import did_you_mean
+from dsec_cli.lint.rule import Facts, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dsec_cli.contract.values import Contract, Link
+    from dsec_cli.source.tree import Path
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """Names in `needs`, `communication` and `iterations.carried` that are no Step's id."""
+    known = {step.id for step in facts.contract.steps}
+    for path, name, said in _mentions(facts.contract):
+        if name not in known:
+            yield Finding(
+                code=RULE.code,
+                severity=RULE.severity,
+                where=path,
+                message=f"{said} {name!r}, but no Step has this id",
+                reason="what waits for a Step that does not exist waits for ever",
+                help=did_you_mean(name, known) or "this document defines no Steps",
+            )
+
+
+def _mentions(contract: Contract) -> Iterator[tuple[Path, str, str]]:
+    for step in contract.steps:
+        for need in step.needs:
+            yield need.path, need.step, f"Step {step.id} needs"
+    for link in contract.communication:
+        yield from _ends(link, "communication runs")
+    if contract.iterations is not None:
+        for link in contract.iterations.carried:
+            yield from _ends(link, "an edge is carried")
+
+
+def _ends(link: Link, said: str) -> Iterator[tuple[Path, str, str]]:
+    yield (*link.path, "from"), link.source, f"{said} from"
+    yield (*link.path, "to"), link.target, f"{said} to"
+
+
+RULE = Rule("DS501", "unknown-step", Severity.ERROR, check)

@@ -1,0 +1,46 @@
+"""A suppression comment that suppresses nothing.
+
+Why: The finding it was written for is gone, or the comment stands where it binds to something else. Left there,
+it would silently swallow the next real finding at its place.
+
+Bad (yaml):
+    # ds_config.yaml
+    steps:
+      - id: load
+        run: python load.py
+        timeout: 60s  # dsec: ignore[DS505] the loader never hangs
+
+Good (yaml):
+    # ds_config.yaml
+    steps:
+      - id: load  # dsec: ignore[DS505] the loader never hangs
+        run: python load.py
+
+Source: linters' users (an ignore comment one line too high suppressed nothing for 19 days).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dsec_cli.diagnostics import Finding, Severity
+from dsec_cli.lint.rule import AFTER, Facts, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """Every suppression of a known code that matched no finding."""
+    for suppression in facts.unused:
+        yield Finding(
+            code=RULE.code,
+            severity=RULE.severity,
+            where=suppression.comment,
+            message=f"this comment suppresses {suppression.code}, but there is no such finding here",
+            reason="it would silently swallow the next finding at its place",
+            help="remove it, or move it to the line of the finding or the line above",
+        )
+
+
+RULE = Rule("DS901", "unused-suppression", Severity.WARNING, check, AFTER)

@@ -1,0 +1,294 @@
+"""What a secret looks like: by the shape of the token, or by the name it is given.
+
+Plain scanning instead of regular expressions: compiling them would cost more than reading the
+text. Nothing here returns a secret, only where it is and of which kind.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from dsec_cli.source.text import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_DIGITS = frozenset("0123456789")
+_UPPER = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
+_ALNUM = _UPPER | frozenset("abcdefghijklmnopqrstuvwxyz")
+_TOKEN = _ALNUM | frozenset("_-")
+_BASE64 = _TOKEN | frozenset("+/=.")
+
+
+class Shape(NamedTuple):
+    """A token that its first characters give away."""
+
+    prefix: str
+    kind: str
+    alphabet: frozenset[str]
+    least: int
+    """Characters after the prefix that a real one has at least."""
+
+
+SHAPES = (
+    Shape("sk-proj-", "an API key", _TOKEN, 20),
+    Shape("sk-svcacct-", "an API key", _TOKEN, 20),
+    Shape("sk-ant-", "an API key", _TOKEN, 20),
+    Shape("sk-or-", "an API key", _TOKEN, 20),
+    Shape("sk-", "an API key", _ALNUM, 20),
+    Shape("sk_live_", "a payment key", _ALNUM, 16),
+    Shape("rk_live_", "a payment key", _ALNUM, 16),
+    Shape("ghp_", "a GitHub token", _ALNUM, 36),
+    Shape("gho_", "a GitHub token", _ALNUM, 36),
+    Shape("ghu_", "a GitHub token", _ALNUM, 36),
+    Shape("ghs_", "a GitHub token", _ALNUM, 36),
+    Shape("ghr_", "a GitHub token", _ALNUM, 36),
+    Shape("github_pat_", "a GitHub token", _ALNUM | {"_"}, 36),
+    Shape("glpat-", "a GitLab token", _TOKEN, 20),
+    Shape("hf_", "a Hugging Face token", _ALNUM, 30),
+    Shape("nvapi-", "an NVIDIA API key", _TOKEN, 40),
+    Shape("AKIA", "an AWS access key", _UPPER, 16),
+    Shape("ASIA", "an AWS access key", _UPPER, 16),
+    Shape("AIza", "a Google API key", _TOKEN, 35),
+    Shape("xoxb-", "a Slack token", _TOKEN, 20),
+    Shape("xoxp-", "a Slack token", _TOKEN, 20),
+    Shape("xoxa-", "a Slack token", _TOKEN, 20),
+    Shape("xoxs-", "a Slack token", _TOKEN, 20),
+    Shape("npm_", "an npm token", _ALNUM, 36),
+    Shape("pypi-AgE", "a PyPI token", _TOKEN, 50),
+    Shape("dckr_pat_", "a Docker token", _TOKEN, 20),
+    Shape("eyJ", "a JSON web token", _TOKEN | {"."}, 40),
+)
+_AMBIGUOUS = ("sk-", "hf_", "npm_", "AKIA", "ASIA")
+"""Prefixes that words and identifiers have too: what follows must also look drawn by lot."""
+
+
+class Hit(NamedTuple):
+    """A range of a text that looks like a secret."""
+
+    span: Span
+    kind: str
+
+
+def tokens(text: str, start: int, end: int) -> Iterator[Hit]:
+    """Everything in `text[start:end]` that has the shape of a well-known kind of token."""
+    taken: list[Span] = []
+    for shape in SHAPES:
+        at = text.find(shape.prefix, start, end)
+        while at >= 0:
+            hit = _token(text, at, end, shape)
+            if hit is not None and not any(span.start <= at < span.end for span in taken):
+                taken.append(hit.span)
+                yield hit
+            at = text.find(shape.prefix, at + len(shape.prefix), end)
+    yield from _private_keys(text, start, end)
+    yield from _passwords_in_urls(text, start, end)
+
+
+def _token(text: str, at: int, end: int, shape: Shape) -> Hit | None:
+    if at and text[at - 1] in _TOKEN:
+        return None
+    body = at + len(shape.prefix)
+    stop = body
+    while stop < end and text[stop] in shape.alphabet:
+        stop += 1
+    if stop - body < shape.least or (stop < end and text[stop] in _TOKEN):
+        return None
+    secret = text[body:stop]
+    if shape.prefix == "eyJ" and secret.count(".") != 2:
+        return None
+    if is_placeholder(secret) or (shape.prefix in _AMBIGUOUS and not looks_random(secret)):
+        return None
+    return Hit(Span(at, stop), shape.kind)
+
+
+_PEM = "-----BEGIN "
+
+
+def _private_keys(text: str, start: int, end: int) -> Iterator[Hit]:
+    at = text.find(_PEM, start, end)
+    while at >= 0:
+        stop = text.find("-----", at + len(_PEM), min(end, at + 64))
+        if stop >= 0 and text[at:stop].endswith("PRIVATE KEY"):
+            yield Hit(Span(at, stop + 5), "a private key")
+        at = text.find(_PEM, at + len(_PEM), end)
+
+
+_URL_ENDS = frozenset(" \t\r\n\"'<>[]{},")
+
+
+def _passwords_in_urls(text: str, start: int, end: int) -> Iterator[Hit]:
+    """`scheme://user:password@host`: the password."""
+    at = text.find("://", start, end)
+    while at >= 0:
+        stop = at + 3
+        while stop < end and text[stop] not in _URL_ENDS and text[stop] not in "/?#":
+            stop += 1
+        user, _, _ = text[at + 3 : stop].rpartition("@")
+        _, colon, password = user.partition(":")
+        if colon and password and not is_reference(password) and not is_placeholder(password):
+            first = at + 3 + len(user) - len(password)
+            yield Hit(Span(first, first + len(password)), "a password in a URL")
+        at = text.find("://", at + 3, end)
+
+
+_STRONG = frozenset(
+    (
+        "password",
+        "passwd",
+        "passphrase",
+        "apikey",
+        "api_key",
+        "secret_key",
+        "secret_access_key",
+        "access_key",
+        "private_key",
+        "client_secret",
+        "auth_key",
+        "encryption_key",
+        "signing_key",
+        "secret",
+        "credential",
+        "credentials",
+    )
+)
+"""Names whose value is a secret whatever it looks like."""
+_WEAK = frozenset(("token", "pwd", "pass", "auth"))
+"""Names that mean a secret only when the value looks like one: a tokenizer has tokens too."""
+_NO_SECRET_BEFORE = frozenset(
+    [
+        "pad",
+        "eos",
+        "bos",
+        "unk",
+        "sep",
+        "cls",
+        "mask",
+        "stop",
+        "special",
+        "image",
+        "start",
+        "end",
+        "begin",
+        "first",
+        "last",
+        "next",
+        "new",
+        "think",
+        "max",
+        "min",
+        "per",
+        "num",
+        "count",
+        "mode",
+        "type",
+        "public",
+        "csrf",
+        "num_beams",
+        "oov",
+        "sos",
+        "eot",
+        "bot",
+        "tool",
+        "user",
+        "assistant",
+        "system",
+    ]
+)
+
+
+def name_strength(name: str) -> int:
+    """2 when `name` always names a secret, 1 when it may, 0 when it does not."""
+    words = _words(name)
+    for size in (3, 2, 1):
+        tail = "_".join(words[-size:])
+        if len(words) >= size and tail in _STRONG:
+            return 0 if _harmless(words[:-size]) else 2
+    if words and words[-1] in _WEAK:
+        return 0 if _harmless(words[:-1]) else 1
+    return 0
+
+
+def _harmless(before: list[str]) -> bool:
+    return bool(before) and before[-1] in _NO_SECRET_BEFORE
+
+
+def _words(name: str) -> list[str]:
+    """`toolApiKey`, `tool-api-key` and `TOOL_API_KEY` -> [tool, api, key]."""
+    words: list[str] = []
+    word = ""
+    before = ""
+    for char in name[:128]:
+        if not char.isalnum():
+            words, word = ([*words, word] if word else words), ""
+        elif char.isupper() and before.islower():
+            words, word = [*words, word], char
+        else:
+            word += char
+        before = char
+    return [part.lower() for part in ([*words, word] if word else words)]
+
+
+def is_secret(name: str, value: str) -> bool:
+    """Whether a `value` under this `name` is a secret written out."""
+    strength = name_strength(name)
+    bare = value.strip()
+    if not strength or is_reference(bare) or is_placeholder(bare):
+        return False
+    return strength == 2 or looks_random(bare)
+
+
+def is_reference(value: str) -> bool:
+    """Whether a value says where a secret is (`vault://...`, `$NAME`, a path) instead of being one."""
+    if value[:1] in ("$", "/", "~", "{", "@", "%") or value.startswith(("./", "../", "!")):
+        return True
+    scheme, mark, rest = value.partition("://")
+    return bool(mark) and scheme.replace("-", "").replace("+", "").isalnum() and bool(rest)
+
+
+_EMPTY = frozenset(
+    ("", "none", "null", "nil", "true", "false", "yes", "no", "unset", "default", "dummy", "fake", "test")
+)
+_HINTS = (
+    "your",
+    "example",
+    "placeholder",
+    "redacted",
+    "changeme",
+    "replace",
+    "xxxx",
+    "****",
+    "....",
+    "todo",
+    "insert",
+)
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether a value only holds the place of a secret: `<your-key>`, `xxxx`, `none`."""
+    low = value.lower()
+    if low in _EMPTY or (low[:1] == "<" and low[-1:] == ">"):
+        return True
+    if len(set(low)) <= 2 and len(low) > 2:
+        return True
+    return any(hint in low for hint in _HINTS)
+
+
+def looks_random(value: str) -> bool:
+    """Whether a value looks drawn by lot: long, no words, letters and digits mixed."""
+    if len(value) < 12 or not _BASE64.issuperset(value):
+        return False
+    digits = sum(char in _DIGITS for char in value)
+    letters = sum(char.isalpha() for char in value)
+    return digits >= 2 and letters >= 2 and entropy(value) >= 3.0
+
+
+def entropy(value: str) -> float:
+    """Bits per character, from how often each one occurs."""
+    from math import log2
+
+    counts: dict[str, int] = {}
+    for char in value:
+        counts[char] = counts.get(char, 0) + 1
+    size = len(value)
+    return -sum(count / size * log2(count / size) for count in counts.values())
