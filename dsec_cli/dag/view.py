@@ -1,0 +1,148 @@
+"""What a graph view is, and the picture that it is given."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from dsec_cli.dag.cycles import Cycle, Cycles
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from dsec.plan import Demand, Source
+    from dsec_cli.dag.analysis import Analysis
+    from dsec_cli.dag.cycles import Order
+    from dsec_cli.dag.graph import Edge, StepGraph
+    from dsec_cli.source.tree import Path
+
+
+class Observed(NamedTuple):
+    """What a run has done with one Step so far, all its iterations together."""
+
+    state: str
+    """`done`, `running`, `failed`, `dropped` or `waiting`."""
+    done: int
+    """Iterations finished."""
+    attempts: int
+    median_ms: int | None
+    """Of the successful attempts."""
+
+
+class Run(NamedTuple):
+    """A run that is laid over the graph."""
+
+    job: str
+    outcome: str
+    """As the journal's end has it, or `running`."""
+    steps: Mapping[str, Observed]
+
+
+class Picture(NamedTuple):
+    """All that a view may show; views decide nothing, they only draw."""
+
+    title: str
+    graph: StepGraph
+    result: Order | Cycles
+    levels: tuple[str, ...]
+    """Tolerance level of each Step, defaults filled in."""
+    demands: tuple[Demand, ...]
+    analysis: Analysis | None
+    """None while there are cycles."""
+    basis: str
+    """What machine the analysis assumes."""
+    iterations: int
+    locate: Callable[[Path], Source]
+    run: Run | None = None
+
+
+class View(NamedTuple):
+    """One way to draw a graph; its module is named like it."""
+
+    name: str
+    render: Callable[[Picture], str]
+
+
+def cycles_of(picture: Picture) -> tuple[Cycle, ...]:
+    """The cycles in the picture, if any."""
+    return picture.result.found if isinstance(picture.result, Cycles) else ()
+
+
+def loop_pairs(picture: Picture) -> set[tuple[str, str]]:
+    """Ends of every edge that lies on a shown loop."""
+    return {(edge.source, edge.target) for cycle in cycles_of(picture) for edge in cycle.loop}
+
+
+def critical_pairs(picture: Picture) -> set[tuple[str, str]]:
+    """Ends of every edge of the critical path."""
+    if picture.analysis is None:
+        return set()
+    path = [picture.graph.steps[at].id for at in picture.analysis.critical_path]
+    return set(pairwise(path))
+
+
+def distinct(edges: tuple[Edge, ...]) -> list[list[Edge]]:
+    """Edges grouped by their two ends, in the order of first statement."""
+    groups: dict[tuple[str, str], list[Edge]] = {}
+    for edge in edges:
+        groups.setdefault((edge.source, edge.target), []).append(edge)
+    return list(groups.values())
+
+
+def sources_by_target(edges: Iterable[Edge]) -> dict[str, list[str]]:
+    """Per Step the Steps its edges come from, each once, in the order of statement."""
+    found: dict[str, dict[str, None]] = {}
+    for edge in edges:
+        found.setdefault(edge.target, {})[edge.source] = None
+    return {target: list(sources) for target, sources in found.items()}
+
+
+def time_text(ms: int) -> str:
+    """`850ms`, `2.5s`, `12m30s`: short enough for a badge, exact to what matters."""
+    if ms < 1000:
+        return f"{ms}ms"
+    if ms < 60_000:
+        return f"{ms / 1000:.1f}".removesuffix(".0") + "s"
+    seconds = (ms + 500) // 1000
+    hours, minutes, rest = seconds // 3600, seconds // 60 % 60, seconds % 60
+    parts = [(hours, "h"), (minutes, "m"), (rest, "s")]
+    return "".join(f"{amount}{unit}" for amount, unit in parts if amount)
+
+
+def demand_text(demand: Demand) -> str:
+    """`2 GPU a100-pcie-40gb 24Gi, 4 cores, 16Gi`."""
+    parts = []
+    if demand.gpu_count:
+        types = demand.gpu_types
+        kind = f" {types[0]}" if len(types) == 1 else f" {_common(types)}" if types else ""
+        size = f" {_size(demand.gpu_memory_bytes)}" if demand.gpu_memory_bytes else ""
+        parts.append(f"{demand.gpu_count} GPU{kind}{size}")
+    if demand.cpu_m:
+        parts.append("1 core" if demand.cpu_m == 1000 else f"{demand.cpu_m / 1000:g} cores")
+    if demand.memory_bytes:
+        parts.append(_size(demand.memory_bytes))
+    return ", ".join(parts) or "nothing"
+
+
+def _common(types: tuple[str, ...]) -> str:
+    """One word for several types: their family when they share one."""
+    families = {type_.partition("-")[0] for type_ in types}
+    return families.pop() if len(families) == 1 else f"{types[0]}|+{len(types) - 1}"
+
+
+def _size(amount: int) -> str:
+    return (
+        f"{amount / 2**30:.1f}".removesuffix(".0") + "Gi" if amount >= 2**30 else f"{-(-amount // 2**20)}Mi"
+    )
+
+
+def state_text(seen: Observed, iterations: int) -> str:
+    """`done 20/20, 412ms each`."""
+    count = f" {seen.done}/{iterations}" if iterations > 1 else ""
+    each = (
+        f", {time_text(seen.median_ms)}{' each' if iterations > 1 else ''}"
+        if seen.median_ms is not None
+        else ""
+    )
+    again = f", {seen.attempts - seen.done} more attempts" if seen.attempts > seen.done + 1 else ""
+    return f"{seen.state}{count}{each}{again}"

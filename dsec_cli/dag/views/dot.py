@@ -1,0 +1,211 @@
+"""The graph for Graphviz: `ds-dag-analyze FILE --output dot | dot -Tpng -o dag.png`.
+
+Levels differ in lightness and in their borders, so a print in black and white still tells them
+apart; colour is only ever a second sign.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dsec_cli.dag.findings import edge_text
+from dsec_cli.dag.view import (
+    Picture,
+    View,
+    critical_pairs,
+    cycles_of,
+    demand_text,
+    distinct,
+    loop_pairs,
+    state_text,
+    time_text,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dsec_cli.dag.graph import Edge
+
+_FONT = "Helvetica,Arial,sans-serif"
+_INK = "#14213d"
+_SOFT = "#5c6470"
+_RED = "#c1121f"
+_CARRIED = "#6a4c93"
+
+_GRAPH = {
+    "bgcolor": "white",
+    "pad": "0.35",
+    "nodesep": "0.35",
+    "ranksep": "0.45",
+    "fontname": _FONT,
+    "fontsize": "12",
+    "fontcolor": _INK,
+    "labelloc": "t",
+    "labeljust": "l",
+}
+_NODE = {
+    "shape": "box",
+    "style": "rounded,filled",
+    "fontname": _FONT,
+    "fontsize": "12",
+    "fontcolor": _INK,
+    "margin": "0.18,0.09",
+    "penwidth": "1.3",
+}
+_EDGE = {
+    "fontname": _FONT,
+    "fontsize": "9",
+    "color": _SOFT,
+    "fontcolor": _SOFT,
+    "arrowsize": "0.75",
+    "penwidth": "1.2",
+}
+_LOOKS: dict[str, dict[str, str]] = {
+    "critical": {"fillcolor": "#274c77", "fontcolor": "#ffffff", "color": _INK, "peripheries": "2"},
+    "pauseable": {"fillcolor": "#cfe1f2", "color": "#274c77"},
+    "elastic": {"fillcolor": "#e6f2df", "color": "#3d7a33", "style": "rounded,filled,dashed"},
+    "discardable": {"fillcolor": "#ffffff", "color": "#8a8f98", "style": "rounded,filled,dotted"},
+}
+_STATES = {"done": "#2a7f3f", "running": "#b36b00", "failed": _RED, "dropped": _SOFT, "waiting": _SOFT}
+
+
+def render(picture: Picture) -> str:
+    """A `digraph`; also drawn, with its loops in red, when the graph is cyclic."""
+    return "\n".join(["digraph dag {", *(f"  {line}" for line in _body(picture)), "}"]) + "\n"
+
+
+def _body(picture: Picture) -> Iterator[str]:
+    yield f"graph [{_graph_attributes(picture)}];"
+    yield f"node [{_attributes(_NODE)}];"
+    yield f"edge [{_attributes(_EDGE)}];"
+    on_path = set(picture.analysis.critical_path) if picture.analysis is not None else set()
+    for at in range(len(picture.graph.steps)):
+        yield _node(picture, at, bold=at in on_path)
+    loops, critical = loop_pairs(picture), critical_pairs(picture)
+    cuts = {(cycle.proposals[0].source, cycle.proposals[0].target) for cycle in cycles_of(picture)}
+    for group in distinct(picture.graph.edges):
+        pair = (group[0].source, group[0].target)
+        look = (
+            _loop_look(picture, group[0], pair in cuts) if pair in loops else _look(group, pair in critical)
+        )
+        yield _edge(picture, group, look)
+    made = set(picture.graph.cuts)
+    for group in distinct(picture.graph.carried):
+        yield _edge(picture, group, _carried_look(group[0] in made))
+
+
+def _graph_attributes(picture: Picture) -> str:
+    return f"{_attributes({**_GRAPH, 'rankdir': _direction(picture)})}, label={_title(picture)}"
+
+
+def _direction(picture: Picture) -> str:
+    """Down for deep graphs, across for wide ones: whichever fills a page better."""
+    levels = picture.analysis.levels if picture.analysis is not None else ()
+    depth, width = len(levels), max((len(level) for level in levels), default=1)
+    return "LR" if width > 4 and width > 2 * depth else "TB"
+
+
+def _title(picture: Picture) -> str:
+    found = picture.analysis
+    facts = []
+    if found is not None:
+        facts.append(f"critical path {time_text(found.critical_path_ms)} (bold)")
+        if found.gpu_idle_permille is not None:
+            facts.append(f"GPUs idle {found.gpu_idle_permille / 10:.0f} %")
+    elif cycles_of(picture):
+        facts.append("this graph cannot run: it has cycles (red)")
+    if picture.graph.carried:
+        facts.append("dashed edges read the iteration before")
+    if picture.run is not None:
+        facts.append(f"run {picture.run.job}: {picture.run.outcome}")
+    small = f'<FONT POINT-SIZE="10" COLOR="{_SOFT}">{escaped("  |  ".join(facts))}</FONT>'
+    return f'<<B>{escaped(picture.title)}</B><BR ALIGN="LEFT"/>{small}<BR ALIGN="LEFT"/> <BR ALIGN="LEFT"/>>'
+
+
+def _node(picture: Picture, at: int, *, bold: bool) -> str:
+    step = picture.graph.steps[at]
+    look = dict(_LOOKS.get(picture.levels[at], _LOOKS["pauseable"]))
+    if bold:
+        look["penwidth"] = "2.6"
+    return f"n{at} [label={_label(picture, at)}, {_attributes(look)}, tooltip={quoted(step.id)}];"
+
+
+def _label(picture: Picture, at: int) -> str:
+    """Id and name; level and time; what it takes; what a run did with it."""
+    step = picture.graph.steps[at]
+    level = picture.levels[at]
+    soft = "#d5e3f0" if level == "critical" else _SOFT
+    name = f" {escaped(step.name)}" if step.name else ""
+    facts = [level]
+    if picture.analysis is not None:
+        facts.append(time_text(picture.analysis.estimates[at].ms))
+    lines = [f"<B>{escaped(step.id)}</B>{name}", _small("  ·  ".join(facts), soft)]
+    lines.append(_small(demand_text(picture.demands[at]), soft))
+    if picture.run is not None and step.id in picture.run.steps:
+        seen = picture.run.steps[step.id]
+        color = "#ffffff" if level == "critical" else _STATES[seen.state]
+        lines.append(f"<B>{_small(state_text(seen, picture.iterations), color)}</B>")
+    return f"<{'<BR/>'.join(lines)}>"
+
+
+def _small(text: str, color: str) -> str:
+    return f'<FONT POINT-SIZE="9" COLOR="{color}">{escaped(text)}</FONT>'
+
+
+def _look(group: list[Edge], critical: bool) -> dict[str, str]:
+    """Bold on the critical path; an open arrow where no file is handed over, only an order kept."""
+    look: dict[str, str] = {}
+    if critical:
+        look = {"penwidth": "2.8", "color": _INK}
+    if all(edge.kind != "data" for edge in group):
+        look["arrowhead"] = "vee"
+    protocol = next((edge.via for edge in group if edge.kind == "communication" and edge.via), "")
+    if protocol:
+        look["label"] = f" {protocol} "
+    return look
+
+
+def _loop_look(picture: Picture, edge: Edge, cut: bool) -> dict[str, str]:
+    place = picture.locate(edge.path)
+    text = f" line {place.line} "
+    if cut:
+        text += "\nbreak here "
+    return {"color": _RED, "fontcolor": _RED, "penwidth": "2.4", "label": text} | (
+        {"style": "bold"} if cut else {}
+    )
+
+
+def _carried_look(cut: bool) -> dict[str, str]:
+    return {
+        "style": "dashed",
+        "color": _CARRIED,
+        "fontcolor": _CARRIED,
+        "constraint": "false",
+        "label": " break_cycle " if cut else " carried ",
+    }
+
+
+def _edge(picture: Picture, group: list[Edge], look: dict[str, str]) -> str:
+    numbers = picture.graph.numbers
+    ends = f"n{numbers[group[0].source]} -> n{numbers[group[0].target]}"
+    tip = "; ".join(edge_text(edge) for edge in group)
+    return f"{ends} [{_attributes({**look, 'tooltip': tip})}];"
+
+
+def _attributes(look: dict[str, str]) -> str:
+    return ", ".join(f"{key}={quoted(value)}" for key, value in look.items())
+
+
+def quoted(text: str) -> str:
+    """A DOT string: backslashes mean something to Graphviz in labels, so they are doubled."""
+    safe = "".join(ch if ch.isprintable() else "\n" if ch == "\n" else " " for ch in text)
+    return '"' + safe.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+def escaped(text: str) -> str:
+    """Text inside an HTML-like label; what XML does not allow becomes a blank."""
+    plain = "".join(ch if ch.isprintable() else " " for ch in text)
+    return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+
+
+VIEW = View("dot", render)

@@ -1,0 +1,206 @@
+"""The graph for a terminal: Steps by level, what each waits for, and what the whole thing costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dsec_cli.dag.findings import cut_lines, edge_text, loop_text
+from dsec_cli.dag.view import (
+    Picture,
+    View,
+    cycles_of,
+    demand_text,
+    distinct,
+    sources_by_target,
+    state_text,
+    time_text,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dsec.plan import Source
+    from dsec_cli.dag.analysis import Analysis
+    from dsec_cli.dag.cycles import Cycle
+
+WIDTH = 80
+
+
+def render(picture: Picture) -> str:
+    """Headline, Steps, then either the analysis or the cycles."""
+    lines = [*_headline(picture), "", *_steps(picture)]
+    if picture.analysis is not None:
+        lines += ["", *_analysis(picture, picture.analysis)]
+    for number, cycle in enumerate(cycles_of(picture), 1):
+        lines += ["", *_cycle(picture, cycle, number)]
+    return "\n".join(lines) + "\n"
+
+
+def _headline(picture: Picture) -> Iterator[str]:
+    graph = picture.graph
+    parts = [_count(len(graph.steps), "Step")]
+    if picture.analysis is not None:
+        parts.append(_count(len(picture.analysis.levels), "level"))
+    parts.append(_count(len(distinct(graph.edges)), "edge"))
+    if graph.carried:
+        parts.append(f"{len(distinct(graph.carried))} carried")
+    if picture.iterations > 1:
+        parts.append(_count(picture.iterations, "iteration"))
+    cycles = len(cycles_of(picture))
+    if cycles:
+        parts.append(_count(cycles, "cycle"))
+    yield _shorten(f"{_plain(picture.title)}: {', '.join(parts)}", WIDTH)
+    if picture.run is not None:
+        yield _shorten(f"run {_plain(picture.run.job)}: {picture.run.outcome}", WIDTH)
+
+
+def _count(amount: int, noun: str) -> str:
+    return f"{amount} {noun}{'' if amount == 1 else 's'}"
+
+
+def _steps(picture: Picture) -> Iterator[str]:
+    rows = _Rows(picture)
+    if picture.analysis is None:
+        for at in range(len(picture.graph.steps)):
+            yield from rows.of(at)
+        return
+    for number, members in enumerate(picture.analysis.levels):
+        yield f"level {number}" + (f", {len(members)} side by side" if len(members) > 1 else "")
+        for at in members:
+            yield from rows.of(at)
+
+
+class _Rows:
+    """The lines of each Step; holds what is looked up for every one of them."""
+
+    def __init__(self, picture: Picture) -> None:
+        self._picture = picture
+        self._needs = sources_by_target(picture.graph.edges)
+        self._carried = sources_by_target(picture.graph.carried)
+        self._cuts = {(edge.source, edge.target) for edge in picture.graph.cuts}
+        self._critical = set(picture.analysis.critical_path) if picture.analysis is not None else set()
+
+    def of(self, at: int) -> Iterator[str]:
+        """Step number `at`: what it is, what it waits for, what a run did with it."""
+        picture = self._picture
+        step = picture.graph.steps[at]
+        name = f"{step.id} {_plain(step.name)}" if step.name else step.id
+        left = _shorten(f" {'*' if at in self._critical else ' '} {name}", 31)
+        demand = _shorten(demand_text(picture.demands[at]), 18)
+        times = _times(picture.analysis, at) if picture.analysis is not None else ""
+        yield f"{left:<31} {picture.levels[at]:<11} {demand:<18} {times}".rstrip()
+        yield from _wrapped("needs ", self._needs.get(step.id, []))
+        yield from _wrapped("reads the iteration before of ", self._earlier(step.id))
+        if picture.run is not None and step.id in picture.run.steps:
+            yield f"     {state_text(picture.run.steps[step.id], picture.iterations)}"
+
+    def _earlier(self, target: str) -> list[str]:
+        return [
+            f"{source} (break_cycle)" if (source, target) in self._cuts else source
+            for source in self._carried.get(target, [])
+        ]
+
+
+def _times(analysis: Analysis, at: int) -> str:
+    one = analysis.estimates[at]
+    sign = {"default": "?", "declared": "", "history": "~"}[one.source]
+    slack = analysis.slacks_ms[at]
+    return f"{time_text(one.ms) + sign:>7}" + (f" +{time_text(slack)}" if slack else "")
+
+
+def _wrapped(label: str, names: list[str]) -> Iterator[str]:
+    """`label` and a list, indented and broken at its commas; nothing for an empty list."""
+    if not names:
+        return
+    line = f"     {label}{names[0]}"
+    for name in names[1:]:
+        line += ","
+        if len(line) + len(name) + 2 > WIDTH:
+            yield line
+            line = " " * 10
+        line += f" {name}"
+    yield line
+
+
+def _analysis(picture: Picture, found: Analysis) -> Iterator[str]:
+    ids = [picture.graph.steps[at].id for at in found.critical_path]
+    yield f"critical path (*)  {time_text(found.critical_path_ms)} in {_count(len(ids), 'Step')}"
+    yield from _path(ids)
+    yield f"one iteration      {time_text(found.makespan_ms)} on {picture.basis}"
+    limit, bound = max(found.bounds_ms, key=lambda pair: pair[1])
+    yield f"lower bound        {time_text(bound)}, set by the {limit}"
+    if found.gpu_idle_permille is not None:
+        share = f"{found.gpu_idle_permille / 10:.0f} % of {_count(found.gpus, 'GPU')}"
+        yield f"idle GPU time      {share} in that iteration"
+    yield from _sources(found)
+
+
+def _path(ids: list[str]) -> Iterator[str]:
+    """`S1 > S2 > S3`, shortened in the middle when it is long, and wrapped."""
+    shown = ids if len(ids) <= 24 else [*ids[:12], f"({len(ids) - 20} more)", *ids[-8:]]
+    line = "   "
+    for at, name in enumerate(shown):
+        part = f" {name}" if not at else f" > {name}"
+        if len(line) + len(part) > WIDTH:
+            yield line
+            line = "    "
+        line += part
+    yield line
+
+
+def _sources(found: Analysis) -> Iterator[str]:
+    counts: dict[str, int] = {}
+    for one in found.estimates:
+        counts[one.source] = counts.get(one.source, 0) + 1
+    meaning = {
+        "history": "~ from earlier runs",
+        "declared": "declared",
+        "default": "? nobody knows, 1s assumed",
+    }
+    parts = [f"{counts[source]} {text}" for source, text in meaning.items() if source in counts]
+    if parts:
+        yield f"durations          {'; '.join(parts)}"
+
+
+def _cycle(picture: Picture, cycle: Cycle, number: int) -> Iterator[str]:
+    yield from _wrap_words(f"cycle {number}: {loop_text(cycle)}", indent=4)
+    for edge in cycle.loop:
+        yield f"    {_at(picture.locate(edge.path))}  {edge_text(edge)}"
+    others = len(cycle.members) - len(cycle.loop)
+    if others > 0:
+        yield f"    {_count(others, 'more Step')} tied into it by other loops"
+    yield "  break it, cheapest first:"
+    for cut in cycle.proposals[:3]:
+        whole = "" if cut.breaks_all else "; other loops remain"
+        yield from _wrap_words(f"    in {cut.target}:  {'  '.join(cut_lines(cut))}", indent=8)
+        yield from _wrap_words(f"        {cut.source} -> {cut.target} {cut.reason}{whole}", indent=8)
+    if len(cycle.remedy) > 1:
+        points = ", ".join(f"{cut.source} -> {cut.target}" for cut in cycle.remedy)
+        yield from _wrap_words(f"  all loops are gone with these cuts together: {points}", indent=4)
+
+
+def _wrap_words(text: str, *, indent: int) -> Iterator[str]:
+    line = ""
+    for word in text.split(" "):
+        if line.strip() and len(line) + 1 + len(word) > WIDTH:
+            yield line
+            line = " " * indent + word
+        else:
+            line = f"{line} {word}" if line or not word else word
+    yield line
+
+
+def _at(source: Source) -> str:
+    return f"{_plain(source.file)}:{source.line}:{source.column}"
+
+
+def _plain(text: str) -> str:
+    """The text without what a terminal would obey."""
+    return "".join(ch if ch.isprintable() else " " for ch in text)
+
+
+def _shorten(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 3] + "..."
+
+
+VIEW = View("text", render)
