@@ -108,6 +108,9 @@ LINES: tuple[tuple[str, ...], ...] = (
 """What `>=` compares: families in ascending order. A form never leaves its line, so `>=a100` does
 not admit an L40S; a family in no line has only itself."""
 
+UNKNOWN_SPEED = 100
+"""Stands for a type that is not in the table: a little under an A100, so that estimates stay sane."""
+
 _BY_TYPE = {card.type: card for card in CARDS}
 _DROPPED = frozenset(
     ("nvidia", "geforce", "tesla", "quadro", "amd", "instinct", "gpu", "hbm2", "hbm2e", "hbm3", "generation")
@@ -218,6 +221,13 @@ def resolve(text: str) -> tuple[str, ...]:
     if _is_mig(low):
         return (low,)
     return _matching(bare)
+
+
+def mig_speed(profile: str, parent: int) -> int:
+    """Relative speed of a MIG instance: its slices of the seven that the GPU has."""
+    slices = profile.removeprefix(_MIG).split(".")[0]
+    share = int(slices[:-1]) if slices[:-1].isdigit() else 7
+    return max(1, parent * share // 7)
 
 
 def _at_least(text: str) -> tuple[str, ...]:

@@ -1,0 +1,90 @@
+"""This machine's processors, memory, disk and NUMA nodes, less what its cgroups forbid."""
+
+from __future__ import annotations
+
+import os
+
+from dsec.devices import procfs
+from dsec.inventory import Inventory
+
+
+def read(root: str = "/") -> Inventory:
+    """The host without its GPUs; `root` is the file system that /proc and /sys are read from."""
+    paths = procfs.cgroup_paths(_text(root, "proc/self/cgroup"))
+    processors = _processors()
+    quota_m = _cpu_quota(root, paths)
+    memory = procfs.mem_total(_text(root, "proc/meminfo"))
+    limit = _memory_limit(root, paths)
+    notes = []
+    if quota_m is not None and quota_m < processors * 1000:
+        notes.append(f"a cgroup allows {quota_m / 1000:g} of {processors} processors")
+    if limit is not None and (memory is None or limit < memory):
+        notes.append("a cgroup limits memory")
+    if memory is None and limit is None:
+        notes.append("host memory unknown: /proc/meminfo could not be read")
+    return Inventory(
+        origin="os",
+        cpu_m=procfs.smallest(processors * 1000, quota_m) or 1000,
+        memory_bytes=procfs.smallest(memory, limit),
+        disk_bytes=_disk_free(),
+        numa_nodes=len(procfs.members(_text(root, "sys/devices/system/node/online"))) or None,
+        devices=(),
+        notes=tuple(notes),
+    )
+
+
+def numa_of(pci: str, root: str = "/") -> int | None:
+    """NUMA node of a PCI device, by sysfs: works where the driver's topology query does not."""
+    return procfs.numa_node(_text(root, f"sys/bus/pci/devices/{procfs.bus_address(pci)}/numa_node"))
+
+
+def under_wsl(root: str = "/") -> bool:
+    """Whether this is Linux on Windows, where the NVML library has crashed its callers."""
+    return "microsoft" in _text(root, "proc/sys/kernel/osrelease").lower()
+
+
+def _processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _disk_free() -> int | None:
+    try:
+        stat = os.statvfs(".")
+    except OSError:
+        return None
+    return stat.f_bavail * stat.f_frsize
+
+
+def _text(root: str, path: str) -> str:
+    """A small file's text; "" when it is not there or not ours to read."""
+    try:
+        with open(os.path.join(root, path.lstrip("/")), encoding="utf-8", errors="replace") as file:
+            return file.read()
+    except OSError:
+        return ""
+
+
+def _cpu_quota(root: str, paths: dict[str, str]) -> int | None:
+    limits = [
+        procfs.cpu_max(_text(root, f"sys/fs/cgroup{path}/cpu.max"))
+        for path in procfs.ancestors(paths.get("", "/"))
+    ]
+    for path in procfs.ancestors(paths.get("cpu", "/")):
+        folder = f"sys/fs/cgroup/cpu{path}"
+        quota, period = _text(root, f"{folder}/cpu.cfs_quota_us"), _text(root, f"{folder}/cpu.cfs_period_us")
+        limits.append(procfs.cfs_quota(quota, period))
+    return procfs.smallest(*limits)
+
+
+def _memory_limit(root: str, paths: dict[str, str]) -> int | None:
+    limits = [
+        procfs.memory_max(_text(root, f"sys/fs/cgroup{path}/memory.max"))
+        for path in procfs.ancestors(paths.get("", "/"))
+    ]
+    limits += [
+        procfs.memory_max(_text(root, f"sys/fs/cgroup/memory{path}/memory.limit_in_bytes"))
+        for path in procfs.ancestors(paths.get("memory", "/"))
+    ]
+    return procfs.smallest(*limits)

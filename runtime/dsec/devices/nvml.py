@@ -1,0 +1,299 @@
+"""GPUs through NVML: the only door to `pynvml` (distribution `nvidia-ml-py`).
+
+Every reading is optional: a field the card, driver or binding does not have is None, a lost GPU
+is a device with health `lost`, and a driver that does not answer is a note in words. Nothing here
+changes a device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from dsec import cards
+from dsec.devices import host
+from dsec.devices.links import nvlink_counts, pci_link
+from dsec.inventory import Device, Inventory
+
+_NOT_SUPPORTED = 3
+_LOST = 15
+_RESET_REQUIRED = 16
+
+_INIT: dict[int, str] = {
+    3: "NVML is not supported here",
+    4: "no permission to use the NVIDIA driver: check the device files /dev/nvidia*",
+    9: "the NVIDIA driver is not loaded: load it (`modprobe nvidia`) or plan on a described inventory",
+    12: "no NVIDIA library (libnvidia-ml.so.1): no driver here, or a container started without its GPUs "
+    "(`--gpus all`)",
+    13: "the NVIDIA library is too old for these bindings: update the driver",
+    17: "the operating system does not let the NVIDIA driver be used",
+    18: "the NVIDIA library and the loaded driver differ in version (an update without a restart): restart "
+    "the machine or reload the driver; processes that already run are not affected",
+    999: "NVML failed for an unknown reason: `nvidia-smi` should fail too; the kernel log may name an Xid",
+}
+
+
+class _Door:
+    """Asks NVML one thing at a time; whatever goes wrong is an error code, never an exception."""
+
+    def __init__(self, library: Any) -> None:
+        self.library = library
+        mismatch = getattr(library, "NVMLLibraryMismatchError", library.NVMLError)
+        # A mismatch is no NVMLError; names that are not UTF-8 fail in the binding's own decoding.
+        self.errors = (library.NVMLError, mismatch, UnicodeDecodeError)
+        self.code = 0
+        """Of the last question; 0: answered, 13 also when the binding does not know the call."""
+        self.seen: set[int] = set()
+        """Codes of all questions since the caller last cleared it."""
+
+    def ask(self, call: str, *args: Any, **options: Any) -> Any:
+        """The answer to `call`, or None with the reason in `code`."""
+        function = getattr(self.library, call, None)
+        answer, self.code = None, 13
+        if function is not None:
+            try:
+                answer, self.code = function(*args, **options), 0
+            except self.errors as problem:
+                self.code = getattr(problem, "value", 13)
+        self.seen.add(self.code)
+        return answer
+
+
+def read() -> Inventory:
+    """This machine: host and GPUs; without a driver, no devices and a note with the remedy."""
+    return devices_of(host.read())
+
+
+def devices_of(machine: Inventory) -> Inventory:
+    """`machine` with the GPUs that NVML shows, whatever masks the process inherited."""
+    with _opened() as door:
+        if isinstance(door, str):
+            return replace(machine, notes=(*machine.notes, door))
+        return _inventory(door, machine)
+
+
+@contextmanager
+def _opened() -> Iterator[_Door | str]:
+    """A door to an initialised NVML, or the reason there is none."""
+    try:
+        import pynvml
+    except ImportError:
+        yield "the Python package nvidia-ml-py is not installed: no GPU was looked for"
+        return
+    door = _Door(pynvml)
+    door.ask("nvmlInit")
+    if door.code:
+        yield _INIT.get(door.code, f"NVML could not be started (error {door.code})")
+        return
+    try:
+        yield door
+    finally:
+        door.ask("nvmlShutdown")
+
+
+def _inventory(door: _Door, machine: Inventory) -> Inventory:
+    count = door.ask("nvmlDeviceGetCount")
+    notes = list(machine.notes)
+    if count is None:
+        notes.append(f"the number of GPUs could not be read (NVML error {door.code})")
+    elif count == 0:
+        notes.append("the NVIDIA driver runs but has no GPU")
+    handles = {}
+    devices: list[Device] = []
+    for index in range(count or 0):
+        handle = door.ask("nvmlDeviceGetHandleByIndex", index)
+        if handle is None:
+            devices.append(_unreadable(index, door.code))
+            continue
+        device = _device(door, handle, index, machine, notes)
+        instances = _instances(door, handle, device, notes)
+        if instances is None:
+            handles[device.uuid] = handle
+            devices.append(device)
+        else:
+            devices += instances
+    notes += [f"GPU {device.index}: {_trouble(device.health)}" for device in devices if device.health != "ok"]
+    return replace(machine, origin="nvml", devices=_linked(door, devices, handles), notes=tuple(notes))
+
+
+def _trouble(health: str) -> str:
+    if health == "lost":
+        return "lost (fell off the bus); it stays out of plans until the machine is restarted"
+    return f"{health}; it stays out of plans"
+
+
+def _health(code: int) -> str:
+    if code == _LOST:
+        return "lost"
+    return "reset required" if code == _RESET_REQUIRED else f"unreadable (NVML error {code})"
+
+
+def _unreadable(index: int, code: int) -> Device:
+    return Device(
+        uuid=f"unread-{index}",
+        index=index,
+        model="",
+        type="",
+        memory_bytes=None,
+        free_bytes=None,
+        numa=None,
+        pci=None,
+        links=(),
+        speed=cards.UNKNOWN_SPEED,
+        health=_health(code),
+    )
+
+
+def _device(door: _Door, handle: Any, index: int, machine: Inventory, notes: list[str]) -> Device:
+    door.seen.clear()
+    uuid = door.ask("nvmlDeviceGetUUID", handle)
+    health = _health(door.code) if uuid is None else "ok"
+    model = door.ask("nvmlDeviceGetName", handle) or ""
+    pci = _pci(door, handle)
+    usable, free, total, memory_code = _memory(door, handle)
+    if _LOST in door.seen:
+        health = "lost"
+    if memory_code == _NOT_SUPPORTED and health == "ok":
+        usable = machine.memory_bytes
+        notes.append(f"GPU {index} ({model}) shares the host's memory, of which it may use all")
+    kind = cards.from_model(model, total)
+    row = cards.card(kind)
+    return Device(
+        uuid=uuid or f"unread-{index}",
+        index=index,
+        model=model,
+        type=kind,
+        memory_bytes=usable,
+        free_bytes=free,
+        numa=None if pci is None else host.numa_of(pci),
+        pci=pci,
+        links=(),
+        speed=cards.UNKNOWN_SPEED if row is None else row.speed,
+        health=health,
+    )
+
+
+def _pci(door: _Door, handle: Any) -> str | None:
+    info = door.ask("nvmlDeviceGetPciInfo", handle)
+    return None if info is None else _bus_id(info)
+
+
+def _bus_id(info: Any) -> str | None:
+    """The bus id; drivers before 9.0 fill only the short legacy field."""
+    raw = info.busId or info.busIdLegacy
+    text = raw.decode("ascii", "replace") if isinstance(raw, bytes) else str(raw)
+    return text or None
+
+
+def _memory(door: _Door, handle: Any) -> tuple[int | None, int | None, int | None, int]:
+    """(usable, free, total, error code); version 2 knows what the driver keeps, version 1 does not."""
+    version = getattr(door.library, "nvmlMemory_v2", None)
+    info = door.ask("nvmlDeviceGetMemoryInfo", handle, version=version)
+    first = door.code
+    if info is None and first not in (_LOST, _NOT_SUPPORTED):
+        info = door.ask("nvmlDeviceGetMemoryInfo", handle)
+    if info is None or not info.total:
+        return None, None, None, door.code
+    return info.total - getattr(info, "reserved", 0), info.free, info.total, 0
+
+
+def _instances(door: _Door, handle: Any, parent: Device, notes: list[str]) -> list[Device] | None:
+    """The MIG instances of a GPU in MIG mode, each a device of its own; None: not in MIG mode."""
+    mode = door.ask("nvmlDeviceGetMigMode", handle)
+    if mode is None or mode[0] != 1:
+        return None
+    found = []
+    for at in range(door.ask("nvmlDeviceGetMaxMigDeviceCount", handle) or 0):
+        instance = door.ask("nvmlDeviceGetMigDeviceHandleByIndex", handle, at)
+        if instance is not None:
+            found.append(_instance(door, instance, parent, at))
+    if not found:
+        notes.append(f"GPU {parent.index} is in MIG mode without an instance: nothing can run on it")
+    return found
+
+
+def _instance(door: _Door, handle: Any, parent: Device, at: int) -> Device:
+    uuid = door.ask("nvmlDeviceGetUUID", handle)
+    health = parent.health if uuid is not None else _health(door.code)
+    model = door.ask("nvmlDeviceGetName", handle) or parent.model
+    usable, free, _, _ = _memory(door, handle)
+    profile = cards.resolve("mig:" + model.rpartition(" MIG ")[2]) if " MIG " in model else ()
+    return replace(
+        parent,
+        uuid=uuid or f"unread-{parent.index}-{at}",
+        model=model,
+        type=profile[0] if profile else "",
+        memory_bytes=usable,
+        free_bytes=free,
+        speed=cards.mig_speed(profile[0], parent.speed) if profile else parent.speed,
+        health=health,
+    )
+
+
+def _linked(door: _Door, devices: list[Device], handles: dict[str, Any]) -> tuple[Device, ...]:
+    """The devices with their links; a topology that cannot be read leaves them without."""
+    whole = [device for device in devices if device.uuid in handles and device.health == "ok"]
+    nvlinks = nvlink_counts({device.uuid: _nvlinks(door, device, handles) for device in whole}, whole)
+    links: dict[str, list[tuple[str, str]]] = {device.uuid: [] for device in devices}
+    for at, one in enumerate(whole):
+        for two in whole[at + 1 :]:
+            count = nvlinks.get((one.uuid, two.uuid), 0)
+            link = f"NV{count}" if count else _ancestor(door, handles[one.uuid], handles[two.uuid])
+            if link:
+                links[one.uuid].append((two.uuid, link))
+                links[two.uuid].append((one.uuid, link))
+    return tuple(replace(device, links=tuple(sorted(links[device.uuid]))) for device in devices)
+
+
+def _ancestor(door: _Door, one: Any, two: Any) -> str:
+    level = door.ask("nvmlDeviceGetTopologyCommonAncestor", one, two)
+    return "" if level is None else pci_link(level)
+
+
+def _nvlinks(door: _Door, device: Device, handles: dict[str, Any]) -> list[str]:
+    """Far ends of the active NVLinks: a PCI bus id, or `switch`."""
+    handle = handles[device.uuid]
+    ends = []
+    for link in range(getattr(door.library, "NVML_NVLINK_MAX_LINKS", 18)):
+        active = door.ask("nvmlDeviceGetNvLinkState", handle, link)
+        if active is None:
+            break  # not supported, or no link of that number: none after it either
+        if active == 1:
+            ends.append(_far_end(door, handle, link))
+    return ends
+
+
+def _far_end(door: _Door, handle: Any, link: int) -> str:
+    if door.ask("nvmlDeviceGetNvLinkRemoteDeviceType", handle, link) == 2:
+        return "switch"
+    info = door.ask("nvmlDeviceGetNvLinkRemotePciInfo", handle, link)
+    return (_bus_id(info) or "") if info is not None else ""
+
+
+def holders(uuid: str) -> tuple[int, ...] | None:
+    """Process ids that hold the device, sorted; None when the driver does not say.
+
+    In a container these are the host's ids: never signal one without checking that it is ours.
+    """
+    with _opened() as door:
+        if isinstance(door, str):
+            return None
+        handle = door.ask("nvmlDeviceGetHandleByUUID", uuid)
+        if handle is None:
+            return None
+        return _holders(door, handle)
+
+
+def _holders(door: _Door, handle: Any) -> tuple[int, ...] | None:
+    found: set[int] = set()
+    known = False
+    for kind in ("Compute", "Graphics"):
+        processes = door.ask(f"nvmlDeviceGet{kind}RunningProcesses_v3", handle)
+        if processes is None:
+            processes = door.ask(f"nvmlDeviceGet{kind}RunningProcesses_v2", handle)
+        if processes is not None:
+            known = True
+            found.update(process.pid for process in processes)
+    return tuple(sorted(found)) if known else None
