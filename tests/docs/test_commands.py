@@ -194,3 +194,9 @@ def test_continuation_lines_and_outputs_are_read() -> None:
         (3, "one \\\n  more", ("out",)),
         (6, "two", ()),
     ]
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")):
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
+            assert (path.parent / target).exists(), f"{path.relative_to(ROOT)} links to {target}"

@@ -1,0 +1,170 @@
+"""The example through the installed command: workers, processes, faults and a killed executor."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+ITERATIONS = 4
+BIN = Path(sys.executable).parent
+
+
+@pytest.fixture
+def folder(example_folder: Path, tmp_path: Path) -> Path:
+    """A copy of the example with fewer iterations."""
+    copy = tmp_path / "grpo-addition"
+    shutil.copytree(example_folder, copy, ignore=shutil.ignore_patterns("__pycache__", ".dsec"))
+    for name in ("dsandbox.yaml", "process.yaml"):
+        edit(copy / name, "count: 20", f"count: {ITERATIONS}")
+    return copy
+
+
+def edit(file: Path, old: str, new: str) -> None:
+    text = file.read_text()
+    assert old in text, f"{file} does not hold {old!r}"
+    file.write_text(text.replace(old, new))
+
+
+def environment() -> dict[str, str]:
+    return os.environ | {"PATH": f"{BIN}:{os.environ['PATH']}"}
+
+
+def dsec(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(BIN / "dsec"), *args],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        encoding="utf-8",
+        timeout=150,
+        check=False,
+    )
+
+
+def run(folder: Path, contract: str, job: str) -> Path:
+    """Run a contract to a good end; return its work folder."""
+    done = dsec(folder, "run", contract, "--job-id", job)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / ".dsec" / "runs" / job / "work"
+
+
+def final_hash(work: Path) -> str:
+    return (work / "policy.sha256").read_text().split()[0]
+
+
+def metrics(work: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (work / "metrics.jsonl").read_text().splitlines()]
+
+
+def in_process(folder: Path) -> str:
+    shown = subprocess.run(
+        [sys.executable, "run_in_process.py", "--iterations", str(ITERATIONS)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    found = re.search(r"policy ([0-9a-f]{64})", shown)
+    assert found, shown
+    return found[1]
+
+
+def test_workers_processes_and_one_process_agree(folder: Path) -> None:
+    warm, cold = run(folder, "dsandbox.yaml", "warm"), run(folder, "process.yaml", "cold")
+    assert final_hash(warm) == final_hash(cold) == in_process(folder)
+    assert metrics(warm) == metrics(cold)
+    assert [line["iteration"] for line in metrics(warm)] == list(range(ITERATIONS))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            "args: {seed: 0}\n    worker: learner\n    needs: [S4]",
+            "args: {seed: 0, memory_error_at: 1}\n    worker: learner\n    needs: [S4]",
+        ),
+        ("call: steps:checkpoint\n", "call: steps:checkpoint\n    args: {kill_at: 1}\n"),
+    ],
+    ids=["out-of-memory", "killed-in-checkpoint"],
+)
+def test_a_step_that_dies_is_tried_again(folder: Path, old: str, new: str) -> None:
+    edit(folder / "dsandbox.yaml", old, new)
+    work = run(folder, "dsandbox.yaml", "hurt")
+    assert final_hash(work) == in_process(folder)
+    journal = (work.parent / "journal").read_text()
+    assert journal.count('"event":"retry"') == 1
+
+
+def test_without_retries_the_run_says_which_step_failed(folder: Path) -> None:
+    edit(
+        folder / "process.yaml",
+        "run: python3 steps.py S5 seed=0",
+        "run: python3 steps.py S5 seed=0 memory_error_at=1",
+    )
+    edit(folder / "process.yaml", "    retries: 1\n", "")
+    done = dsec(folder, "run", "process.yaml", "--job-id", "hurt")
+    assert done.returncode == 1
+    assert "S5" in done.stdout + done.stderr
+    logs = "".join(path.read_text() for path in (folder / ".dsec/runs/hurt/logs").iterdir())
+    assert "MemoryError" in logs
+
+
+@pytest.mark.parametrize("contract", ["dsandbox.yaml", "process.yaml"])
+def test_a_killed_run_resumes_to_the_same_policy(folder: Path, contract: str) -> None:
+    journal = folder / ".dsec/runs/night/journal"
+    with subprocess.Popen(
+        [BIN / "dsec", "run", contract, "--job-id", "night"],
+        cwd=folder,
+        env=environment(),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        deadline = time.monotonic() + 60
+        seen = ""
+        while '"event":"exit","step":"S5","iteration":1' not in seen:
+            assert time.monotonic() < deadline, f"no second update in the journal: {seen[-2000:]}"
+            assert process.poll() is None, "the run ended before it was killed"
+            time.sleep(0.002)
+            seen = journal.read_text() if journal.exists() else ""
+        process.send_signal(signal.SIGKILL)
+    done = dsec(folder, "resume", "night")
+    assert done.returncode == 0, done.stdout + done.stderr
+    work = journal.parent / "work"
+    assert final_hash(work) == in_process(folder)
+    assert [line["iteration"] for line in metrics(work)] == list(range(ITERATIONS))
+    ends = re.findall(
+        r'"event":"exit","step":"(S\d)","iteration":(\d+),"attempt":\d+,"cause":"ok"', journal.read_text()
+    )
+    assert sorted(ends) == sorted((f"S{s}", str(i)) for s in range(1, 8) for i in range(ITERATIONS))
+
+
+def test_a_stale_run_overlaps_and_is_repeatable(folder: Path) -> None:
+    edit(folder / "dsandbox.yaml", "max_staleness: 0", "max_staleness: 1")
+    first, second = run(folder, "dsandbox.yaml", "one"), run(folder, "dsandbox.yaml", "two")
+    assert final_hash(first) == final_hash(second) != in_process(folder)
+    assert [line["policy_iteration"] for line in metrics(first)] == [-1, -1, 0, 1]
+
+
+def test_shipped_contracts_keep_more_files_than_iterations_in_flight(
+    job: SimpleNamespace, example_folder: Path
+) -> None:
+    """CheckpointSave may only drop files of iterations that are complete."""
+    keep = job.steps.checkpoint.__kwdefaults__["keep"]
+    for name in ("dsandbox.yaml", "process.yaml"):
+        text = (example_folder / name).read_text()
+        assert "in_flight" not in text
+        assert "keep" not in text
+        staleness = re.search(r"^  max_staleness: (\d+)$", text, re.MULTILINE)
+        assert staleness
+        assert keep >= int(staleness[1]) + 2
