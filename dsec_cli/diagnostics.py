@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import Enum
-from typing import NamedTuple
 
 from dsec_cli.source.locate import Located, find, spell, step_ids
+from dsec_cli.source.record import Record
 from dsec_cli.source.text import Position, SourceText, Span
 from dsec_cli.source.tree import Document, Path
 
@@ -19,21 +19,21 @@ class Severity(Enum):
     INFO = "info"
 
 
-class Edit(NamedTuple):
+class Edit(Record):
     """Replace the code points of `span` by `text`."""
 
     span: Span
     text: str
 
 
-class Related(NamedTuple):
+class Related(Record):
     """Another place that belongs to a finding, with what it is."""
 
     where: Path | Span
     label: str
 
 
-class Finding(NamedTuple):
+class Finding(Record):
     """What a rule states: by path (or span, where no tree exists yet), never by line.
 
     `part` says which half of a mapping entry is meant: `key`, `value` or `entry` (both).
@@ -50,7 +50,7 @@ class Finding(NamedTuple):
     fix: tuple[Edit, ...] = ()
 
 
-class Place(NamedTuple):
+class Place(Record):
     """A span of a named file, with both ends as positions."""
 
     file: str
@@ -59,7 +59,7 @@ class Place(NamedTuple):
     end: Position
 
 
-class Diagnostic(NamedTuple):
+class Diagnostic(Record):
     """A finding that knows its place; what the output formats render."""
 
     code: str

@@ -6,18 +6,19 @@ The file is edited as text, at the place of one value, so comments and order sta
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
 
 from dsec.errors import FileProblem
+from dsec_cli.source.record import Record
 from dsec_cli.source.text import SourceText
 from dsec_cli.source.tree import Mapping, Scalar
 from dsec_cli.source.yaml import parse
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec_cli.source.tree import Entry
 
 
-class Setting(NamedTuple):
+class Setting(Record):
     """One setting; the first choice is its default."""
 
     key: str

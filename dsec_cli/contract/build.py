@@ -5,8 +5,6 @@ Tolerant: what is wrong or absent is None, so that one document gets all its fin
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from dsec_cli.contract import complaints
 from dsec_cli.contract.build_steps import communication, iterations, steps
 from dsec_cli.contract.check import check, root_keys
@@ -40,6 +38,7 @@ from dsec_cli.contract.values import (
     SecurityPolicy,
 )
 from dsec_cli.diagnostics import Finding
+from dsec_cli.source.record import Record
 from dsec_cli.source.tree import Document, Path, Tree
 
 TYPE_CHECKING = False
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
     from dsec_cli.contract.check import Values
 
 
-class Built(NamedTuple):
+class Built(Record):
     """What a document states, and what is structurally wrong with it."""
 
     contract: Contract

@@ -6,13 +6,12 @@ words, at the cost of walking the tree once. A wrong value is None, and a findin
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from dsec.units import UnitProblem
 from dsec_cli.contract import complaints, quantities
 from dsec_cli.contract.forms import FORMS
 from dsec_cli.contract.table import ROOTS, SECTIONS
 from dsec_cli.diagnostics import Finding
+from dsec_cli.source.record import Record
 from dsec_cli.source.resolve import MERGE, follow, pairs, resolve
 from dsec_cli.source.tree import Document, Mapping, Node, Path, Scalar, Sequence
 
@@ -25,14 +24,14 @@ if TYPE_CHECKING:
     Values = dict[str, object]
 
 
-class Command(NamedTuple):
+class Command(Record):
     """Text of a command, and whether it is a block scalar, which makes it a shell script."""
 
     text: str
     script: bool
 
 
-class Checked(NamedTuple):
+class Checked(Record):
     """What a document states: typed values by key (None where wrong), and the findings."""
 
     values: Values

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from dsec.units import UnitProblem
 from dsec_cli.contract import quantities, suggest
 from dsec_cli.contract.forms import FORMS
 from dsec_cli.contract.kinds import DIMENSIONS
 from dsec_cli.contract.table import SECTIONS
 from dsec_cli.diagnostics import Edit, Finding, Severity
+from dsec_cli.source.record import Record
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Mapping, Node, Path, Scalar, Sequence
 
@@ -140,7 +139,7 @@ def bad_quantity(at: Path, kind: str, problem: UnitProblem) -> Finding:
     )
 
 
-class Where(NamedTuple):
+class Where(Record):
     """Where an unknown key stands: section, document kind, and the keys beside it."""
 
     section: str

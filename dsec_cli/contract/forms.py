@@ -6,7 +6,7 @@ the linter, which must not pay for `re`); a test holds the two together.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dsec_cli.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ _ID_FIRST = _WORD - {"_"}
 _ID = _WORD | frozenset(".-")
 
 
-class Form(NamedTuple):
+class Form(Record):
     """A grammar, what it is called, and what it looks like."""
 
     says: str

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from dsec_cli.contract.table import ROOTS, SECTIONS
+from dsec_cli.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ SYNONYMS = {
 """Words of neighbouring tools, by the word that this language has."""
 
 
-class Suggestion(NamedTuple):
+class Suggestion(Record):
     """The likely word, and whether nothing else was likely (so that a fix may use it)."""
 
     word: str

@@ -7,16 +7,15 @@ wrongly (the wrong statement is a finding of its own), so rules never see half-p
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from dsec.units import BitsPerSecond, Bytes, BytesPerSecond, Duration, FlopsPerSecond
+from dsec_cli.source.record import Record
 from dsec_cli.source.tree import Path
 
 LEVELS = ("critical", "pauseable", "elastic", "discardable")
 """Tolerance levels, from what is never taken away to what goes first."""
 
 
-class GpuMemory(NamedTuple):
+class GpuMemory(Record):
     """GPU memory asked for: exact bytes, or a nominal class such as `24GB-class`."""
 
     bytes: Bytes
@@ -25,7 +24,7 @@ class GpuMemory(NamedTuple):
     text: str
 
 
-class Gpu(NamedTuple):
+class Gpu(Record):
     """GPU demand of a baseline or a Step."""
 
     path: Path
@@ -35,7 +34,7 @@ class Gpu(NamedTuple):
     """As written: `a100-pcie-40gb`, `a100`, or an at-least form such as `>=a100`."""
 
 
-class Baseline(NamedTuple):
+class Baseline(Record):
     """`baseline`: the standing resources."""
 
     path: Path
@@ -45,7 +44,7 @@ class Baseline(NamedTuple):
     memory: Bytes | None
 
 
-class ElasticGpu(NamedTuple):
+class ElasticGpu(Record):
     """`elasticity.gpu`."""
 
     path: Path
@@ -55,7 +54,7 @@ class ElasticGpu(NamedTuple):
     memory_max: GpuMemory | None
 
 
-class ElasticNetwork(NamedTuple):
+class ElasticNetwork(Record):
     """`elasticity.network`."""
 
     path: Path
@@ -63,7 +62,7 @@ class ElasticNetwork(NamedTuple):
     bandwidth_max: BitsPerSecond | None
 
 
-class Elasticity(NamedTuple):
+class Elasticity(Record):
     """`elasticity`: the allowed resources."""
 
     path: Path
@@ -71,7 +70,7 @@ class Elasticity(NamedTuple):
     network: ElasticNetwork | None
 
 
-class FaultTolerance(NamedTuple):
+class FaultTolerance(Record):
     """`fault_tolerance`."""
 
     path: Path
@@ -80,7 +79,7 @@ class FaultTolerance(NamedTuple):
     resume_strategy: str | None
 
 
-class Dependency(NamedTuple):
+class Dependency(Record):
     """One entry of `dependencies`: a named model/environment/dataset, or a Python package."""
 
     path: Path
@@ -93,7 +92,7 @@ class Dependency(NamedTuple):
     build_options: tuple[str, ...]
 
 
-class EnvVar(NamedTuple):
+class EnvVar(Record):
     """One entry of `runtime_context.env_vars`."""
 
     path: Path
@@ -103,7 +102,7 @@ class EnvVar(NamedTuple):
     ttl: Duration | None
 
 
-class Mount(NamedTuple):
+class Mount(Record):
     """One entry of `runtime_context.mounts`."""
 
     path: Path
@@ -113,7 +112,7 @@ class Mount(NamedTuple):
     cache_ttl: Duration | None
 
 
-class Egress(NamedTuple):
+class Egress(Record):
     """One entry of `security_policy.network.egress`."""
 
     path: Path
@@ -123,7 +122,7 @@ class Egress(NamedTuple):
     allow_internal_only: bool
 
 
-class SecurityPolicy(NamedTuple):
+class SecurityPolicy(Record):
     """`security_policy`."""
 
     path: Path
@@ -134,7 +133,7 @@ class SecurityPolicy(NamedTuple):
     dns_passthrough: bool | None
 
 
-class Need(NamedTuple):
+class Need(Record):
     """One edge into a Step, as its `needs` states it."""
 
     path: Path
@@ -143,7 +142,7 @@ class Need(NamedTuple):
     """Reads what the Step wrote in an earlier iteration."""
 
 
-class Retries(NamedTuple):
+class Retries(Record):
     """How often, and how far apart, a Step is tried again."""
 
     max: int
@@ -152,7 +151,7 @@ class Retries(NamedTuple):
     """Each wait is this many times the one before (1: constant)."""
 
 
-class Run(NamedTuple):
+class Run(Record):
     """What a Step executes: exactly one of the three is set."""
 
     argv: tuple[str, ...]
@@ -162,7 +161,7 @@ class Run(NamedTuple):
     """`module:function`, served by a resident worker."""
 
 
-class Demand(NamedTuple):
+class Demand(Record):
     """`resources` of a Step."""
 
     path: Path
@@ -177,7 +176,7 @@ class Demand(NamedTuple):
     nvlink_affinity: str | None
 
 
-class Step(NamedTuple):
+class Step(Record):
     """One entry of `steps` (or of the seed's `tasks`, which become Steps: name -> id)."""
 
     path: Path
@@ -205,7 +204,7 @@ class Step(NamedTuple):
     break_point: str | None
 
 
-class Link(NamedTuple):
+class Link(Record):
     """One entry of `communication` or of `iterations.carried`."""
 
     path: Path
@@ -214,7 +213,7 @@ class Link(NamedTuple):
     protocol: str | None
 
 
-class Iterations(NamedTuple):
+class Iterations(Record):
     """`iterations`: how often the Steps repeat and how far iterations may overlap."""
 
     path: Path
@@ -225,7 +224,7 @@ class Iterations(NamedTuple):
     carried: tuple[Link, ...]
 
 
-class Contract(NamedTuple):
+class Contract(Record):
     """Everything one document states."""
 
     kind: str

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 from dsec.core.leases import Ledger
 from dsec.core.order import critical_path, earliest_starts, levels, upward_ranks
 from dsec.core.schedule import Slice, Work, list_schedule, lower_bounds, makespan
+from dsec_cli.source.record import Record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dsec_cli.dag.estimates import Estimate
 
 
-class Analysis(NamedTuple):
+class Analysis(Record):
     """Times are milliseconds; sequences run along the graph's Steps unless said otherwise."""
 
     levels: tuple[tuple[int, ...], ...]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, NamedTuple
 
 from dsec.codec import canonical
 from dsec.core.placement import Refusal, feasible, reason, slots
@@ -15,7 +14,9 @@ from dsec_cli.dag.demand import demand_of, gpu_count
 from dsec_cli.dag.estimates import estimate
 from dsec_cli.dag.lowering import Decided, lowered
 from dsec_cli.diagnostics import Finding, Severity
+from dsec_cli.source.record import Record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from dsec_cli.source.tree import Path
 
 
-class Origin(NamedTuple):
+class Origin(Record):
     """What is compiled, by whom, and where its parts are stated."""
 
     file: str
@@ -37,9 +38,11 @@ class Origin(NamedTuple):
     """The contract's bytes, then those of the files merged into it."""
     tool: str
     locate: Callable[[Path], Source]
+    notes: tuple[str, ...] = ()
+    """What was noticed when it was read."""
 
 
-class Infeasible(NamedTuple):
+class Infeasible(Record):
     """Why this contract has no plan on this inventory."""
 
     findings: tuple[Finding, ...]
@@ -73,7 +76,7 @@ def compile_plan(
             iterations=_iterations(contract),
             steps=lowered(Decided(order, contract, found, places, origin.locate)),
             analysis=_analysis(order.graph, found),
-            notes=_notes(contract, inventory),
+            notes=(*origin.notes, *_notes(contract, inventory)),
             hash="",
         )
     )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from dsec.core.order import components, shortest_loop, topological
 from dsec_cli.dag.graph import Edge, StepGraph
+from dsec_cli.source.record import Record
 
 MOST_CUTS = 32
 """A remedy stops here; a graph that needs more cuts is not one anybody meant."""
@@ -15,14 +14,14 @@ _VISITS = 60_000
 somebody wrote, and a bound for generated ones."""
 
 
-class Order(NamedTuple):
+class Order(Record):
     """The proof that a graph can run: its Steps so that each comes after all it waits for."""
 
     graph: StepGraph
     sequence: tuple[int, ...]
 
 
-class Cut(NamedTuple):
+class Cut(Record):
     """A place to break a cycle: the edge from `source` into `target` reads the iteration before."""
 
     source: str
@@ -32,7 +31,7 @@ class Cut(NamedTuple):
     reason: str
 
 
-class Cycle(NamedTuple):
+class Cycle(Record):
     """One strongly connected component: Steps that all wait for each other."""
 
     members: tuple[str, ...]
@@ -44,7 +43,7 @@ class Cycle(NamedTuple):
     """Cuts that together leave no cycle in this component (fewer where it would take too many)."""
 
 
-class Cycles(NamedTuple):
+class Cycles(Record):
     """Why a graph has no order."""
 
     graph: StepGraph

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dsec.cards import class_bytes, resolve
 from dsec.plan import Demand
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec_cli.contract.values import Contract, Gpu, GpuMemory, Step
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dsec_cli.source.record import Record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 DEFAULT_MS = 1000
 
 
-class Estimate(NamedTuple):
+class Estimate(Record):
     """One Step's expected duration."""
 
     ms: int

@@ -7,15 +7,14 @@ the Steps of one. This module is on the linter's start-up path.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from dsec.core.order import components
 from dsec_cli.contract.values import Contract, Step
 from dsec_cli.dag.paths import Outputs, previous
+from dsec_cli.source.record import Record
 from dsec_cli.source.tree import Path
 
 
-class Edge(NamedTuple):
+class Edge(Record):
     """`target` waits for `source`."""
 
     source: str
@@ -28,7 +27,7 @@ class Edge(NamedTuple):
     """The file of a data edge, the protocol of a communication."""
 
 
-class MisplacedCut(NamedTuple):
+class MisplacedCut(Record):
     """A `break_cycle` or `break_point` that cannot do what it says."""
 
     step: str
@@ -38,7 +37,7 @@ class MisplacedCut(NamedTuple):
     """Steps that `break_point` could name."""
 
 
-class StepGraph(NamedTuple):
+class StepGraph(Record):
     """Steps in document order, edges within an iteration, and edges between iterations."""
 
     steps: tuple[Step, ...]

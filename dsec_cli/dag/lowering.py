@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, NamedTuple
 
 from dsec.codec import canonical
 from dsec.hashing import digest
@@ -11,7 +10,9 @@ from dsec.plan import Command, Edge, PlannedStep, Retries
 from dsec.units import Duration
 from dsec_cli.dag.analysis import worker_of
 from dsec_cli.dag.demand import gpu_type_text
+from dsec_cli.source.record import Record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -28,7 +29,7 @@ LEVEL = "pauseable"
 NO_RETRIES = Retries(max=0, backoff_ms=0, factor=1)
 
 
-class Decided(NamedTuple):
+class Decided(Record):
     """What the compiler has settled before Steps are written down."""
 
     order: Order

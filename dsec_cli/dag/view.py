@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
 
 from dsec_cli.dag.cycles import Cycle, Cycles
+from dsec_cli.source.record import Record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from dsec_cli.source.tree import Path
 
 
-class Observed(NamedTuple):
+class Observed(Record):
     """What a run has done with one Step so far, all its iterations together."""
 
     state: str
@@ -29,7 +30,7 @@ class Observed(NamedTuple):
     """Of the successful attempts."""
 
 
-class Run(NamedTuple):
+class Run(Record):
     """A run that is laid over the graph."""
 
     job: str
@@ -38,7 +39,7 @@ class Run(NamedTuple):
     steps: Mapping[str, Observed]
 
 
-class Picture(NamedTuple):
+class Picture(Record):
     """All that a view may show; views decide nothing, they only draw."""
 
     title: str
@@ -56,7 +57,7 @@ class Picture(NamedTuple):
     run: Run | None = None
 
 
-class View(NamedTuple):
+class View(Record):
     """One way to draw a graph; its module is named like it."""
 
     name: str

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dsec_cli.contract.build import build_all
 from dsec_cli.diagnostics import arrange, concretise
 from dsec_cli.lint import suppress
@@ -13,6 +11,7 @@ from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Document
 from dsec_cli.source.yaml import parse
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 

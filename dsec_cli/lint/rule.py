@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 from dsec_cli.diagnostics import Finding, Related, Severity
 from dsec_cli.discovery import instances
+from dsec_cli.source.record import Record
 from dsec_cli.source.resolve import follow, pairs
 from dsec_cli.source.tree import Mapping, Sequence
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
@@ -22,7 +22,7 @@ TEXT, DOCUMENT, AFTER = "text", "document", "after"
 """A rule runs once per text, once per document, or once when all other findings are known."""
 
 
-class Crash(NamedTuple):
+class Crash(Record):
     """A rule that raised instead of answering."""
 
     code: str
@@ -30,7 +30,7 @@ class Crash(NamedTuple):
     error: str
 
 
-class Facts(NamedTuple):
+class Facts(Record):
     """All that is known about one document of a text; a rule decides from nothing else."""
 
     text: SourceText
@@ -68,7 +68,7 @@ def _child(node: Node | None, part: str | int) -> Node | None:
     return None
 
 
-class Rule(NamedTuple):
+class Rule(Record):
     """One question about a contract; its module's docstring is its documentation page."""
 
     code: str

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dsec.units import Bytes
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec_cli.contract.values import GpuMemory
 

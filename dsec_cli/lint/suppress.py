@@ -7,11 +7,11 @@ no comment, so nothing there suppresses.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
+from dsec_cli.source.record import Record
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Mapping, Sequence
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -22,7 +22,7 @@ MARK = "dsec:"
 VERB = "ignore"
 
 
-class Suppression(NamedTuple):
+class Suppression(Record):
     """One code that one comment silences over a range of the text."""
 
     code: str

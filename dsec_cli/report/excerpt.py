@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 from dsec_cli.report.cells import cells, shown, window, wrap
+from dsec_cli.source.record import Record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -17,7 +17,7 @@ MOST = 12
 """Places shown of one diagnostic; a cycle can have hundreds."""
 
 
-class Mark(NamedTuple):
+class Mark(Record):
     """A place to mark, with what to write beside the mark."""
 
     place: Place
@@ -49,7 +49,7 @@ def excerpt(marks: list[Mark], texts: Mapping[str, SourceText], *, width: int, p
 GUTTER = "2"
 
 
-class _Frame(NamedTuple):
+class _Frame(Record):
     blank: str
     digits: int
     width: int

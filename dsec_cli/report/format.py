@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dsec_cli.source.record import Record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from dsec_cli.source.text import SourceText
 
 
-class RuleInfo(NamedTuple):
+class RuleInfo(Record):
     """A rule as its page describes it."""
 
     code: str
@@ -23,7 +24,7 @@ class RuleInfo(NamedTuple):
     """The whole page, Markdown."""
 
 
-class Report(NamedTuple):
+class Report(Record):
     """All that one lint found, and how it is to be shown."""
 
     files: tuple[str, ...]
@@ -38,7 +39,7 @@ class Report(NamedTuple):
     quiet: bool = False
 
 
-class Format(NamedTuple):
+class Format(Record):
     """One way to write a report down; its module is named like it."""
 
     name: str

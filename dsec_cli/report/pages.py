@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
 
 from dsec_cli.report.format import RuleInfo
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec_cli.lint.rule import Rule
 

@@ -8,12 +8,15 @@ machine holds: whoever walks the tree later, following aliases, meets at most `M
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from dsec_cli.source.characters import Prepared
 from dsec_cli.source.resolve import MERGE, key_problems
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Alias, Document, Entry, Mapping, Node, Problem, Scalar, Sequence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MAX_NODES = 1_000_000
 MAX_DEPTH = 256

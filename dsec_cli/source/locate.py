@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping as Table
-from typing import NamedTuple
 
+from dsec_cli.source.record import Record
 from dsec_cli.source.resolve import follow, is_merge, merge_sources
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Alias, Document, Entry, Mapping, Node, Path, Scalar, Sequence
@@ -13,7 +13,7 @@ _IDENTITIES = {"steps": ("id",), "tasks": ("id", "name")}
 """Lists whose items are called by a key of theirs, in logical paths."""
 
 
-class Located(NamedTuple):
+class Located(Record):
     """Where a path leads."""
 
     span: Span

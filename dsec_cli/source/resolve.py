@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
+from dsec_cli.source.record import Record
 from dsec_cli.source.tree import Alias, Entry, Mapping, Node, Problem, Scalar, Sequence
 
 _NULL = frozenset(("", "~", "null", "Null", "NULL"))
@@ -25,7 +25,7 @@ MERGE = "<<"
 Value = bool | int | float | str | list["Value"] | dict[str, "Value"] | None
 
 
-class Pair(NamedTuple):
+class Pair(Record):
     """One entry of a mapping as it counts, after merge keys and duplicates."""
 
     key: str

@@ -7,8 +7,8 @@ rest, the damaged part is blanked (offsets stay) and the text is read again.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
+from dsec_cli.source.record import Record
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Node, Problem, Scalar
 
@@ -19,7 +19,7 @@ _GLUED = re.compile(r"[ ]*(?:-[ ]+)*([A-Za-z_][\w.-]*):(?=[^\s/:])")
 _TEMPLATE = re.compile(r"\{\{|\{%")
 
 
-class Fault(NamedTuple):
+class Fault(Record):
     """What the parser said, in our own terms; both places are offsets."""
 
     context: str
@@ -30,7 +30,7 @@ class Fault(NamedTuple):
     """The last scalar that was read."""
 
 
-class Damage(NamedTuple):
+class Damage(Record):
     """An explained fault and the part of the text to blank before reading again."""
 
     problem: Problem

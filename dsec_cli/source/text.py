@@ -7,7 +7,8 @@ UTF-16 columns and byte offsets are derived here, once, when something is shown.
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import NamedTuple
+
+from dsec_cli.source.record import Record
 
 _MARKS = (
     (b"\xef\xbb\xbf", "utf-8"),
@@ -19,14 +20,14 @@ _MARKS = (
 """Byte order marks; UTF-32 stands before UTF-16 because their first bytes are the same."""
 
 
-class Span(NamedTuple):
+class Span(Record):
     """Half-open range of code points in a text."""
 
     start: int
     end: int
 
 
-class Position(NamedTuple):
+class Position(Record):
     """Where an offset is: both numbers count from 1, the column counts code points."""
 
     line: int

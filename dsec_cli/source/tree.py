@@ -6,8 +6,7 @@ They are built once by `source.yaml` and never changed afterwards.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from dsec_cli.source.record import Record
 from dsec_cli.source.text import Span
 
 Path = tuple["str | int", ...]
@@ -43,7 +42,7 @@ class Sequence:
         self.anchor = anchor
 
 
-class Entry(NamedTuple):
+class Entry(Record):
     """One `key: value` as written, merge keys included."""
 
     key: Node
@@ -84,7 +83,7 @@ class Alias:
 Node = Scalar | Sequence | Mapping | Alias
 
 
-class Document(NamedTuple):
+class Document(Record):
     """One YAML document of a stream; `root` is None when it is empty."""
 
     index: int  # type: ignore[assignment] # a tuple's method of this name is never used here
@@ -94,14 +93,14 @@ class Document(NamedTuple):
     """Ranges that could not be read: what seems to be missing may stand there."""
 
 
-class Comment(NamedTuple):
+class Comment(Record):
     """A comment with its place; `text` starts at the `#`."""
 
     span: Span
     text: str
 
 
-class Problem(NamedTuple):
+class Problem(Record):
     """Something the YAML door could not accept; the code is a lint code (`DS002`)."""
 
     code: str
@@ -111,7 +110,7 @@ class Problem(NamedTuple):
     related: tuple[tuple[Span, str], ...] = ()
 
 
-class Tree(NamedTuple):
+class Tree(Record):
     """All that could be read of a text: documents, comments, and what was wrong."""
 
     documents: tuple[Document, ...]

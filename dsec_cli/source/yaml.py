@@ -9,7 +9,6 @@ from __future__ import annotations
 import gc
 import sys
 from types import ModuleType
-from typing import Any
 
 from dsec_cli.source import comments
 from dsec_cli.source.builder import BudgetSpent, Builder
@@ -17,6 +16,10 @@ from dsec_cli.source.characters import Prepared, prepare
 from dsec_cli.source.syntax import Damage, Fault, explain
 from dsec_cli.source.text import SourceText, Span
 from dsec_cli.source.tree import Problem, Tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_FAULTS = 20

@@ -6,8 +6,6 @@ apart; colour is only ever a second sign.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dsec_cli.dag.findings import edge_text
 from dsec_cli.dag.view import (
     Picture,
@@ -21,6 +19,7 @@ from dsec_cli.dag.view import (
     time_text,
 )
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json as encoder
-from typing import TYPE_CHECKING
 
 from dsec.codec import encode
 from dsec_cli.dag.findings import cut_lines, edge_text
 from dsec_cli.dag.view import Picture, View, cycles_of
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec_cli.dag.analysis import Analysis
     from dsec_cli.dag.cycles import Cut, Cycle

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dsec_cli.dag.findings import cut_lines, edge_text, loop_text
 from dsec_cli.dag.view import (
     Picture,
@@ -16,6 +14,7 @@ from dsec_cli.dag.view import (
     time_text,
 )
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -22,11 +22,10 @@ Source: seed A section 2.1 (`24Gi`, `1Gbps`, `30s`), seed B section 3.1 (`64GB`,
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dsec_cli.diagnostics import Severity
 from dsec_cli.lint.rule import Facts, Rule, structural
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

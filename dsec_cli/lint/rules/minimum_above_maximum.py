@@ -19,12 +19,12 @@ Source: seed A section 2.1 (elastic bounds) and 2.2 (`min_gpu_hours`, `max_gpu_h
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 from dsec_cli.diagnostics import Finding, Related, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.lint.show import memory_range, size
+from dsec_cli.source.record import Record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dsec_cli.source.tree import Path
 
 
-class Bounds(NamedTuple):
+class Bounds(Record):
     """A pair of bounds that contradict each other."""
 
     section: Path

@@ -24,11 +24,10 @@ Source: yamllint and spectral users' reports on merge order.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dsec_cli.diagnostics import Severity
 from dsec_cli.lint.rule import TEXT, Facts, Rule, problems
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

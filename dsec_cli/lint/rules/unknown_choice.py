@@ -15,11 +15,10 @@ Source: seed A section 2.1 (tolerance levels), seed B section 4.2 (`nvlink_mode`
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dsec_cli.diagnostics import Severity
 from dsec_cli.lint.rule import Facts, Rule, structural
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

@@ -16,11 +16,10 @@ Source: seed A section 2 (trainer parameters such as `max_epochs` are no part of
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dsec_cli.diagnostics import Severity
 from dsec_cli.lint.rule import Facts, Rule, structural
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

@@ -13,12 +13,12 @@ UTF-16 code units; offset (code points, without a byte order mark) and byte coun
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 from dsec import __version__
 from dsec_cli.diagnostics import Severity
 from dsec_cli.report.format import Format
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec_cli.diagnostics import Diagnostic, Place
     from dsec_cli.report.format import Report

@@ -10,13 +10,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from dsec import __version__
 from dsec_cli.diagnostics import Severity
 from dsec_cli.report.format import Format
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

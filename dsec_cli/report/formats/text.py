@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dsec_cli.diagnostics import Severity
 from dsec_cli.report.cells import shown, wrap
 from dsec_cli.report.excerpt import Mark, excerpt
 from dsec_cli.report.format import Format
 from dsec_cli.report.terminal import paint
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec_cli.diagnostics import Diagnostic
     from dsec_cli.report.format import Report
