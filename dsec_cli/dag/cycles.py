@@ -150,7 +150,11 @@ def _why(source: str, target: str, pair: tuple[int, int], stated: Statements) ->
     if source == target:
         return "can only mean the Step's own earlier iteration"
     carries = (
-        "carries a file" if "data" in kinds else "only orders" if kinds == {"order"} else "carries messages"
+        "carries a file"
+        if "data" in kinds
+        else "only sets an order"
+        if kinds == {"order"}
+        else "carries messages"
     )
     if pair[1] < pair[0]:
         return f"leads back to {target}, written before {source}, and {carries}"

@@ -1,0 +1,159 @@
+"""Opens a contract: its file, `ds_config.yaml` beside it, and the way back from paths to places."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from dsec.errors import FileProblem
+from dsec.plan import Source
+from dsec_cli.commands.sources import read_source
+from dsec_cli.contract.build import build_all
+from dsec_cli.diagnostics import concretise
+from dsec_cli.source.locate import locate, step_ids
+from dsec_cli.source.text import Span
+from dsec_cli.source.yaml import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from dsec_cli.contract.values import Contract
+    from dsec_cli.diagnostics import Diagnostic, Finding
+    from dsec_cli.source.text import SourceText
+    from dsec_cli.source.tree import Document, Path
+
+HERE = ("dsandbox.yaml", "agent-train-sandbox.yaml", "ds_config.yaml")
+"""Contracts that are found without being named, in this order."""
+BESIDE = ("ds_config.yaml", "ds_config.yml")
+_MERGED = ("iterations", "data_source", "bandwidth_cap", "latency_cap", "snapshot_interval")
+
+
+class Part(NamedTuple):
+    """One document that the contract is made of."""
+
+    text: SourceText
+    document: Document
+    contract: Contract
+
+
+class Opened(NamedTuple):
+    """A contract with everything that was merged into it."""
+
+    path: str
+    contract: Contract
+    parts: tuple[Part, ...]
+    """The contract's own document first."""
+    owners: Mapping[str, int]
+    """Which part a root key comes from."""
+    notes: tuple[str, ...]
+
+    @property
+    def folder(self) -> str:
+        """The contract's folder."""
+        return os.path.dirname(self.path) or "."
+
+    def part_of(self, path: Path) -> Part:
+        """The document that `path` leads into."""
+        return self.parts[self.owners.get(str(path[0]), 0) if path else 0]
+
+
+def contract_here(folder: str = ".") -> str:
+    """The contract of a folder; raises FileProblem when it has none."""
+    for name in HERE:
+        if os.path.isfile(os.path.join(folder, name)):
+            return name if folder == "." else os.path.join(folder, name)
+    raise FileProblem(f"no contract here ({', '.join(HERE)})", hint="name one, or write one with: dsec init")
+
+
+def open_contract(path: str) -> Opened:
+    """Read the contract at `path` and merge in what `ds_config.yaml` beside it adds."""
+    if os.path.isdir(path):
+        path = contract_here(path)
+    own = _part(read_source(path))
+    beside = _beside(path)
+    if beside is None:
+        return Opened(path, own.contract, (own,), {}, ())
+    extra = _part(read_source(beside))
+    added = {key for key in extra.contract.stated if key not in own.contract.stated}
+    ignored = sorted(key for key in extra.contract.stated & own.contract.stated if key in (*_MERGED, "steps"))
+    name = os.path.basename(path)
+    notes = tuple(
+        f"{key} of {os.path.basename(beside)} is not used: {name} states its own" for key in ignored
+    )
+    owners = dict.fromkeys(sorted(added), 1)
+    return Opened(path, _merged(own.contract, extra.contract, added), (own, extra), owners, notes)
+
+
+def _part(text: SourceText) -> Part:
+    """The document to work on: the first that states Steps, else the first."""
+    tree = parse(text)
+    by_index = {document.index: document for document in tree.documents}
+    built = build_all(tree, text.name)
+    if not built:
+        raise FileProblem(f"{text.name} holds no document", hint="write a contract with: dsec init")
+    chosen = next((one for one in built if one.contract.steps), built[0])
+    return Part(text, by_index[chosen.contract.document], chosen.contract)
+
+
+def _beside(path: str) -> str | None:
+    folder = os.path.dirname(path)
+    if os.path.basename(path) in BESIDE:
+        return None
+    for name in BESIDE:
+        beside = os.path.join(folder, name)
+        if os.path.isfile(beside):
+            return beside
+    return None
+
+
+def _merged(own: Contract, extra: Contract, added: set[str]) -> Contract:
+    fields = {key: getattr(extra, key) for key in _MERGED if key in added}
+    if "communication" in added:
+        fields["communication"] = extra.communication
+    steps = tuple(step for step in extra.steps if step.path[0] in added)
+    return own._replace(steps=(*own.steps, *steps), stated=own.stated | added, **fields)
+
+
+def locator(opened: Opened, name_of: Callable[[str], str]) -> Callable[[Path], Source]:
+    """From paths to places; `name_of` decides how files are called."""
+    names = {part.text.name: name_of(part.text.name) for part in opened.parts}
+
+    def place(path: Path) -> Source:
+        part = opened.part_of(path)
+        line, column = part.text.position(locate(part.document, path).start)
+        return Source(names[part.text.name], line, column)
+
+    return place
+
+
+NAMES = {
+    "DS109": "missing-key",
+    "DS210": "demand-no-device-meets",
+    "DS503": "dependency-cycle",
+    "DS504": "break-cycle-breaks-nothing",
+}
+"""The rules whose findings also come from here, once all parts are merged."""
+
+
+def diagnose(opened: Opened, findings: tuple[Finding, ...]) -> tuple[Diagnostic, ...]:
+    """Findings on the merged contract, each in the file that states it."""
+    return tuple(_diagnose(opened, finding) for finding in findings)
+
+
+def _diagnose(opened: Opened, finding: Finding) -> Diagnostic:
+    related = tuple((_placed(opened, one.where, finding).place, one.label) for one in finding.related)
+    return _placed(opened, finding.where, finding)._replace(related=related)
+
+
+def _placed(opened: Opened, where: Path | Span, finding: Finding) -> Diagnostic:
+    """The finding as if it stood at `where`, without its related places: they may lie in another file."""
+    if isinstance(where, Span):
+        raise AssertionError("findings on the graph point by path, never by span")
+    part = opened.part_of(where)
+    return concretise(
+        finding._replace(where=where, related=()),
+        NAMES[finding.code],
+        text=part.text,
+        document=part.document,
+        ids=step_ids(part.document),
+    )

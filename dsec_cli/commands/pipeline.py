@@ -1,0 +1,119 @@
+"""From a contract's file to its plan, or to everything that forbids one: shared by `plan` and `run`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+from dsec import __version__
+from dsec.durations import read_durations
+from dsec.rundir import home
+from dsec_cli.commands.opened import Opened, diagnose, locator, open_contract
+from dsec_cli.dag.compile import Infeasible, Origin, compile_plan
+from dsec_cli.dag.cycles import Cycles, order_steps
+from dsec_cli.dag.findings import cut_findings, cycle_findings
+from dsec_cli.dag.graph import step_graph
+from dsec_cli.diagnostics import Finding, Severity, arrange
+from dsec_cli.lint.linter import lint
+from dsec_cli.report.format import Report
+from dsec_cli.report.formats.text import render
+from dsec_cli.report.terminal import columns, wants_color
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dsec.inventory import Inventory
+    from dsec.plan import Plan
+    from dsec_cli.diagnostics import Diagnostic
+    from dsec_cli.source.text import SourceText
+
+
+class Refused(NamedTuple):
+    """Why there is no plan: statements about the user's documents."""
+
+    diagnostics: tuple[Diagnostic, ...]
+    texts: Mapping[str, SourceText]
+
+
+def inventory_at(path: str | None) -> Inventory:
+    """The machine described in the file `path`, or this one."""
+    if path is not None:
+        from dsec.devices.described import read_inventory
+
+        return read_inventory(path)
+    from dsec.devices.nvml import read
+
+    return read()
+
+
+def prepare(path: str, inventory: Inventory) -> Plan | Refused:
+    """Read, lint, merge, order and compile the contract at `path`.
+
+    Warnings do not stand in the way of a plan; errors do, and all of them are told at once.
+    """
+    opened = open_contract(path)
+    errors = lint_errors(opened)
+    if errors:
+        return _refused(opened, errors)
+    graph = step_graph(opened.contract)
+    if not graph.steps:
+        return _refused(opened, diagnose(opened, (_no_steps(),)))
+    order = order_steps(graph)
+    if isinstance(order, Cycles) or graph.misplaced:
+        return _refused(opened, diagnose(opened, (*cycle_findings(order), *cut_findings(graph))))
+    plan = compile_plan(
+        order, opened.contract, inventory=inventory, origin=_origin(opened), learned=learned(opened.folder)
+    )
+    if isinstance(plan, Infeasible):
+        return _refused(opened, diagnose(opened, plan.findings))
+    return plan
+
+
+def lint_errors(opened: Opened) -> tuple[Diagnostic, ...]:
+    """What lint refuses in any of the contract's files."""
+    return tuple(one for part in opened.parts for one in lint(part.text) if one.severity is Severity.ERROR)
+
+
+def learned(folder: str) -> dict[str, int]:
+    """Milliseconds per Step id, as earlier runs of the folder's contract took."""
+    return {step: one.ms for step, one in read_durations(home(folder, os.environ)).items()}
+
+
+def show(refused: Refused) -> None:
+    """Put the reasons on standard error, as lint would."""
+    report = Report(
+        files=tuple(refused.texts),
+        texts=refused.texts,
+        diagnostics=arrange(refused.diagnostics),
+        rules=lambda: (),
+        color=wants_color("auto", sys.stderr),
+        width=columns(sys.stderr),
+    )
+    sys.stdout.flush()
+    sys.stderr.write(render(report))
+
+
+def _refused(opened: Opened, diagnostics: tuple[Diagnostic, ...]) -> Refused:
+    return Refused(diagnostics, {part.text.name: part.text for part in opened.parts})
+
+
+def _origin(opened: Opened) -> Origin:
+    return Origin(
+        file=os.path.basename(opened.path),
+        content=tuple(part.text.data for part in opened.parts),
+        tool=f"dsec {__version__}",
+        locate=locator(opened, os.path.basename),
+        notes=opened.notes,
+    )
+
+
+def _no_steps() -> Finding:
+    return Finding(
+        code="DS109",
+        severity=Severity.ERROR,
+        where=(),
+        message="no Steps are stated, neither here nor in ds_config.yaml",
+        reason="a plan says what is executed",
+        help="add steps: with at least an id, a run and a timeout",
+    )

@@ -1,0 +1,76 @@
+"""What earlier runs taught about how long each Step takes: `.dsec/durations.json`."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import NamedTuple
+
+from dsec.errors import FileProblem, StoredFormError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+VERSION = 1
+NAME = "durations.json"
+
+
+class Learned(NamedTuple):
+    """One Step's duration as measured."""
+
+    ms: int
+    """Median of the successful attempts."""
+    n: int
+    """How many there were."""
+
+
+def read_durations(state: str) -> dict[str, Learned]:
+    """Durations by Step id from the state folder; none when nothing ran yet."""
+    path = os.path.join(state, NAME)
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except FileNotFoundError:
+        return {}
+    except OSError as problem:
+        raise FileProblem(f"{path}: {problem.strerror}", hint="check its permissions, or delete it") from None
+    return parse_durations(data, where=path)
+
+
+def parse_durations(data: bytes, *, where: str) -> dict[str, Learned]:
+    """The content of a durations file; StoredFormError when it is none."""
+    hint = "delete it: durations are learned again with the next run"
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError):
+        raise StoredFormError(f"{where} is no JSON document", hint=hint) from None
+    if not isinstance(document, dict) or not isinstance(document.get("steps"), dict):
+        raise StoredFormError(f"{where} holds no durations", hint=hint)
+    if document.get("version") != VERSION:
+        raise StoredFormError(
+            f"{where} has version {document.get('version')!r}, this DSec reads {VERSION}", hint=hint
+        )
+    return {
+        step: _learned(entry, f"{where}: {step}", hint) for step, entry in sorted(document["steps"].items())
+    }
+
+
+def _learned(entry: object, where: str, hint: str) -> Learned:
+    if not isinstance(entry, dict) or set(entry) != {"ms", "n"}:
+        raise StoredFormError(f"{where} is not a pair of ms and n", hint=hint)
+    ms, n = entry["ms"], entry["n"]
+    if type(ms) is not int or type(n) is not int or ms < 0 or n < 1:
+        raise StoredFormError(f"{where} is no duration: ms {ms!r}, n {n!r}", hint=hint)
+    return Learned(ms, n)
+
+
+def write_durations(state: str, learned: Mapping[str, Learned]) -> None:
+    """Replace the file as a whole; raises OSError when the folder cannot be written to."""
+    path = os.path.join(state, NAME)
+    aside = f"{path}.{os.getpid()}.tmp"
+    steps = {step: one._asdict() for step, one in learned.items()}
+    text = json.dumps({"version": VERSION, "steps": steps}, sort_keys=True, ensure_ascii=False, indent=1)
+    with open(aside, "w", encoding="utf-8") as file:
+        file.write(text + "\n")
+    os.replace(aside, path)
