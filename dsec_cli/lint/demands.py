@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 from dsec import cards
+from dsec.record import Record
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from dsec_cli.source.tree import Path
 
 
-class Ask(NamedTuple):
+class Ask(Record):
     """A demand for GPUs, with the place of each of its parts."""
 
     who: str
-    count: int | None
+    wanted: int | None
+    """How many GPUs."""
     count_path: Path
     memory: GpuMemory | None
     memory_path: Path

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dsec.record import Record
 from dsec_cli.diagnostics import Finding, Related, Severity
 from dsec_cli.discovery import instances
-from dsec_cli.source.record import Record
 from dsec_cli.source.resolve import follow, pairs
 from dsec_cli.source.tree import Mapping, Sequence
 

@@ -6,10 +6,10 @@ text. Nothing here returns a secret, only where it is and of which kind.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
+from dsec.record import Record
 from dsec_cli.source.text import Span
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ _TOKEN = _ALNUM | frozenset("_-")
 _BASE64 = _TOKEN | frozenset("+/=.")
 
 
-class Shape(NamedTuple):
+class Shape(Record):
     """A token that its first characters give away."""
 
     prefix: str
@@ -63,7 +63,7 @@ _AMBIGUOUS = ("sk-", "hf_", "npm_", "AKIA", "ASIA")
 """Prefixes that words and identifiers have too: what follows must also look drawn by lot."""
 
 
-class Hit(NamedTuple):
+class Hit(Record):
     """A range of a text that looks like a secret."""
 
     span: Span
@@ -156,45 +156,14 @@ _STRONG = frozenset(
 _WEAK = frozenset(("token", "pwd", "pass", "auth"))
 """Names that mean a secret only when the value looks like one: a tokenizer has tokens too."""
 _NO_SECRET_BEFORE = frozenset(
-    [
-        "pad",
-        "eos",
-        "bos",
-        "unk",
-        "sep",
-        "cls",
-        "mask",
-        "stop",
-        "special",
-        "image",
-        "start",
-        "end",
-        "begin",
-        "first",
-        "last",
-        "next",
-        "new",
-        "think",
-        "max",
-        "min",
-        "per",
-        "num",
-        "count",
-        "mode",
-        "type",
-        "public",
-        "csrf",
-        "num_beams",
-        "oov",
-        "sos",
-        "eot",
-        "bot",
-        "tool",
-        "user",
-        "assistant",
-        "system",
-    ]
+    (
+        *("pad", "eos", "bos", "unk", "sep", "cls", "mask", "sos", "eot", "bot", "oov"),
+        *("stop", "special", "image", "start", "end", "begin", "first", "last", "next", "new", "think"),
+        *("max", "min", "per", "num", "count", "mode", "type", "public", "csrf"),
+        *("user", "assistant", "system"),
+    )
 )
+"""Words that make a weak name behind them harmless: `PAD_TOKEN`."""
 
 
 def name_strength(name: str) -> int:
@@ -203,14 +172,10 @@ def name_strength(name: str) -> int:
     for size in (3, 2, 1):
         tail = "_".join(words[-size:])
         if len(words) >= size and tail in _STRONG:
-            return 0 if _harmless(words[:-size]) else 2
+            return 0 if words[:-size][-1:] == ["public"] else 2
     if words and words[-1] in _WEAK:
-        return 0 if _harmless(words[:-1]) else 1
+        return 0 if words[-2:-1] and words[-2] in _NO_SECRET_BEFORE else 1
     return 0
-
-
-def _harmless(before: list[str]) -> bool:
-    return bool(before) and before[-1] in _NO_SECRET_BEFORE
 
 
 def _words(name: str) -> list[str]:
@@ -250,18 +215,10 @@ _EMPTY = frozenset(
     ("", "none", "null", "nil", "true", "false", "yes", "no", "unset", "default", "dummy", "fake", "test")
 )
 _HINTS = (
-    "your",
-    "example",
-    "placeholder",
-    "redacted",
-    "changeme",
-    "replace",
-    "xxxx",
-    "****",
-    "....",
-    "todo",
-    "insert",
+    *("your", "example", "placeholder", "redacted", "changeme", "replace", "todo", "insert"),
+    *("xxxx", "****", "...."),
 )
+"""Parts of a value that say it is to be filled in."""
 
 
 def is_placeholder(value: str) -> bool:

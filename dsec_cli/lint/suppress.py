@@ -7,7 +7,7 @@ no comment, so nothing there suppresses.
 
 from __future__ import annotations
 
-from dsec_cli.source.record import Record
+from dsec.record import Record
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Mapping, Sequence
 

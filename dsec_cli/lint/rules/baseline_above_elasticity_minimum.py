@@ -1,7 +1,7 @@
 """The baseline asks for more than the least that elasticity allows.
 
-Why: The baseline is what the job always holds, elasticity is the range in which it may be moved. A job
-whose standing demand lies above the lower bound could be shrunk below what it says it needs, so
+Why: The baseline is what the job always holds, elasticity is the range in which it may be moved. A
+job whose standing demand lies above the lower bound could be shrunk below what it says it needs, so
 admission refuses it: the baseline must be at or below `min_count` and `memory_min`.
 
 Bad (yaml):
@@ -28,17 +28,17 @@ Good (yaml):
         max_count: 4
         memory_min: 24Gi
 
-Source: seed A section 2.2 (admission control: baseline.gpu.count=2 with elasticity.gpu.min_count=1 is refused).
+Source: seed A section 2.2 (admission control: baseline.gpu.count=2 with elasticity.gpu.min_count=1
+is refused).
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from dsec_cli.diagnostics import Finding, Related, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.lint.show import memory_range, size
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -68,7 +68,10 @@ def _count(gpu: Gpu, elastic: ElasticGpu) -> Iterator[Finding]:
             f"baseline asks for {gpu.count} GPUs, elasticity starts at {elastic.min_count}: {over} too many"
         ),
         reason=REASON,
-        help=f"raise elasticity.gpu.min_count to {gpu.count}, or lower baseline.gpu.count to {elastic.min_count}",
+        help=(
+            f"raise elasticity.gpu.min_count to {gpu.count}, "
+            f"or lower baseline.gpu.count to {elastic.min_count}"
+        ),
         related=(Related((*elastic.path, "min_count"), f"elasticity starts at {elastic.min_count}"),),
     )
 

@@ -1,7 +1,7 @@
 """`break_cycle` or `break_point` has no circle to break, or does not say where.
 
-Why: The pair turns one edge of a circle into a read from the iteration before. Where there is no such
-edge the Step would seem to be safe and is not, or would read stale data for no reason.
+Why: The pair turns one edge of a circle into a read from the iteration before. Where there is no
+such edge the Step would seem to be safe and is not, or would read stale data for no reason.
 
 Bad (yaml):
     # ds_config.yaml
@@ -20,13 +20,12 @@ Source: seed A section 5.4 (`break_cycle: true` with a break point).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dsec_cli.dag.findings import cut_findings
 from dsec_cli.dag.graph import step_graph
 from dsec_cli.diagnostics import Severity
 from dsec_cli.lint.rule import Facts, Rule
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

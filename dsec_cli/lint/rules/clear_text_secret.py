@@ -1,8 +1,8 @@
 """A secret is written out in the contract.
 
-Why: A contract is committed, copied, logged and put into snapshots. A secret in it is known to everyone who ever
-reads one of those, and stays in the history when the line is gone. A reference (`vault://`, `env://`, `file://`,
-`$NAME`) is resolved when the Step starts and never stored.
+Why: A contract is committed, copied, logged and put into snapshots. A secret in it is known to
+everyone who ever reads one of those, and stays in the history when the line is gone. A reference
+(`vault://`, `env://`, `file://`, `$NAME`) is resolved when the Step starts and never stored.
 
 Bad (yaml):
     # agent-train-sandbox.yaml
@@ -21,13 +21,12 @@ Good (yaml):
           source: vault://prod/agent-tools/websearch-key
           ttl: 2h
 
-Source: seed B section 2 (tokens are injected from `vault://`, never written). Well-known token shapes, private keys
-and passwords in URLs are found anywhere in the file, comments too; elsewhere the name decides.
+Source: seed B section 2 (tokens are injected from `vault://`, never written). Well-known token
+shapes, private keys and passwords in URLs are found anywhere in the file, comments too; elsewhere
+the name decides.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
@@ -35,6 +34,7 @@ from dsec_cli.lint.secrets import is_secret, tokens
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Mapping, Scalar, Sequence
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -113,11 +113,11 @@ def _pairs(path: Path, node: Mapping) -> Iterator[tuple[Path, str, Scalar]]:
         for entry in node.entries
         if isinstance(entry.key, Scalar) and isinstance(entry.value, Scalar)
     }
-    for key, value in texts.items():
+    for key, scalar in texts.items():
         if key == "run":
-            yield from _on_command_line((*path, key), value)
-        elif is_secret(key, value.text):
-            yield (*path, key), key, value
+            yield from _on_command_line((*path, key), scalar)
+        elif is_secret(key, scalar.text):
+            yield (*path, key), key, scalar
     name, value = texts.get("name"), texts.get("value")
     if name is not None and value is not None and is_secret(name.text, value.text):
         yield (*path, "value"), name.text, value

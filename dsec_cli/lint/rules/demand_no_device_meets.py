@@ -1,8 +1,9 @@
 """A demand that no device can meet.
 
-Why: Nominal sizes lie. A card sold with 80 GB has 79.65 GiB, one sold with 24 GB may have 23.99 GiB, so a contract
-that asks for `80Gi` or `24Gi` waits for ever. With `--inventory` the given machines decide; without it, the true
-sizes of the card table. `80GB-class` asks for a card by its name.
+Why: Nominal sizes lie. A card sold with 80 GB has 79.65 GiB, one sold with 24 GB may have 23.99
+GiB, so a contract that asks for `80Gi` or `24Gi` waits for ever. With `--inventory` the given
+machines decide; without it, the true sizes of the card table. `80GB-class` asks for a card by its
+name.
 
 Bad (yaml):
     baseline:
@@ -16,25 +17,25 @@ Good (yaml):
     elasticity:
       gpu: {min_count: 1, max_count: 2}
 
-Source: seed A section 2.1 (hard match, tasks that pend for ever); true sizes from drivers' own output.
+Source: seed A section 2.1 (hard match, tasks that pend for ever); true sizes from drivers' own
+output.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dsec import cards
-from dsec.units import Bytes
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.demands import fits_memory, fits_type, gpu_asks
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.lint.show import GIB, core_count, counted, size
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dsec.cards import Card
     from dsec.inventory import Device, Inventory
+    from dsec.units import Bytes
     from dsec_cli.contract.values import Contract, GpuMemory
     from dsec_cli.lint.demands import Ask
     from dsec_cli.source.tree import Path
@@ -90,7 +91,7 @@ def _next(memory: GpuMemory, total: int, best: Card | None) -> str:
 
 
 def _by_inventory(ask: Ask, inventory: Inventory) -> Iterator[Finding]:
-    wanted = 1 if ask.count is None else ask.count
+    wanted = 1 if ask.wanted is None else ask.wanted
     if wanted == 0:
         return
     typed = [device for device in inventory.devices if fits_type(ask.type, device)]
@@ -127,17 +128,11 @@ def _count_finding(ask: Ask, wanted: int, there: int) -> Finding:
 
 
 def _host(contract: Contract, inventory: Inventory) -> Iterator[Finding]:
-    asks: list[tuple[str, Path, int | None, Bytes | None]] = []
-    if contract.baseline is not None:
-        asks.append(("baseline", contract.baseline.path, contract.baseline.cpu_m, contract.baseline.memory))
-    for step in contract.steps:
-        asks.append((f"Step {step.id}", step.demand.path, step.demand.cpu_m, step.demand.memory))
-    for who, path, cpu, memory in asks:
+    for who, path, cpu, memory in _host_asks(contract):
         if cpu is not None and cpu > inventory.cpu_m:
             there = f"{core_count(inventory.cpu_m)}: {core_count(cpu - inventory.cpu_m)} missing"
-            yield _plain(
-                (*path, "cpu"), f"{who} asks for {core_count(cpu)} cores, but the inventory has {there}"
-            )
+            message = f"{who} asks for {core_count(cpu)} cores, but the inventory has {there}"
+            yield _plain((*path, "cpu"), message)
         if memory is not None and inventory.memory_bytes is not None and memory > inventory.memory_bytes:
             over = size(memory - inventory.memory_bytes)
             has = size(inventory.memory_bytes)
@@ -145,6 +140,13 @@ def _host(contract: Contract, inventory: Inventory) -> Iterator[Finding]:
                 (*path, "memory"),
                 f"{who} asks for {memory} of memory, but the inventory has {has}: {over} too much",
             )
+
+
+def _host_asks(contract: Contract) -> Iterator[tuple[str, Path, int | None, Bytes | None]]:
+    if contract.baseline is not None:
+        yield "baseline", contract.baseline.path, contract.baseline.cpu_m, contract.baseline.memory
+    for step in contract.steps:
+        yield f"Step {step.id}", step.demand.path, step.demand.cpu_m, step.demand.memory
 
 
 def _plain(where: Path, message: str) -> Finding:

@@ -1,8 +1,9 @@
 """Steps wait for each other in a circle, and nothing says where to break it.
 
-Why: No Step of the circle can ever start. Running them one after the other anyway would quietly change
-what the job computes, so the contract must say which edge reads the result of the iteration before:
-`break_cycle: true` with the Step it breaks from. Circles also come about through files, without any `needs`.
+Why: No Step of the circle can ever start. Running them one after the other anyway would quietly
+change what the job computes, so the contract must say which edge reads the result of the iteration
+before: `break_cycle: true` with the Step it breaks from. Circles also come about through files,
+without any `needs`.
 
 Bad (yaml):
     # ds_config.yaml
@@ -21,14 +22,13 @@ Source: seed A section 5.4 (S3 needs S2's output, S2's input comes from S3's his
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dsec_cli.dag.cycles import order_steps
 from dsec_cli.dag.findings import cycle_findings
 from dsec_cli.dag.graph import step_graph
 from dsec_cli.diagnostics import Severity
 from dsec_cli.lint.rule import Facts, Rule
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

@@ -1,7 +1,8 @@
 """The contract may grow by more GPUs than 30 % of the inventory.
 
-Why: GPUs for growth come from one elastic pool, at most 30 % of what is physically there, so that growing jobs
-cannot push out the standing ones. What lies beyond the pool is never granted. Asked only with `--inventory`.
+Why: GPUs for growth come from one elastic pool, at most 30 % of what is physically there, so that
+growing jobs cannot push out the standing ones. What lies beyond the pool is never granted. Asked
+only with `--inventory`.
 
 Bad (yaml):
     # inventory: 4 x a100-pcie-40gb
@@ -22,12 +23,11 @@ Source: seed A section 5.3 (the elastic pool is at most 30 % of the physical res
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dsec_cli.diagnostics import Finding, Related, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.lint.show import counted
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -51,8 +51,8 @@ def check(facts: Facts) -> Iterator[Finding]:
         severity=RULE.severity,
         where=(*elastic.path, "max_count"),
         message=(
-            f"may grow by {counted(growth, 'GPU')} ({elastic.max_count} - {gpu.count}), but the elastic pool is "
-            f"{pool}: {PERCENT} % of the inventory's {counted(stock, 'GPU')}"
+            f"may grow by {counted(growth, 'GPU')} ({elastic.max_count} - {gpu.count}), but the elastic "
+            f"pool is {pool}: {PERCENT} % of the inventory's {counted(stock, 'GPU')}"
         ),
         reason="growth beyond the pool is never granted",
         help=f"write max_count: {gpu.count + pool}, or plan for a larger inventory",

@@ -1,7 +1,8 @@
 """`max_count` is more than twice the baseline: the contract promises more than it is likely to need.
 
-Why: A wide upper bound is really asked for. Elastic GPUs then lie about in pieces, and several contracts
-that grow at the same time starve each other. Twice the baseline leaves room for every normal peak.
+Why: A wide upper bound is really asked for. Elastic GPUs then lie about in pieces, and several
+contracts that grow at the same time starve each other. Twice the baseline leaves room for every
+normal peak.
 
 Bad (yaml):
     baseline:
@@ -20,11 +21,10 @@ Source: seed A section 5.3 (the over-commitment trap: `max_count > baseline.coun
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dsec_cli.diagnostics import Finding, Related, Severity
 from dsec_cli.lint.rule import Facts, Rule
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -42,7 +42,7 @@ def check(facts: Facts) -> Iterator[Finding]:
         severity=RULE.severity,
         where=(*elasticity.gpu.path, "max_count"),
         message=f"max_count {most} is more than twice the baseline count {count} (2 x {count} = {2 * count})",
-        reason="the upper bound is really asked for: GPUs end up in pieces, and growing jobs starve each other",
+        reason="the upper bound is really asked for: GPUs lie about in pieces, jobs that grow starve others",
         help=f"write max_count: {2 * count}, or raise baseline.gpu.count to {-(-most // 2)}",
         related=(Related((*baseline.gpu.path, "count"), f"the baseline count is {count}"),),
     )

@@ -1,7 +1,7 @@
 """`baseline.gpu` does not say which type of GPU.
 
-Why: The type is matched exactly, so that a job built for an A100 never lands on a V100. Without it the
-most common type is assumed, and once those are taken the job waits for ever.
+Why: The type is matched exactly, so that a job built for an A100 never lands on a V100. Without it
+the most common type is assumed, and once those are taken the job waits for ever.
 
 Bad (yaml):
     baseline:
@@ -21,11 +21,10 @@ Source: seed A section 2.1 (`type` is a hard match; a contract without it may pe
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -1,6 +1,7 @@
 """A GPU type that nobody knows, or that the given machines do not have.
 
-Why: The type is matched exactly. A misspelt one matches nothing, and the job waits for a GPU that will never come.
+Why: The type is matched exactly. A misspelt one matches nothing, and the job waits for a GPU that
+will never come.
 
 Bad (yaml):
     baseline:
@@ -10,13 +11,11 @@ Good (yaml):
     baseline:
       gpu: {count: 2, memory: 24Gi, type: a100-pcie-40gb}
 
-Source: seed A section 2.1 (hard match by type). Without `--inventory` an unknown type is a warning, because a
-card newer than the table is no mistake; with it, a type the machines lack is an error.
+Source: seed A section 2.1 (hard match by type). Without `--inventory` an unknown type is a warning,
+because a card newer than the table is no mistake; with it, a type the machines lack is an error.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from dsec.cards import nearest, resolve
 from dsec_cli.diagnostics import Finding, Severity
@@ -24,6 +23,7 @@ from dsec_cli.lint.demands import fits_type, gpu_asks
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.lint.show import counted
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -1,7 +1,8 @@
 """`checkpoint_grace_period` is under 10 seconds.
 
-Why: The grace period is all the time a Step has to save itself before it is stopped. Writing some GiB
-of weights takes longer than a few seconds on most disks; a checkpoint cut off in the middle is lost work.
+Why: The grace period is all the time a Step has to save itself before it is stopped. Writing some
+GiB of weights takes longer than a few seconds on most disks; a checkpoint cut off in the middle is
+lost work.
 
 Bad (yaml):
     fault_tolerance:
@@ -18,12 +19,11 @@ Source: seed A section 5.3 (`checkpoint_grace_period < 10s` is a risk).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dsec.units import Duration
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -1,7 +1,8 @@
 """More than 12 Steps in one contract.
 
-Why: Each Step costs a scheduling decision, a start and a hand-over of data. Splitting pays where the
-resource profile changes (disk to CPU to GPU), not everywhere a function ends; one team's finer split cost 15 %.
+Why: Each Step costs a scheduling decision, a start and a hand-over of data. Splitting pays where
+the resource profile changes (disk to CPU to GPU), not everywhere a function ends; one team's finer
+split cost 15 %.
 
 Bad (yaml):
     # ds_config.yaml
@@ -26,16 +27,16 @@ Good (yaml):
       - {id: load, run: python load.py, timeout: 60s}
       - {id: train, run: python train.py, timeout: 1h, needs: [load]}
 
-Source: seed A section 3.2 (over 12 Steps the scheduler's latency rises; split where the profile changes).
+Source: seed A section 3.2 (over 12 Steps the scheduler's latency rises; split where the profile
+changes).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -19,10 +19,10 @@ Source: seed A section 2.1 (elastic bounds) and 2.2 (`min_gpu_hours`, `max_gpu_h
 
 from __future__ import annotations
 
+from dsec.record import Record
 from dsec_cli.diagnostics import Finding, Related, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.lint.show import memory_range, size
-from dsec_cli.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ Bad (yaml):
     elasticity:
       gpu: {min_count: 1, max_count: 2}
     fault_tolerance:
-      level: pauseable
+      level: critical
 
 Good (yaml):
     # dsandbox.yaml
@@ -27,11 +27,10 @@ Source: seed A section 2.1 (four kinds, none may be left out).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dsec_cli.diagnostics import Severity
 from dsec_cli.lint.rule import Facts, Rule, structural
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

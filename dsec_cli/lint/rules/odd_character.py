@@ -1,12 +1,12 @@
 """A character that looks like another one, or breaks lines only for some programs.
 
-Why: U+2028, U+0085, zero-width and no-break spaces, full-width colons and curly quotes come in by
-copy and paste and by input methods. Some programs see a line break or a separator there, others do
+Why: U+2028, U+0085, zero-width, no-break and ideographic spaces come in by copy and paste and by
+input methods. Some programs see a line break or a separator there, others do
 not, so the same file has different lines in different tools.
 
 Bad (yaml):
     # ds_config.yaml
-    data_source\uff1a ds://datasets/a
+    data_source: ds://datasets/a\u200b
 
 Good (yaml):
     # ds_config.yaml
@@ -17,11 +17,10 @@ Source: Chinese-writing authors of the seeds; measured in five YAML readers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dsec_cli.diagnostics import Severity
 from dsec_cli.lint.rule import TEXT, Facts, Rule, problems
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

@@ -1,7 +1,7 @@
 """The version of a Python package is no PEP 440 version or range, or a range that nothing satisfies.
 
-Why: The environment is built from this text. A range that cannot be read installs nothing, or worse, whatever
-is newest.
+Why: The environment is built from this text. A range that cannot be read installs nothing, or
+worse, whatever is newest.
 
 Bad (yaml):
     # agent-train-sandbox.yaml
@@ -22,12 +22,11 @@ Source: seed B section 2 (PEP 440 versions).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.lint.versions import empty_range, range_problem
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -1,8 +1,9 @@
 """A pauseable job with GPUs: pausing stops the processes but does not give their GPU memory back.
 
-Why: A stopped process keeps its CUDA context and every byte it has allocated. Whoever pauses a job to make
-room for another gains GPU time, not GPU memory. The memory is free only when the Step saves itself and
-leaves (the SDK's save and restore), or where the driver can move a process's memory out by itself.
+Why: A stopped process keeps its CUDA context and every byte it has allocated. Whoever pauses a job
+to make room for another gains GPU time, not GPU memory. The memory is free only when the Step saves
+itself and leaves (the SDK's save and restore), or where the driver can move a process's memory out
+by itself.
 
 Bad (yaml):
     # ds_config.yaml
@@ -24,17 +25,17 @@ Good (yaml):
         resources:
           gpu: {count: 1, memory: 20Gi}
 
-Source: seed A section 2.1 (pauseable freezes the process); measured: a stopped process keeps its GPU memory.
+Source: seed A section 2.1 (pauseable freezes the process); measured: a stopped process keeps its
+GPU memory.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.lint.show import counted
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -1,7 +1,8 @@
 """A rule of the linter failed on this file; all other rules have been run.
 
-Why: One broken rule must not hide what the others find. The finding says which rule it was and how it failed; what
-that rule would have said about this file is not known. It is a fault of DSec, not of the contract.
+Why: One broken rule must not hide what the others find. The finding says which rule it was and how
+it failed; what that rule would have said about this file is not known. It is a fault of DSec, not
+of the contract.
 
 Bad (generated):
     a rule that raises
@@ -10,16 +11,16 @@ Good (yaml):
     # ds_config.yaml
     data_source: ds://datasets/a
 
-Source: linters' users (one failing check aborted the whole run). Please report it with the file, if you can.
+Source: linters' users (one failing check aborted the whole run). Please report it with the file, if
+you can.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import AFTER, Facts, Rule
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -1,8 +1,8 @@
 """Shell syntax in a `run` that no shell reads.
 
-Why: `run: command` is split into words and started as it is, so that arguments arrive unchanged and signals reach the
-program itself. A pipe, a redirection, `&&`, `$NAME` or `*` then is a plain word that the program gets as an argument.
-A block (`run: |`) is a script for a shell.
+Why: `run: command` is split into words and started as it is, so that arguments arrive unchanged and
+signals reach the program itself. A pipe, a redirection, `&&`, `$NAME` or `*` then is a plain word
+that the program gets as an argument. A block (`run: |`) is a script for a shell.
 
 Bad (yaml):
     # ds_config.yaml
@@ -19,45 +19,51 @@ Good (yaml):
           python load.py > load.log && echo done
         timeout: 60s
 
-Source: users write shell scripts (research on training recipes); a shell only where the Step says so.
+Source: users write shell scripts (research on training recipes); a shell only where the Step says
+so.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.source.tree import Scalar
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from dsec_cli.source.tree import Path
 
 OPERATORS = ("&&", "||", "|", ";", "&", ">", "<", "`")
 BUILTINS = frozenset(
     ("cd", "export", "source", ".", "set", "unset", "ulimit", "if", "for", "while", "case", "eval")
 )
 LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_")
+KEYS = {"step": (("run",),), "task": (("script",), ("compute_unit", "script"))}
 STYLES = ("plain", "single", "double")
 
 
 def check(facts: Facts) -> Iterator[Finding]:
     """One-line `run` texts with something in them that only a shell would understand."""
     for step in facts.contract.steps:
-        path = (*step.path, "run")
-        node = facts.node(path)
-        if not isinstance(node, Scalar) or node.style not in STYLES:
-            continue
-        found = shell_syntax(node.text)
-        if found:
-            yield Finding(
-                code=RULE.code,
-                severity=RULE.severity,
-                where=path,
-                message=f"Step {step.id} runs without a shell, so {found} is handed to the program as it stands",
-                reason="a one-line `run` is split into words and started directly",
-                help="write the command below `run: |` to have a shell read it, or quote what is meant literally",
-            )
+        for key in KEYS[step.kind]:
+            path = (*step.path, *key)
+            node = facts.node(path)
+            if isinstance(node, Scalar) and node.style in STYLES:
+                yield from _finding(step.id, path, shell_syntax(node.text))
+
+
+def _finding(step: str, path: Path, found: str) -> Iterator[Finding]:
+    if found:
+        yield Finding(
+            code=RULE.code,
+            severity=RULE.severity,
+            where=path,
+            message=f"{step} runs without a shell: {found} is handed to the program as it is",
+            reason="a one-line command is split into words and started directly",
+            help="write it below `run: |` for a shell to read it, or quote what is meant literally",
+        )
 
 
 def shell_syntax(command: str) -> str:

@@ -1,7 +1,8 @@
 """A Step is expected to take less than half a second, and starts a process of its own each time.
 
-Why: A fresh Python with numpy costs 0.13 to 0.18 CPU seconds before its first useful line; a call into a
-worker that is already warm costs some tens of microseconds. A short Step spends its time starting.
+Why: A fresh Python with numpy costs 0.13 to 0.18 CPU seconds before its first useful line; a call
+into a worker that is already warm costs some tens of microseconds. A short Step spends its time
+starting.
 
 Bad (yaml):
     # ds_config.yaml
@@ -24,12 +25,11 @@ Source: seed A section 3.2 (finer Steps raised the overhead by 15 %); start-up c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dsec.units import Duration
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

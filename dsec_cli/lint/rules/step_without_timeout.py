@@ -1,7 +1,8 @@
 """A Step has no `timeout`.
 
-Why: A Step that hangs (a collective that waits for a lost peer, a download that stalls) holds its GPUs
-until somebody looks. With a timeout it is stopped, its neighbours go on, and a retry can begin.
+Why: A Step that hangs (a collective that waits for a lost peer, a download that stalls) holds its
+GPUs until somebody looks. With a timeout it is stopped, its neighbours go on, and a retry can
+begin.
 
 Bad (yaml):
     # ds_config.yaml
@@ -16,18 +17,17 @@ Good (yaml):
         run: python load.py
         timeout: 300s
 
-Source: seed A section 5.4 (every Step must have a timeout). The seeds' `tasks` show none, so there it is
-a warning.
+Source: seed A section 5.4 (every Step must have a timeout). The seeds' `tasks` show none, so there
+it is a warning.
 """
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from dsec.units import Duration
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

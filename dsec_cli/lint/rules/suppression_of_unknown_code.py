@@ -1,7 +1,7 @@
 """A suppression comment that names no code, or one that no rule has.
 
-Why: It suppresses nothing, while its author believes that it does. A comment without a code would suppress everything,
-also what nobody has seen yet, so a code must be named.
+Why: It suppresses nothing, while its author believes that it does. A comment without a code would
+suppress everything, also what nobody has seen yet, so a code must be named.
 
 Bad (yaml):
     # ds_config.yaml
@@ -16,12 +16,11 @@ Source: linters' users (misspelt ignore comments fail in silence).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.nearest import did_you_mean
 from dsec_cli.lint.rule import TEXT, Facts, Rule
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -1,6 +1,7 @@
 """A suppression comment that does not say why.
 
-Why: Whoever meets it later cannot know whether it still holds. The reason stands behind the code, in one line.
+Why: Whoever meets it later cannot know whether it still holds. The reason stands behind the code,
+in one line.
 
 Bad (yaml):
     # ds_config.yaml
@@ -19,11 +20,10 @@ Source: linters' users (suppressions that nobody dares to remove).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import TEXT, Facts, Rule
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -1,10 +1,10 @@
-"""The file's bytes are not text in UTF-8 (or UTF-16 with a byte order mark).
+r"""The file's bytes are not text in UTF-8 (or UTF-16 with a byte order mark).
 
 Why: A contract that cannot be decoded cannot be read at all, and guessing an encoding from the
 machine's locale would make the same file mean different things on different machines.
 
 Bad (bytes):
-    name: caf\\xe9
+    name: caf\xe9
 
 Good (yaml):
     # ds_config.yaml
@@ -15,11 +15,10 @@ Source: robustness; no seed. Save the file as UTF-8.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dsec_cli.diagnostics import Severity
 from dsec_cli.lint.rule import TEXT, Facts, Rule, problems
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 

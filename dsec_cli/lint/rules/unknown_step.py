@@ -29,12 +29,12 @@ Source: seed A section 3 (the Step table's dependency column).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.nearest import did_you_mean
 from dsec_cli.lint.rule import Facts, Rule
+from dsec_cli.source.locate import step_ids
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 
 def check(facts: Facts) -> Iterator[Finding]:
     """Names in `needs`, `communication` and `iterations.carried` that are no Step's id."""
-    known = {step.id for step in facts.contract.steps}
+    # A Step that is left out of the contract because its id is malformed is told about there.
+    known = {step.id for step in facts.contract.steps}.union(step_ids(facts.document).values())
     for path, name, said in _mentions(facts.contract):
         if name not in known:
             yield Finding(

@@ -1,7 +1,7 @@
 """A suppression comment that suppresses nothing.
 
-Why: The finding it was written for is gone, or the comment stands where it binds to something else. Left there,
-it would silently swallow the next real finding at its place.
+Why: The finding it was written for is gone, or the comment stands where it binds to something else.
+Left there, it would silently swallow the next real finding at its place.
 
 Bad (yaml):
     # ds_config.yaml
@@ -21,11 +21,10 @@ Source: linters' users (an ignore comment one line too high suppressed nothing f
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import AFTER, Facts, Rule
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

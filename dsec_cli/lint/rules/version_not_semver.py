@@ -1,7 +1,8 @@
 """A version that is not semantic (SemVer).
 
-Why: Whether a loaded model or environment fits is decided by its version alone: 1.3.0 is not satisfied by 1.2.9.
-A version that cannot be ordered cannot be checked, and an old model is loaded without anybody noticing.
+Why: Whether a loaded model or environment fits is decided by its version alone: 1.3.0 is not
+satisfied by 1.2.9. A version that cannot be ordered cannot be checked, and an old model is loaded
+without anybody noticing.
 
 Bad (yaml):
     dependencies:
@@ -22,13 +23,12 @@ Source: seed A section 2.2 (the version must be semantic; the seed's own `v4.2` 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.lint.versions import coerced, is_semver, reads_as_float
 from dsec_cli.source.tree import Scalar
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 

@@ -1,7 +1,7 @@
 """A version without quotes that YAML reads as a number.
 
-Why: To a YAML reader `1.10` without quotes is the number 1.1, and `1.2` is a number and not a text. DSec takes
-the text as it is written, but other tools that read the same file do not.
+Why: To a YAML reader `1.10` without quotes is the number 1.1, and `1.2` is a number and not a text.
+DSec takes the text as it is written, but other tools that read the same file do not.
 
 Bad (yaml):
     # agent-train-sandbox.yaml
@@ -18,13 +18,12 @@ Source: seed B section 2 (`version: 1.2`), seed A section 2.2 (versions are sema
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dsec_cli.diagnostics import Edit, Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.lint.versions import reads_as_float
 from dsec_cli.source.tree import Scalar, Sequence
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
