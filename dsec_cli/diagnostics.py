@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from enum import Enum
 
+from dsec.record import Record
 from dsec_cli.source.locate import Located, find, spell, step_ids
-from dsec_cli.source.record import Record
 from dsec_cli.source.text import Position, SourceText, Span
 from dsec_cli.source.tree import Document, Path
 

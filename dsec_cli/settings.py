@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from dsec.errors import FileProblem
-from dsec_cli.source.record import Record
+from dsec.record import Record
 from dsec_cli.source.text import SourceText
 from dsec_cli.source.tree import Mapping, Scalar
 from dsec_cli.source.yaml import parse

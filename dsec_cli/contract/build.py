@@ -5,6 +5,7 @@ Tolerant: what is wrong or absent is None, so that one document gets all its fin
 
 from __future__ import annotations
 
+from dsec.record import Record
 from dsec_cli.contract import complaints
 from dsec_cli.contract.build_steps import communication, iterations, steps
 from dsec_cli.contract.check import check, root_keys
@@ -38,7 +39,6 @@ from dsec_cli.contract.values import (
     SecurityPolicy,
 )
 from dsec_cli.diagnostics import Finding
-from dsec_cli.source.record import Record
 from dsec_cli.source.tree import Document, Path, Tree
 
 TYPE_CHECKING = False

@@ -6,12 +6,12 @@ words, at the cost of walking the tree once. A wrong value is None, and a findin
 
 from __future__ import annotations
 
+from dsec.record import Record
 from dsec.units import UnitProblem
 from dsec_cli.contract import complaints, quantities
 from dsec_cli.contract.forms import FORMS
 from dsec_cli.contract.table import ROOTS, SECTIONS
 from dsec_cli.diagnostics import Finding
-from dsec_cli.source.record import Record
 from dsec_cli.source.resolve import MERGE, follow, pairs, resolve
 from dsec_cli.source.tree import Document, Mapping, Node, Path, Scalar, Sequence
 

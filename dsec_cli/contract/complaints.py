@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dsec.record import Record
 from dsec.units import UnitProblem
 from dsec_cli.contract import quantities, suggest
 from dsec_cli.contract.forms import FORMS
 from dsec_cli.contract.kinds import DIMENSIONS
 from dsec_cli.contract.table import SECTIONS
 from dsec_cli.diagnostics import Edit, Finding, Severity
-from dsec_cli.source.record import Record
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Mapping, Node, Path, Scalar, Sequence
 

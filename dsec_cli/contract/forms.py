@@ -6,7 +6,7 @@ the linter, which must not pay for `re`); a test holds the two together.
 
 from __future__ import annotations
 
-from dsec_cli.source.record import Record
+from dsec.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dsec.record import Record
 from dsec_cli.contract.table import ROOTS, SECTIONS
-from dsec_cli.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

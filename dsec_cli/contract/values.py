@@ -7,8 +7,8 @@ wrongly (the wrong statement is a finding of its own), so rules never see half-p
 
 from __future__ import annotations
 
+from dsec.record import Record
 from dsec.units import BitsPerSecond, Bytes, BytesPerSecond, Duration, FlopsPerSecond
-from dsec_cli.source.record import Record
 from dsec_cli.source.tree import Path
 
 LEVELS = ("critical", "pauseable", "elastic", "discardable")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dsec.core.leases import Ledger
 from dsec.core.order import critical_path, earliest_starts, levels, upward_ranks
 from dsec.core.schedule import Slice, Work, list_schedule, lower_bounds, makespan
-from dsec_cli.source.record import Record
+from dsec.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from dsec.core.placement import Refusal, feasible, reason, slots
 from dsec.hashing import digest
 from dsec.plan import FORMAT, Analysis, Iterations, Placement, Plan, Source
 from dsec.planfile import seal
+from dsec.record import Record
 from dsec_cli.dag.analysis import analyze
 from dsec_cli.dag.demand import demand_of, gpu_count
 from dsec_cli.dag.estimates import estimate
 from dsec_cli.dag.lowering import Decided, lowered
 from dsec_cli.diagnostics import Finding, Severity
-from dsec_cli.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

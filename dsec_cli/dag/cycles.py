@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dsec.core.order import components, shortest_loop, topological
+from dsec.record import Record
 from dsec_cli.dag.graph import Edge, StepGraph
-from dsec_cli.source.record import Record
 
 MOST_CUTS = 32
 """A remedy stops here; a graph that needs more cuts is not one anybody meant."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec_cli.source.record import Record
+from dsec.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

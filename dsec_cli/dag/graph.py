@@ -8,9 +8,9 @@ the Steps of one. This module is on the linter's start-up path.
 from __future__ import annotations
 
 from dsec.core.order import components
+from dsec.record import Record
 from dsec_cli.contract.values import Contract, Step
 from dsec_cli.dag.paths import Outputs, previous
-from dsec_cli.source.record import Record
 from dsec_cli.source.tree import Path
 
 

@@ -7,10 +7,10 @@ import dataclasses
 from dsec.codec import canonical
 from dsec.hashing import digest
 from dsec.plan import Command, Edge, PlannedStep, Retries
+from dsec.record import Record
 from dsec.units import Duration
 from dsec_cli.dag.analysis import worker_of
 from dsec_cli.dag.demand import gpu_type_text
-from dsec_cli.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +59,6 @@ def _step(at: int, decided: Decided, *, needs: tuple[Edge, ...]) -> PlannedStep:
     contract, found = decided.contract, decided.found
     tolerance = contract.fault_tolerance
     grace = step.grace or (tolerance.checkpoint_grace_period if tolerance is not None else None) or GRACE
-    level = step.level or (tolerance.level if tolerance is not None else None) or LEVEL
     retries = step.retries
     return PlannedStep(
         id=step.id,
@@ -69,7 +68,7 @@ def _step(at: int, decided: Decided, *, needs: tuple[Edge, ...]) -> PlannedStep:
         cwd=step.cwd or ".",
         needs=needs,
         demand=found.demands[at],
-        level=level,
+        level=level_of(step, contract),
         timeout_ms=step.timeout.ms if step.timeout is not None else 0,
         grace_ms=grace.ms,
         retries=Retries(retries.max, retries.backoff.ms, retries.factor)
@@ -86,6 +85,12 @@ def _step(at: int, decided: Decided, *, needs: tuple[Edge, ...]) -> PlannedStep:
         key="",
         src=decided.locate(step.path),
     )
+
+
+def level_of(step: Step, contract: Contract) -> str:
+    """The Step's tolerance level: its own, else the contract's, else pauseable."""
+    tolerance = contract.fault_tolerance
+    return step.level or (tolerance.level if tolerance is not None else None) or LEVEL
 
 
 def _command(step: Step) -> Command:

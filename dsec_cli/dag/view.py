@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from dsec.record import Record
 from dsec_cli.dag.cycles import Cycle, Cycles
-from dsec_cli.source.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

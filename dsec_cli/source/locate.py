@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping as Table
 
-from dsec_cli.source.record import Record
+from dsec.record import Record
 from dsec_cli.source.resolve import follow, is_merge, merge_sources
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Alias, Document, Entry, Mapping, Node, Path, Scalar, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from dsec_cli.source.record import Record
+from dsec.record import Record
 from dsec_cli.source.tree import Alias, Entry, Mapping, Node, Problem, Scalar, Sequence
 
 _NULL = frozenset(("", "~", "null", "Null", "NULL"))

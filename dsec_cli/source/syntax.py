@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from dsec_cli.source.record import Record
+from dsec.record import Record
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Node, Problem, Scalar
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from dsec_cli.source.record import Record
+from dsec.record import Record
 
 _MARKS = (
     (b"\xef\xbb\xbf", "utf-8"),

@@ -6,7 +6,7 @@ They are built once by `source.yaml` and never changed afterwards.
 
 from __future__ import annotations
 
-from dsec_cli.source.record import Record
+from dsec.record import Record
 from dsec_cli.source.text import Span
 
 Path = tuple["str | int", ...]

@@ -7,13 +7,13 @@ On the lint fast path: plain tuples, nothing imported.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dsec.record import Record
 
 MIB = 2**20
 GIB = 2**30
 
 
-class Card(NamedTuple):
+class Card(Record):
     """One GPU type as it is sold."""
 
     type: str
@@ -136,7 +136,7 @@ def _words(text: str) -> list[str]:
     words: list[str] = []
     for word in flat.split("-"):
         plain = _word(word)
-        if plain in ("s", "ti") and words and words[-1][-1:].isdigit():
+        if plain in ("s", "ti") and words and words[-1][-1:].isdecimal():
             words[-1] += plain
         elif plain == "rtx" or not plain.startswith("rtx"):
             words += [plain] if plain else []
@@ -150,10 +150,10 @@ def _word(word: str) -> str:
         return ""
     if word == "super":
         return "s"
-    if word[:3] == "sxm" and word[3:].isdigit():
+    if word[:3] == "sxm" and word[3:].isdecimal():
         return "sxm"
     for suffix in ("gib", "gi", "g"):
-        if word.endswith(suffix) and word[: -len(suffix)].isdigit():
+        if word.endswith(suffix) and word[: -len(suffix)].isdecimal():
             return word[: -len(suffix)] + "gb"
     return word
 
@@ -182,7 +182,7 @@ def _matching(text: str) -> tuple[str, ...]:
     joined = "-".join(words)
     if joined in _BY_TYPE:
         return (joined,)
-    if words and words[0][:4].isdigit():
+    if words and words[0][:4].isdecimal():
         words = ["rtx", *words]
     elif words[:1] == ["rtx"] and words[1:2] == ["a6000"]:
         words = words[1:]
@@ -202,7 +202,7 @@ def _is_mig(text: str) -> bool:
         text.startswith(_MIG)
         and len(parts) == len(ends)
         and all(
-            part.endswith(end) and part[: -len(end)].isdigit() for part, end in zip(parts, ends, strict=True)
+            part.endswith(end) and part[: -len(end)].isdecimal() for part, end in zip(parts, ends, strict=True)
         )
     )
 
@@ -226,7 +226,7 @@ def resolve(text: str) -> tuple[str, ...]:
 def mig_speed(profile: str, parent: int) -> int:
     """Relative speed of a MIG instance: its slices of the seven that the GPU has."""
     slices = profile.removeprefix(_MIG).split(".")[0]
-    share = int(slices[:-1]) if slices[:-1].isdigit() else 7
+    share = int(slices[:-1]) if slices[:-1].isdecimal() else 7
     return max(1, parent * share // 7)
 
 

@@ -32,6 +32,7 @@ else:
                 setattr(cls, name, property(itemgetter(at)))
 
         def __new__(cls, *args, **named):
+            """Items by place or by name, the others by default."""
             if named or len(args) != len(cls._fields):
                 args = _completed(cls, args, named)
             return tuple.__new__(cls, args)
