@@ -174,6 +174,41 @@ LINT: Command = (
     ),
 )
 
+RUN: Command = (
+    "run",
+    "Carry out a contract or a plan on this machine.",
+    (
+        "FILE is a contract (compiled first, as dsec plan does) or a plan.json; without it the contract of this "
+        "folder is taken. Every transition is journalled in .dsec/runs/JOB before it is acted on, so a run that "
+        "was killed at any moment goes on with dsec resume JOB.",
+        "Ctrl-C ends the Steps with TERM and, after each Step's grace period, KILL; a second Ctrl-C shortens the "
+        "grace to a second, a third ends everything at once. No process of the run is left over, also when dsec "
+        "itself is killed.",
+    ),
+    (("FILE", "maybe", (), "Contract or plan.json; default: the contract of this folder."),),
+    (
+        INVENTORY,
+        ("job-id", "", "value", "ID", (), None, "Name of the run; default: <name>-<UTC time>-<4 hex digits>."),
+        ("json", "", "flag", "", (), None, "Print every event as one line of JSON, and nothing else."),
+        ("keep-going", "k", "flag", "", (), None, "After a failure go on with the Steps that do not depend on it."),
+        ("quiet", "q", "flag", "", (), None, "Print only how the run ended."),
+    ),
+    (
+        ("dsec run", "Run the contract of this folder."),
+        ("dsec run plan.json --job-id nightly-7", "Run a stored plan under a name of one's own."),
+        ("dsec run --json | jq -c 'select(.event == \"exit\")'", "Follow the ends of the Steps in a script."),
+    ),
+    (
+        (0, "every Step succeeded (discardable ones may have been dropped)"),
+        (1, "a Step failed, or the contract has errors"),
+        (2, "the command line is wrong, or the job exists already"),
+        (3, "the run could not go on: the plan does not fit this machine, the disk is full, a file is unreadable"),
+        (129, "hung up (HUP)"),
+        (130, "interrupted (Ctrl-C)"),
+        (143, "terminated (TERM, or dsec cancel)"),
+    ),
+)
+
 VERSION: Command = (
     "version",
     "Print the versions of DSec and of what it stands on.",
@@ -189,6 +224,7 @@ COMMANDS: tuple[Command, ...] = (
     EXPLAIN,
     INIT,
     LINT,
+    RUN,
     VERSION,
 )
 

@@ -83,7 +83,7 @@ class Children:
 
     def __init__(self, loop: Loop, *, spare: Sequence[int] = ()) -> None:
         become_subreaper()
-        self._loop = loop
+        self.loop = loop
         self._me = os.getpid()
         self._spare = {self._me, *spare}
         self._live: dict[int, Child] = {}
@@ -119,7 +119,7 @@ class Children:
         child.on_gone = on_gone
         child.pidfd = os.pidfd_open(pid)
         self._live[pid] = child
-        self._loop.watch(child.pidfd, lambda: self._leader_gone(child))
+        self.loop.watch(child.pidfd, lambda: self._leader_gone(child))
         return child
 
     def _ticks(self) -> int:
@@ -127,22 +127,22 @@ class Children:
 
     def stop(self, child: Child, *, grace_s: float) -> None:
         """TERM to the child's group and strays now, KILL after the grace; a second call can only hasten."""
-        kill_at = self._loop.now() + grace_s
+        kill_at = self.loop.now() + grace_s
         if child.kill_at is None:
             child.kill_at = kill_at
             _signal_group(child.pid, signal.SIGTERM)
             _signal_group(child.pid, signal.SIGCONT)
-            self._loop.at(kill_at, lambda: self._kill(child))
+            self.loop.at(kill_at, lambda: self._kill(child))
         elif kill_at < child.kill_at:
             child.kill_at = kill_at
-            self._loop.at(kill_at, lambda: self._kill(child))
+            self.loop.at(kill_at, lambda: self._kill(child))
 
     def _kill(self, child: Child) -> None:
         if child.ended is None:
             _signal_group(child.pid, signal.SIGKILL)
 
     def _leader_gone(self, child: Child) -> None:
-        self._loop.unwatch(child.pidfd)
+        self.loop.unwatch(child.pidfd)
         os.close(child.pidfd)
         _, status, usage = os.wait4(child.pid, 0)
         wall = time.monotonic() - child.born
@@ -195,7 +195,7 @@ class Children:
     def _clear(self, child: Child, *, term: bool) -> None:
         """End what the child left, again and again until nothing is left, then say that it is gone."""
         left = self.left_of(child)
-        now = self._loop.now()
+        now = self.loop.now()
         if not left or (child.kill_at is not None and now > child.kill_at + _GIVE_UP_S):
             self.reap_strays()
             del self._live[child.pid]
@@ -210,7 +210,7 @@ class Children:
                 sweep.send(process, signal.SIGTERM)
                 sweep.send(process, signal.SIGCONT)
         self.reap_strays()
-        self._loop.at(now + 0.01, lambda: self._clear(child, term=False))
+        self.loop.at(now + 0.01, lambda: self._clear(child, term=False))
 
     def reap_strays(self) -> None:
         """Collect dead descendants that became ours."""

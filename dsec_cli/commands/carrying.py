@@ -1,0 +1,138 @@
+"""Carrying a plan out from the command line: what `run` and `resume` share."""
+
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import sys
+import time
+
+from dsec.engines.local import execute
+from dsec.errors import FileProblem, PlanProblem
+from dsec.ports import Nobody
+from dsec.progress import Progress, span
+from dsec_cli.commands.watching import JsonLines, PlainLines, Sink
+from dsec_cli.exit import INTERRUPTED, NO, TERMINATED, UNKNOWN, YES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec.engines.local import Outcome, Session
+    from dsec.inventory import Inventory
+    from dsec.journal import Journal
+    from dsec.plan import Plan
+    from dsec.ports import Observer
+    from dsec_cli.options import Args
+
+HUNG_UP = 129
+
+
+def inventory_for(plan: Plan, path: str | None) -> Inventory:
+    """What the plan may use: the machine described at `path`, or this one.
+
+    GPUs are read only for a plan that wants some: opening the driver costs more than a small run.
+    """
+    if path is not None:
+        from dsec.devices.described import read_inventory
+
+        return read_inventory(path)
+    if any(step.demand.gpu_count for step in plan.steps):
+        from dsec.devices.nvml import read
+        from dsec.devices.visible import restrict
+
+        return restrict(read(), os.environ)
+    from dsec.devices.host import read as read_host
+
+    return read_host()
+
+
+def check_feasible(plan: Plan, inventory: Inventory) -> None:
+    """Refuse, before anything starts, a plan that this machine cannot carry out."""
+    from dsec.core.placement import feasible
+
+    judged = {}
+    for step in plan.steps:
+        if step.demand not in judged:
+            judged[step.demand] = feasible(step.demand, inventory)
+        refusal = judged[step.demand]
+        if refusal is not None:
+            raise PlanProblem(
+                f"Step {step.id} cannot run here: {refusal.text}",
+                hint="run it where the devices are, or plan for this machine: dsec plan",
+            )
+
+
+def observer_for(args: Args, session: Session) -> Observer:
+    """Who watches: JSON lines, a live table on a terminal, plain lines elsewhere, nobody when quiet."""
+    if args.json:
+        return JsonLines(Sink(1))
+    if args.quiet:
+        return Nobody()
+    progress = Progress(session.plan)
+    for steps in session.past.finished.values():
+        for at in steps:
+            progress.skip(session.plan.steps[at].id, 1)
+    if sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb":
+        from dsec_cli.report.live import LiveTable
+
+        return LiveTable(Sink(1), session.plan, progress)
+    return PlainLines(Sink(1), session.plan, progress)
+
+
+def carry_out(session: Session, *, journal: Journal, args: Args) -> int:
+    """Run the session to its end, tell how it ended, and give the exit code."""
+    os.chdir(session.folder)
+    observer = observer_for(args, session)
+    before = time.process_time()
+    gc.collect()
+    gc.freeze()  # the plan stays to the end; without this each collection walks all of it
+    outcome = execute(session, journal=journal, observer=observer, environ=os.environb)
+    close = getattr(observer, "close", None)
+    if close is not None:
+        close()
+    _conclude(session, outcome, args, own_cpu_s=time.process_time() - before)
+    return exit_code(outcome)
+
+
+def _conclude(session: Session, outcome: Outcome, args: Args, *, own_cpu_s: float) -> None:
+    """Write the report, learn the durations, and tell both in a few lines."""
+    from dsec_cli.commands.concluding import conclude
+
+    lines = conclude(session, outcome, own_cpu_s=own_cpu_s)
+    if not args.json:
+        sink = Sink(1)
+        sink.write("".join(f"{text}\n" for text in lines))
+        sink.finish()
+
+
+def exit_code(outcome: Outcome) -> int:
+    """The command's exit code."""
+    if outcome.word == "stopped":
+        return UNKNOWN
+    if outcome.signal:
+        return {signal.SIGINT: INTERRUPTED, signal.SIGHUP: HUNG_UP}.get(signal.Signals(outcome.signal), TERMINATED)
+    return YES if outcome.word == "succeeded" else NO
+
+
+def folder_of(plan_path: str, plan: Plan) -> str:
+    """The contract's folder for a plan given as a file: the plan's own, else this one if the contract is here."""
+    folder = os.path.dirname(os.path.abspath(plan_path))
+    if os.path.exists(os.path.join(folder, plan.contract_file)):
+        return folder
+    return os.getcwd() if os.path.exists(plan.contract_file) else folder
+
+
+def write_whole(path: str, data: bytes) -> None:
+    """Write a file whole or not at all."""
+    aside = f"{path}.{os.getpid()}.tmp"
+    try:
+        with open(aside, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(aside, path)
+    except OSError as problem:
+        raise FileProblem(f"{path}: {problem.strerror}") from None
+
+
+__all__ = ["carry_out", "check_feasible", "folder_of", "inventory_for", "span", "write_whole"]

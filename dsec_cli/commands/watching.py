@@ -1,0 +1,119 @@
+"""Who watches a run from the terminal: plain lines, JSON lines, or nothing; none can hold it up.
+
+A reader that went away (`dsec run | head -1`) or that does not read costs the run nothing: what
+cannot be written now waits in memory, up to a limit, and is then left out.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+
+from dsec.events import Exit, RunEnd, RunStart
+from dsec.progress import MANY, Progress, line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec.events import Event
+    from dsec.plan import Plan
+
+_PIECE = 4096
+"""A pipe that polls writable takes this much without blocking."""
+_BACKLOG = 4 * 1024 * 1024
+
+
+class Sink:
+    """A descriptor that is written without ever blocking the run."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._waiting = bytearray()
+        self._poll = select.poll()
+        self._poll.register(fd, select.POLLOUT)
+        self.broken = False
+
+    def write(self, text: str) -> None:
+        """Hand text over; it is written as far as that goes now."""
+        if self.broken or len(self._waiting) > _BACKLOG:
+            return
+        self._waiting += text.encode("utf-8", "backslashreplace")
+        self.push()
+
+    def push(self) -> None:
+        """Write what waits, as long as the reader takes it."""
+        while self._waiting and not self.broken and self._poll.poll(0):
+            try:
+                written = os.write(self._fd, self._waiting[:_PIECE])
+            except OSError:
+                self.broken = True
+                self._waiting.clear()
+                return
+            del self._waiting[:written]
+
+    def finish(self, *, patience_s: float = 5.0) -> None:
+        """Write what waits, for a while even to a slow reader."""
+        until = time.monotonic() + patience_s
+        while self._waiting and not self.broken and time.monotonic() < until:
+            self._poll.poll(100)
+            self.push()
+
+
+class JsonLines:
+    """Every event as its journal payload."""
+
+    interval_s: float | None = 0.1
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+
+    def event(self, event: Event, payload: str) -> None:
+        """Write the payload."""
+        self._sink.write(payload + "\n")
+
+    def tick(self, now_s: float) -> None:
+        """Write what waits."""
+        self._sink.push()
+
+
+class PlainLines:
+    """A line per event; for large runs a line per second, and one for everything that went wrong."""
+
+    interval_s: float | None = 0.25
+
+    def __init__(self, sink: Sink, plan: Plan, progress: Progress) -> None:
+        self._sink = sink
+        self._progress = progress
+        self._many = progress.total > MANY
+        self._iterations = plan.iterations.count
+        self._told_s = 0.0
+
+    def event(self, event: Event, payload: str) -> None:
+        """Count the event, and tell it."""
+        self._progress.take(event)
+        quiet = self._many and (not isinstance(event, (RunStart, RunEnd)))
+        if quiet and not (isinstance(event, Exit) and event.cause != "ok"):
+            return
+        text = line(event, iterations=self._iterations)
+        if text is not None:
+            self._sink.write(text + "\n")
+
+    def tick(self, now_s: float) -> None:
+        """Once a second: how far the run is."""
+        self._sink.push()
+        if not self._many or now_s - self._told_s < 1.0:
+            return
+        self._told_s = now_s
+        self._sink.write(self._progress.summary(now_s) + "\n")
+
+
+class Counting:
+    """Says nothing and only counts (`--quiet`)."""
+
+    interval_s: float | None = None
+
+    def event(self, event: Event, payload: str) -> None:
+        """Look away."""
+
+    def tick(self, now_s: float) -> None:
+        """Look away."""

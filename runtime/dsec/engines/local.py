@@ -1,0 +1,180 @@
+"""The local engine: one run of a plan on this machine, from the first event to the last."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from typing import NamedTuple
+
+from dsec import sweep
+from dsec.core.leases import Ledger
+from dsec.devices.visible import MASK, environment
+from dsec.errors import RunProblem
+from dsec.events import RunEnd, RunStart
+from dsec.launch import Launcher
+from dsec.loop import Loop
+from dsec.processes import Children
+from dsec.recorder import Recorder
+from dsec.runner import Past, Runner
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dsec.inventory import Inventory
+    from dsec.journal import Journal
+    from dsec.plan import Plan
+    from dsec.ports import Observer
+    from dsec.rundir import RunDir
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_REASONS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung-up"}
+_LAST_GRACE_S = 1.0
+
+
+class Outcome(NamedTuple):
+    """How a run ended."""
+
+    word: str
+    """`succeeded`, `failed`, `interrupted`, `cancelled` or `stopped`."""
+    signal: int
+    """What asked it to end early; 0: nothing did."""
+    detail: str
+    failed: tuple[tuple[str, int], ...]
+    wall_s: float
+
+
+class Session(NamedTuple):
+    """What an executor needs to know of the run it is to work on."""
+
+    plan: Plan
+    run: RunDir
+    folder: str
+    """The contract's folder, absolute."""
+    inventory: Inventory
+    past: Past
+    number: int
+    """Executors of this run so far, this one included."""
+    keep_going: bool
+
+
+class Warden:
+    """The process that clears up after a killed executor (see `dsec.warden`)."""
+
+    def __init__(self, run: RunDir) -> None:
+        root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        read, self._write = os.pipe()
+        code = f"import sys; sys.path.insert(0, {root!r}); from dsec.warden import main; sys.exit(main(sys.argv[1:]))"
+        argv = [sys.executable, "-I", "-S", "-E", "-c", code, "0", run.job, run.path]
+        actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = [
+            (os.POSIX_SPAWN_DUP2, read, 0),
+            (os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0),
+            (os.POSIX_SPAWN_DUP2, 1, 2),
+        ]
+        env = {key: value for key, value in os.environb.items() if key not in (b"DSEC_RUN", b"DSEC_RUN_DIR")}
+        try:
+            self.pid = os.posix_spawn(sys.executable, argv, env, file_actions=actions, setsid=True)
+        except OSError as problem:
+            os.close(self._write)
+            raise RunProblem(f"the run's warden could not start: {problem.strerror}") from None
+        finally:
+            os.close(read)
+
+    def dismiss(self) -> None:
+        """The run ended in order; nothing is left to clear up."""
+        try:
+            os.write(self._write, b"bye")
+        except BrokenPipeError:
+            pass  # somebody killed it; what it was for is over
+        os.close(self._write)
+        os.waitpid(self.pid, 0)
+
+
+def boot_id() -> str:
+    """Names this boot of the machine; pids of another boot mean nothing."""
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+        return file.read().strip()
+
+
+def execute(session: Session, *, journal: Journal, observer: Observer, environ: Mapping[bytes, bytes]) -> Outcome:
+    """Carry the plan out; every process of the run has ended when this returns."""
+    begun = time.monotonic()
+    recorder = Recorder(journal, observer)
+    me = sweep.look(os.getpid())
+    recorder.emit(
+        RunStart(
+            recorder.at_us(),
+            session.number,
+            os.getpid(),
+            me.ticks if me else 0,
+            boot_id(),
+            time.time_ns() // 1_000_000,
+            session.keep_going,
+        )
+    )
+    journal.sync()
+    warden = Warden(session.run)
+    loop = Loop()
+    children = Children(loop, spare=(warden.pid,))
+    runner = _runner(session, children=children, recorder=recorder, environ=environ)
+    loop.on_signals(SIGNALS, runner.cancel)
+    try:
+        runner.work()
+        left = children.end_everyone(sweep.marker(session.run.job, session.run.path), grace_s=_LAST_GRACE_S)
+    finally:
+        loop.close()
+        children.close()
+    word, detail = _verdict(session, runner, left)
+    recorder.emit(RunEnd(recorder.at_us(), word, detail))
+    journal.close()
+    warden.dismiss()
+    return Outcome(word, runner.cancelled, detail, tuple(runner.failed), time.monotonic() - begun)
+
+
+def _runner(
+    session: Session, *, children: Children, recorder: Recorder, environ: Mapping[bytes, bytes]
+) -> Runner:
+    mask = environ.get(MASK.encode())
+    devices = session.inventory.devices
+
+    def visible(granted: tuple[str, ...]) -> Mapping[str, str]:
+        return environment(granted, None if mask is None else os.fsdecode(mask), devices)
+
+    launcher = Launcher(session.plan, session.run, folder=session.folder, environ=environ, visible=visible)
+    runner = Runner(
+        session.plan,
+        children=children,
+        launcher=launcher,
+        ledger=Ledger(session.inventory),
+        recorder=recorder,
+        past=session.past,
+        why_cancelled=lambda number: _why_cancelled(session.run, number),
+    )
+    runner.keep_going = session.keep_going
+    return runner
+
+
+def _why_cancelled(run: RunDir, number: int) -> str:
+    """`dsec cancel` leaves a note before it sends its TERM."""
+    if number == signal.SIGTERM and os.path.exists(f"{run.path}/cancel"):
+        return "cancelled"
+    return _REASONS[signal.Signals(number)]
+
+
+def _verdict(session: Session, runner: Runner, left: list[sweep.Process]) -> tuple[str, str]:
+    if left:
+        pids = ", ".join(str(process.pid) for process in left)
+        return "stopped", f"processes that could not be ended: {pids}"
+    if runner.disk_full:
+        return "stopped", "the disk is full"
+    if runner.cancelled:
+        reason = _why_cancelled(session.run, runner.cancelled)
+        return ("cancelled" if reason == "cancelled" else "interrupted"), reason
+    if runner.failed:
+        step, iteration = runner.failed[0]
+        return "failed", f"{step}@{iteration}"
+    if not runner.complete:
+        return "stopped", "nothing could start: this machine lacks what the remaining Steps demand"
+    return "succeeded", ""

@@ -1,0 +1,150 @@
+"""What a Step instance is started with: program, environment, folder, log, paths filled in."""
+
+from __future__ import annotations
+
+import errno
+import os
+from os import fsencode
+
+from dsec.processes import Launch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from dsec.plan import Plan, PlannedStep
+    from dsec.rundir import RunDir
+
+_SHELL = (b"/bin/sh", b"-e", b"-c")
+_PLACEHOLDERS = ("{run}", "{iteration}", "{previous}")
+
+
+def fill(path: str, *, work: str, iteration: int) -> str:
+    """A declared path with `{run}`, `{iteration}` and `{previous}` replaced."""
+    for name, value in zip(_PLACEHOLDERS, (work, str(iteration), str(iteration - 1)), strict=True):
+        path = path.replace(name, value)
+    return path
+
+
+def log_name(step: str, *, iteration: int, attempt: int) -> str:
+    """An attempt's log, relative to the run's folder."""
+    return f"logs/{step}@{iteration}.{attempt}.log"
+
+
+class Launcher:
+    """Turns instances of one plan into launches."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        run: RunDir,
+        *,
+        folder: str,
+        environ: Mapping[bytes, bytes],
+        visible: Callable[[tuple[str, ...]], Mapping[str, str]],
+    ) -> None:
+        """`visible` gives the variables that let a process see the devices it was granted."""
+        self.run = run
+        self.folder = folder
+        self._visible = visible
+        self._blind = _encoded(visible(()))
+        self._base = {key: value for key, value in environ.items() if not key.startswith(b"DSEC_")}
+        if b"DSEC_HOME" in environ:
+            self._base[b"DSEC_HOME"] = environ[b"DSEC_HOME"]
+        self._base |= {
+            b"DSEC_RUN": fsencode(run.job),
+            b"DSEC_RUN_DIR": fsencode(run.work),
+            b"DSEC_CONTRACT_DIR": fsencode(folder),
+        }
+        self._run_entry = b"DSEC_RUN_DIR=" + fsencode(run.work)
+        self._carried = {step.id: _carried(step) for step in plan.steps}
+        self._programs: dict[tuple[bytes, bytes], bytes] = {}
+
+    def launch(self, step: PlannedStep, *, iteration: int, attempt: int, devices: tuple[str, ...]) -> Launch:
+        """A process for the attempt; raises OSError when there is no such program."""
+        command = step.command
+        env = self.environment(step, devices)
+        env[b"DSEC_STEP"] = fsencode(step.id)
+        env[b"DSEC_ITERATION"] = b"%d" % iteration
+        env[b"DSEC_ATTEMPT"] = b"%d" % attempt
+        if self._carried[step.id]:
+            env[b"DSEC_CARRIED"] = ",".join(
+                f"{need}={earlier}" for need, earlier in self.carried(step, iteration).items()
+            ).encode()
+        argv = (*_SHELL, fsencode(command.shell)) if command.shell else tuple(map(fsencode, command.argv))
+        cwd = os.path.join(self.folder, step.cwd) if step.cwd not in ("", ".") else self.folder
+        program = self._program(argv[0], env.get(b"PATH", os.defpath.encode()))
+        log = f"{self.run.path}/{log_name(step.id, iteration=iteration, attempt=attempt)}"
+        return Launch(program, argv, env, cwd, log)
+
+    def environment(self, step: PlannedStep, devices: tuple[str, ...]) -> dict[bytes, bytes]:
+        """The part of the environment that every attempt of the Step on these devices has."""
+        env = self._base.copy()
+        for key, value in step.env:
+            env[fsencode(key)] = fsencode(value)
+        env.update(_encoded(self._visible(devices)) if devices else self._blind)
+        return env
+
+    def mark(self, step: str, *, iteration: int, attempt: int) -> frozenset[bytes]:
+        """What the environment of this attempt's processes has and no other attempt's."""
+        names = f"DSEC_STEP={step}", f"DSEC_ITERATION={iteration}", f"DSEC_ATTEMPT={attempt}"
+        return frozenset((self._run_entry, *(name.encode() for name in names)))
+
+    def carried(self, step: PlannedStep, iteration: int) -> dict[str, int]:
+        """Per carried edge of the Step: the iteration it reads from; -1: there is none yet."""
+        return {need: max(-1, iteration - lag) for need, lag in self._carried[step.id]}
+
+    def missing_output(self, step: PlannedStep, iteration: int) -> str:
+        """The first declared output that does not exist, or ""."""
+        for output in step.outputs:
+            path = fill(output, work=self.run.work, iteration=iteration)
+            if not os.path.lexists(os.path.join(self.folder, path)):
+                return path
+        return ""
+
+    def _program(self, name: bytes, path: bytes) -> bytes:
+        """Where `name` is, by the Step's own PATH; a name with a slash is taken as it is."""
+        if b"/" in name:
+            return name
+        found = self._programs.get((name, path))
+        if found is None:
+            found = self._programs[name, path] = _search(name, path)
+        return found
+
+
+def _search(name: bytes, path: bytes) -> bytes:
+    refused = b""
+    for folder in path.split(b":"):
+        candidate = os.path.join(folder or b".", name)
+        if os.path.isfile(candidate):
+            if os.access(candidate, os.X_OK):
+                return candidate
+            refused = refused or candidate
+    if refused:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), os.fsdecode(refused))
+    raise FileNotFoundError(errno.ENOENT, "not found on PATH", os.fsdecode(name))
+
+
+def _carried(step: PlannedStep) -> tuple[tuple[str, int], ...]:
+    return tuple((edge.step, 1 + edge.staleness) for edge in step.needs if edge.kind == "carried")
+
+
+def _encoded(variables: Mapping[str, str]) -> dict[bytes, bytes]:
+    return {fsencode(key): fsencode(value) for key, value in variables.items()}
+
+
+def why_not_started(problem: OSError, launch: Launch | None) -> tuple[str, str]:
+    """Cause and detail of a start that failed."""
+    if launch is None:
+        cause = "not-executable" if isinstance(problem, PermissionError) else "not-found"
+        return cause, f"{problem.filename}: {problem.strerror}" if cause == "not-found" else str(problem.filename)
+    program = os.path.join(launch.cwd, os.fsdecode(launch.program))
+    if not os.path.isdir(launch.cwd):
+        return "cannot-start", f"its folder {launch.cwd} does not exist"
+    if not os.path.exists(program):
+        return "not-found", program
+    if os.path.isdir(program) or not os.access(program, os.X_OK):
+        return "not-executable", program
+    if problem.errno == errno.ENOENT:
+        return "cannot-start", f"the interpreter that {program} names in its first line was not found"
+    return "cannot-start", f"{program}: {problem.strerror}"

@@ -1,0 +1,34 @@
+"""How the executor reaches the world it does not own: who watches a run."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec.events import Event
+
+
+class Observer(Protocol):
+    """Somebody who watches a run; never allowed to stop it."""
+
+    interval_s: float | None
+    """How often `tick` is wanted; None: never."""
+
+    def event(self, event: Event, payload: str) -> None:
+        """Something happened; it is in the journal already, as `payload`."""
+
+    def tick(self, now_s: float) -> None:
+        """Time passed (seconds since the executor began)."""
+
+
+class Nobody:
+    """Watches nothing."""
+
+    interval_s: float | None = None
+
+    def event(self, event: Event, payload: str) -> None:
+        """Look away."""
+
+    def tick(self, now_s: float) -> None:
+        """Look away."""

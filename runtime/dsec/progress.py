@@ -1,0 +1,147 @@
+"""How far a run is, counted event by event, and each event as a line for people."""
+
+from __future__ import annotations
+
+from dsec.events import Cancel, Drop, Exit, Retry, RunEnd, RunStart, Spawn, WorkerStart, WorkerStop
+from dsec.outcomes import words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec.events import Event
+    from dsec.plan import Plan
+
+MANY = 200
+"""Runs of more instances are told in a line a second, not in lines per Step."""
+
+
+def span(seconds: float) -> str:
+    """A length of time for people: `0.42s`, `12.3s`, `4m07s`, `2h05m`."""
+    if seconds < 10:
+        return f"{seconds:.2f}s"
+    if seconds < 60:
+        return f"{seconds:.1f}s"
+    if seconds < 3600:
+        return f"{int(seconds) // 60}m{int(seconds) % 60:02d}s"
+    return f"{int(seconds) // 3600}h{int(seconds) % 3600 // 60:02d}m"
+
+
+class StepProgress:
+    """One Step's row."""
+
+    __slots__ = ("attempt", "done", "dropped", "failed", "iteration", "running", "since_us", "state", "wall_us")
+
+    def __init__(self) -> None:
+        self.state = "waiting"
+        self.iteration = 0
+        self.attempt = 0
+        self.done = self.failed = self.dropped = self.running = 0
+        self.since_us = 0
+        self.wall_us = 0
+
+
+class Progress:
+    """Counts of one run, kept current by `take`."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.steps = {step.id: StepProgress() for step in plan.steps}
+        self._estimates_ms = {step.id: step.estimate_ms for step in plan.steps}
+        self.total = len(plan.steps) * plan.iterations.count
+        self.iterations = plan.iterations.count
+        self.done = self.failed = self.dropped = self.retries = self.running = 0
+        self._work_left_ms = sum(self._estimates_ms.values()) * plan.iterations.count
+        self._work_done_ms = 0
+
+    def skip(self, step: str, times: int) -> None:
+        """Count instances that an earlier executor finished."""
+        self.steps[step].done += times
+        self.done += times
+        self._work_left_ms -= self._estimates_ms[step] * times
+
+    def take(self, event: Event) -> None:
+        """Count an event."""
+        match event:
+            case Spawn():
+                self._spawned(event)
+            case Exit():
+                self._exited(event)
+            case Retry():
+                self.retries += 1
+                self.steps[event.step].state = "waiting to retry"
+            case Drop():
+                self.dropped += 1
+                row = self.steps[event.step]
+                row.dropped += 1
+                row.state = "dropped"
+                self._account(event.step)
+            case RunStart() | WorkerStart() | WorkerStop() | Cancel() | RunEnd():
+                return
+
+    def _spawned(self, event: Spawn) -> None:
+        self.running += 1
+        row = self.steps[event.step]
+        row.running += 1
+        row.state, row.iteration, row.attempt = "running", event.iteration, event.attempt
+        row.since_us = event.at_us
+
+    def _exited(self, event: Exit) -> None:
+        row = self.steps[event.step]
+        if row.running:
+            row.running -= 1
+            self.running -= 1
+        row.wall_us = event.wall_us
+        if event.cause == "ok":
+            self.done += 1
+            row.done += 1
+            row.state = "done" if row.done == self.iterations else "waiting"
+            self._account(event.step)
+            return
+        row.failed += 1
+        self.failed += 1
+        row.state = "stopped" if event.cause == "interrupted" else "failed"
+
+    def _account(self, step: str) -> None:
+        self._work_left_ms -= self._estimates_ms[step]
+        self._work_done_ms += self._estimates_ms[step]
+
+    def eta_s(self, now_s: float) -> float | None:
+        """Seconds until the end if it goes on as so far; None: nothing to judge by."""
+        if not self._work_done_ms or self.total == self.done + self.dropped:
+            return None
+        return now_s * self._work_left_ms / self._work_done_ms
+
+    def summary(self, now_s: float) -> str:
+        """One line: `312 of 1000 done, 2 running, 1 failed, 12.3s, about 30s left`."""
+        parts = [f"{self.done} of {self.total} done", f"{self.running} running"]
+        for count, word in ((self.failed, "failed attempts"), (self.retries, "retries"), (self.dropped, "dropped")):
+            if count:
+                parts.append(f"{count} {word}")
+        parts.append(span(now_s))
+        eta = self.eta_s(now_s)
+        return ", ".join(parts) + (f", about {span(eta)} left" if eta is not None else "")
+
+
+def line(event: Event, *, iterations: int) -> str | None:
+    """An event as a line for people; None where it is of no interest to them."""
+    match event:
+        case Spawn():
+            again = f" attempt {event.attempt}" if event.attempt > 1 else ""
+            devices = f" on {', '.join(event.devices)}" if event.devices else ""
+            return f"{_instance(event, iterations)} started{again}{devices}"
+        case Exit():
+            told = words(event.cause, code=event.code, signal=event.signal, detail=event.detail)
+            took = f" in {span(event.wall_us / 1e6)}" if event.cause == "ok" else ""
+            return f"{_instance(event, iterations)} {'done' if event.cause == 'ok' else told}{took}"
+        case Retry():
+            return f"{_instance(event, iterations)} will be tried again in {span(event.delay_ms / 1000)} (attempt {event.attempt})"
+        case Drop():
+            return f"{_instance(event, iterations)} dropped: {event.reason}"
+        case WorkerStop():
+            return None if event.cause in ("done", "evicted") else f"worker {event.worker} {event.cause}"
+        case Cancel():
+            return f"ending early: {event.reason}"
+        case RunStart() | WorkerStart() | RunEnd():
+            return None
+
+
+def _instance(event: Spawn | Exit | Retry | Drop, iterations: int) -> str:
+    return event.step if iterations == 1 else f"{event.step}@{event.iteration}"

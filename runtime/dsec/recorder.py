@@ -1,0 +1,32 @@
+"""Where every event goes: to the journal first, then to who watches."""
+
+from __future__ import annotations
+
+import time
+
+from dsec.events import encode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec.events import Event
+    from dsec.journal import Journal
+    from dsec.ports import Observer
+
+
+class Recorder:
+    """Stamps, keeps and shows the events of one executor."""
+
+    def __init__(self, journal: Journal, observer: Observer) -> None:
+        self.journal = journal
+        self.observer = observer
+        self._origin = time.monotonic()
+
+    def at_us(self) -> int:
+        """Now, in microseconds since the executor began."""
+        return int((time.monotonic() - self._origin) * 1e6)
+
+    def emit(self, event: Event, *, long: bool = False) -> None:
+        """Record an event; `long` as in `Journal.append`."""
+        payload = encode(event)
+        self.journal.append(payload, long=long)
+        self.observer.event(event, payload)

@@ -1,0 +1,401 @@
+"""The executor: starts what is ready, records what ends, decides what a failure means."""
+
+from __future__ import annotations
+
+import errno
+
+from dsec.core.scheduler import Scheduler
+from dsec.events import Cancel, Drop, Exit, Retry, Spawn
+from dsec.launch import log_name, why_not_started
+from dsec.outcomes import RETRIABLE
+from dsec.workers import Workers, group_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from dsec.core.leases import Lease, Ledger
+    from dsec.launch import Launcher
+    from dsec.loop import Timer
+    from dsec.plan import Plan, PlannedStep
+    from dsec.processes import Child, Children, Ended, Launch
+    from dsec.recorder import Recorder
+    from dsec.workers import Answer, Worker
+
+LONG_S = 0.25
+"""The end of an attempt this long is made durable before anything starts because of it."""
+_MAX_DELAY_MS = 3_600_000
+
+
+class Attempt:
+    """One try of an instance, from its lease to its end."""
+
+    __slots__ = ("at", "began_us", "child", "iteration", "lease", "number", "step", "stopped", "timer", "worker")
+
+    def __init__(self, at: int, step: PlannedStep, iteration: int, *, number: int, lease: Lease) -> None:
+        self.at = at
+        self.step = step
+        self.iteration = iteration
+        self.number = number
+        self.lease = lease
+        self.began_us = 0
+        self.child: Child | None = None
+        self.worker: Worker | None = None
+        self.timer: Timer | None = None
+        self.stopped = ""
+        """Cause, when it was us who ended it."""
+
+
+class Past:
+    """What earlier executors of the run did."""
+
+    def __init__(
+        self,
+        *,
+        finished: Mapping[int, frozenset[int]] | None = None,
+        dropped: Mapping[int, frozenset[int]] | None = None,
+        attempts: Mapping[tuple[str, int], int] | None = None,
+    ) -> None:
+        self.finished = finished or {}
+        self.dropped = dropped or {}
+        self.attempts = dict(attempts or {})
+
+
+class Runner:
+    """One executor's work on one run."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        children: Children,
+        launcher: Launcher,
+        ledger: Ledger,
+        recorder: Recorder,
+        past: Past,
+        why_cancelled: Callable[[int], str],
+    ) -> None:
+        """`why_cancelled`: reason of an early end that a signal asks for."""
+        self._why_cancelled = why_cancelled
+        self._presses = 0
+        self._loop = children.loop
+        self._children = children
+        self._launcher = launcher
+        self._ledger = ledger
+        self._recorder = recorder
+        self._steps = plan.steps
+        self._groups = [(step.demand, group_of(step) if step.command.call else "") for step in plan.steps]
+        self._scheduler = Scheduler(
+            plan.steps, plan.iterations, groups=self._groups, finished=past.finished, dropped=past.dropped
+        )
+        calls = [step for step in plan.steps if step.command.call]
+        self._workers = Workers(calls, children=children, launcher=launcher, ledger=ledger, recorder=recorder)
+        self._droppable = _droppable(plan.steps, self._scheduler)
+        self._attempts = past.attempts
+        self._failures: dict[tuple[int, int], int] = {}
+        self._running: set[Attempt] = set()
+        self._delayed: dict[tuple[int, int], Timer] = {}
+        self.keep_going = False
+        self.failed: list[tuple[str, int]] = []
+        """Instances that failed for good."""
+        self.cancelled: int = 0
+        """Signal that asked the run to end; 0: none."""
+        self.disk_full = False
+
+    def work(self) -> None:
+        """Run until nothing is left to do, or to wait for."""
+        journal = self._recorder.journal
+        observer = self._recorder.observer
+        if observer.interval_s is not None:
+            self._tick()
+        while True:
+            self._start_ready()
+            if not (self._running or self._delayed or self._workers.any_leaving):
+                break
+            self._loop.step(longest=journal.sync_due_s)
+            journal.settle()
+            if journal.full and not self.disk_full:
+                self._disk_is_full()
+        self._workers.retire_all()
+        while self._workers.any_running:
+            self._loop.step(longest=None)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every instance is done or dropped."""
+        return self._scheduler.complete
+
+    def _tick(self) -> None:
+        observer = self._recorder.observer
+        observer.tick(self._recorder.at_us() / 1e6)
+        if observer.interval_s is not None:
+            self._loop.at(self._loop.now() + observer.interval_s, self._tick)
+
+    def _start_ready(self) -> None:
+        scheduler = self._scheduler
+        while True:
+            for entry in scheduler.ready():
+                at, iteration = scheduler.locate(entry)
+                step = self._steps[at]
+                need = scheduler.starved(at, iteration)
+                if need is not None:
+                    scheduler.start(entry)
+                    self._drop(at, iteration, f"it needs {self._steps[need[0]].id}@{need[1]}, which was dropped")
+                    break
+                lease = self._grant(step)
+                if lease is not None:
+                    scheduler.start(entry)
+                    self._begin(at, iteration, lease)
+                    break
+            else:
+                return
+
+    def _grant(self, step: PlannedStep) -> Lease | None:
+        if step.command.call:
+            lease = self._workers.grant(step)
+        else:
+            lease = self._ledger.grant(step.demand, step.placement.devices)
+        if lease is None and step.demand.gpu_count:
+            self._workers.evict()
+        return lease
+
+    def _begin(self, at: int, iteration: int, lease: Lease) -> None:
+        step = self._steps[at]
+        number = self._attempts.get((step.id, iteration), 0) + 1
+        if number > 1 or step.retries.max:
+            self._attempts[step.id, iteration] = number
+        attempt = Attempt(at, step, iteration, number=number, lease=lease)
+        attempt.began_us = self._recorder.at_us()
+        self._running.add(attempt)
+        if step.command.call:
+            self._begin_call(attempt)
+        else:
+            self._begin_process(attempt)
+
+    def _begin_process(self, attempt: Attempt) -> None:
+        step = attempt.step
+        launch: Launch | None = None
+        try:
+            launch = self._launcher.launch(
+                step, iteration=attempt.iteration, attempt=attempt.number, devices=attempt.lease.devices
+            )
+            child = self._children.start(launch, on_gone=lambda child: self._process_gone(attempt, child))
+        except OSError as problem:
+            self._not_started(attempt, problem, launch)
+            return
+        child.mark = self._launcher.mark(step.id, iteration=attempt.iteration, attempt=attempt.number)
+        attempt.child = child
+        log = log_name(step.id, iteration=attempt.iteration, attempt=attempt.number)
+        self._recorder.emit(
+            Spawn(
+                attempt.began_us,
+                step.id,
+                attempt.iteration,
+                attempt.number,
+                child.pid,
+                child.ticks,
+                child.ticks_by,
+                attempt.lease.devices,
+                log,
+                "",
+            )
+        )
+        self._set_timeout(attempt)
+
+    def _begin_call(self, attempt: Attempt) -> None:
+        step = attempt.step
+        try:
+            worker = self._workers.call(
+                step,
+                iteration=attempt.iteration,
+                attempt=attempt.number,
+                on_answer=lambda answer: self._answered(attempt, answer),
+            )
+        except OSError as problem:
+            self._not_started(attempt, problem, None)
+            return
+        child = worker.child
+        if child is None:
+            raise AssertionError(f"worker {worker.name} took a call and is not running")
+        attempt.worker = worker
+        devices = worker.lease.devices if worker.lease else ()
+        self._recorder.emit(
+            Spawn(
+                attempt.began_us,
+                step.id,
+                attempt.iteration,
+                attempt.number,
+                child.pid,
+                child.ticks,
+                child.ticks_by,
+                devices,
+                worker.log,
+                worker.name,
+            )
+        )
+        self._set_timeout(attempt)
+
+    def _not_started(self, attempt: Attempt, problem: OSError, launch: Launch | None) -> None:
+        if problem.errno in (errno.ENOSPC, errno.EDQUOT):
+            self._running.discard(attempt)
+            self._ledger.release(attempt.lease)
+            self._scheduler.fail(attempt.at, attempt.iteration)
+            self._disk_is_full()
+            return
+        cause, detail = why_not_started(problem, launch)
+        if attempt.step.command.call:
+            cause, detail = "cannot-start", str(problem)
+        # Ended from the loop, not from here: a retry without delay must not recurse.
+        self._loop.at(0.0, lambda: self._end(attempt, cause, detail=detail))
+
+    def _set_timeout(self, attempt: Attempt) -> None:
+        timeout_ms = attempt.step.timeout_ms
+        if timeout_ms:
+            attempt.timer = self._loop.at(
+                self._loop.now() + timeout_ms / 1000, lambda: self._stop(attempt, "timeout")
+            )
+
+    def _stop(self, attempt: Attempt, cause: str, *, grace_s: float | None = None) -> None:
+        """End an attempt: TERM, then KILL after its grace; again and sooner when asked again."""
+        attempt.stopped = attempt.stopped or cause
+        grace = attempt.step.grace_ms / 1000 if grace_s is None else grace_s
+        if attempt.child is not None:
+            self._children.stop(attempt.child, grace_s=grace)
+        elif attempt.worker is not None:
+            self._workers.stop(attempt.worker, cause=f"was stopped ({cause})", grace_s=grace)
+
+    def _process_gone(self, attempt: Attempt, child: Child) -> None:
+        ended = child.ended
+        if ended is None:
+            raise AssertionError(f"{attempt.step.id} is gone and has no status")
+        if attempt.stopped:
+            self._end(attempt, attempt.stopped, ended=ended)
+        elif ended.signal is not None:
+            self._end(attempt, "signal", ended=ended)
+        elif ended.code:
+            self._end(attempt, "exit", ended=ended)
+        else:
+            self._end(attempt, "ok", ended=ended)
+
+    def _answered(self, attempt: Attempt, answer: Answer) -> None:
+        cause = answer.cause
+        if attempt.stopped and cause != "ok":
+            cause = attempt.stopped
+        self._end(attempt, cause, detail=answer.detail if cause == answer.cause else "", answer=answer)
+
+    def _end(
+        self, attempt: Attempt, cause: str, *, detail: str = "", ended: Ended | None = None, answer: Answer | None = None
+    ) -> None:
+        """Record the end of an attempt, then act on it."""
+        step, iteration = attempt.step, attempt.iteration
+        if cause == "ok" and step.outputs and (missing := self._launcher.missing_output(step, iteration)):
+            cause, detail = "missing-output", missing
+        if attempt.timer is not None:
+            attempt.timer.cancel()
+        now_us = self._recorder.at_us()
+        wall_us = ended.wall_us if ended else now_us - attempt.began_us
+        self._recorder.emit(
+            Exit(
+                now_us,
+                step.id,
+                iteration,
+                attempt.number,
+                cause,
+                ended.code if ended else None,
+                ended.signal if ended else None,
+                detail,
+                wall_us,
+                ended.cpu_us if ended else None,
+                ended.rss_kb if ended else None,
+                answer.log_from if answer else None,
+                answer.log_to if answer else None,
+                answer.result if answer and cause == "ok" else None,
+            ),
+            long=wall_us >= LONG_S * 1e6,
+        )
+        self._running.discard(attempt)
+        self._ledger.release(attempt.lease)
+        if cause == "ok":
+            self._scheduler.finish(attempt.at, iteration)
+        else:
+            self._failed(attempt, cause)
+
+    def _failed(self, attempt: Attempt, cause: str) -> None:
+        at, step, iteration = attempt.at, attempt.step, attempt.iteration
+        if self.cancelled or self.disk_full:
+            self._scheduler.fail(at, iteration)
+            return
+        failures = self._failures[at, iteration] = self._failures.get((at, iteration), 0) + 1
+        if cause in RETRIABLE and failures <= step.retries.max and not (self.failed and not self.keep_going):
+            self._retry(attempt, failures)
+        elif self._droppable[at]:
+            self._drop(at, iteration, f"it failed {failures} time{'s' * (failures > 1)} and is discardable")
+        else:
+            self._scheduler.fail(at, iteration)
+            self.failed.append((step.id, iteration))
+            if not self.keep_going:
+                self._halt()
+
+    def _retry(self, attempt: Attempt, failures: int) -> None:
+        at, step, iteration = attempt.at, attempt.step, attempt.iteration
+        delay_ms = _delay_ms(step, failures)
+        self._recorder.emit(Retry(self._recorder.at_us(), step.id, iteration, attempt.number + 1, delay_ms))
+
+        def again() -> None:
+            del self._delayed[at, iteration]
+            self._scheduler.put_back(at, iteration)
+
+        self._delayed[at, iteration] = self._loop.at(self._loop.now() + delay_ms / 1000, again)
+
+    def _drop(self, at: int, iteration: int, reason: str) -> None:
+        self._recorder.emit(Drop(self._recorder.at_us(), self._steps[at].id, iteration, reason))
+        self._scheduler.drop(at, iteration)
+
+    def _halt(self) -> None:
+        """Nothing new starts; what is running goes on."""
+        self._scheduler.halt()
+        for timer in self._delayed.values():
+            timer.cancel()
+        self._delayed.clear()
+
+    def _disk_is_full(self) -> None:
+        self.disk_full = True
+        self._halt()
+        for attempt in list(self._running):
+            self._stop(attempt, "interrupted")
+
+    def cancel(self, number: int) -> None:
+        """A signal asks the run to end: in order, sooner when asked again, at once the third time."""
+        first = not self.cancelled
+        if first:
+            self.cancelled = number
+            self._halt()
+            self._recorder.emit(Cancel(self._recorder.at_us(), self._why_cancelled(number)))
+        self._presses += 1
+        grace = {1: None, 2: 1.0}.get(self._presses, 0.0)
+        for attempt in list(self._running):
+            self._stop(attempt, "interrupted", grace_s=grace)
+        self._workers.retire_all()
+        if grace is not None:
+            self._workers.hasten(grace_s=grace)
+
+
+def _delay_ms(step: PlannedStep, failures: int) -> int:
+    """Back-off before the next attempt: `backoff_ms`, times `factor` for each further failure."""
+    delay = step.retries.backoff_ms
+    for _ in range(failures - 1):
+        delay = min(delay * step.retries.factor, _MAX_DELAY_MS)
+    return min(delay, _MAX_DELAY_MS)
+
+
+def _droppable(steps: tuple[PlannedStep, ...], scheduler: Scheduler) -> list[bool]:
+    """Steps that are discardable and that only such Steps need, now and in later iterations."""
+    allowed = [step.level == "discardable" for step in steps]
+    changed = True
+    while changed:
+        changed = False
+        for at in range(len(steps) - 1, -1, -1):
+            if allowed[at] and not all(allowed[other] for other in scheduler.dependents(at)):
+                allowed[at] = False
+                changed = True
+    return allowed

@@ -1,0 +1,76 @@
+"""What a Step may use of DSec: its context, and files that appear whole. Standard library only.
+
+A process asks `context()`; a function named by `call:` is handed the same value.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass, field
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class StepContext:
+    """Which attempt of which Step this is, and where its files belong."""
+
+    run: str
+    """Job id."""
+    step: str
+    iteration: int
+    """From 0."""
+    attempt: int
+    """From 1."""
+    run_dir: str
+    """Folder for the run's own files; `{run}` in the contract's paths."""
+    contract_dir: str
+    carried: dict[str, int] = field(default_factory=dict)
+    """Per carried edge: the iteration of that Step to read from; -1: none yet."""
+
+
+def context(environ: Mapping[str, str] | None = None) -> StepContext:
+    """The context of the Step that this process is; raises LookupError outside of a run."""
+    env = os.environ if environ is None else environ
+    missing = [name for name in ("DSEC_RUN", "DSEC_STEP", "DSEC_RUN_DIR") if name not in env]
+    if missing:
+        raise LookupError(f"this process is not a Step of a dsec run: {missing[0]} is not set")
+    return StepContext(
+        run=env["DSEC_RUN"],
+        step=env["DSEC_STEP"],
+        iteration=int(env.get("DSEC_ITERATION", "0")),
+        attempt=int(env.get("DSEC_ATTEMPT", "1")),
+        run_dir=env["DSEC_RUN_DIR"],
+        contract_dir=env.get("DSEC_CONTRACT_DIR", ""),
+        carried=parse_carried(env.get("DSEC_CARRIED", "")),
+    )
+
+
+def parse_carried(text: str) -> dict[str, int]:
+    """`S5=3,S2=-1` as a dict."""
+    pairs = (entry.partition("=") for entry in text.split(",") if entry)
+    return {step: int(iteration) for step, _, iteration in pairs}
+
+
+def publish(path: str, data: bytes) -> None:
+    """Write a file whole or not at all: readers see the old content or the new, also after a crash."""
+    folder = os.path.dirname(os.path.abspath(path))
+    aside = os.path.join(folder, f".{os.path.basename(path)}.{os.getpid()}.tmp")
+    try:
+        with open(aside, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(aside, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(aside)
+        raise
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

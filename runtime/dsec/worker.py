@@ -1,0 +1,115 @@
+"""A resident worker: `python -m dsec.worker`, calls the functions it is told to and answers.
+
+Descriptor 3 is a sequenced-packet socket; each packet is one JSON object. A call is
+{id, call, step, iteration, attempt, args, carried}, an answer {id, ok, result | cause, detail, log}.
+End of file means: leave. Output of the functions goes to the worker's log (descriptors 1 and 2);
+`log` says which bytes of it belong to the call.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from dsec.sdk import StepContext
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+SOCKET = 3
+FRAME_BYTES = 128 * 1024
+"""Longest packet either way; the kernel's default socket buffer takes it whole."""
+RESULT_BYTES = 64 * 1024
+
+
+class BadResultError(Exception):
+    """The function returned something that the journal cannot keep."""
+
+
+def serve() -> None:
+    """Answer calls until the executor closes the socket."""
+    os.set_inheritable(SOCKET, False)
+    functions: dict[str, Callable[..., object]] = {}
+    while packet := os.read(SOCKET, FRAME_BYTES):
+        call = json.loads(packet)
+        begin = os.fstat(1).st_size
+        answer = _answer(call, functions)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        log = f'"log":[{begin},{os.fstat(1).st_size}]'
+        os.write(SOCKET, f'{{"id":{call["id"]},{log},{answer}}}'.encode())
+
+
+def _answer(call: dict[str, Any], functions: dict[str, Callable[..., object]]) -> str:
+    """Carry the call out; the answer's fields as JSON."""
+    try:
+        function = functions.get(call["call"])
+        if function is None:
+            function = functions[call["call"]] = _import(call["call"])
+        return f'"ok":true,"result":{_kept(function(_context(call), **call["args"]))}'
+    except BadResultError as problem:
+        return _failure("bad-result", str(problem))
+    except BaseException as problem:  # SystemExit and KeyboardInterrupt are a Step's failure, too
+        import traceback
+
+        traceback.print_exc()
+        text = "".join(traceback.format_exception_only(problem)).strip().splitlines()
+        return _failure("raised", text[-1] if text else type(problem).__name__)
+
+
+def _failure(cause: str, detail: str) -> str:
+    return f'"ok":false,"cause":{json.dumps(cause)},"detail":{json.dumps(detail[:500])}'
+
+
+def _kept(result: object) -> str:
+    """The result as JSON text."""
+    try:
+        text = json.dumps(result, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise BadResultError(f"{type(result).__name__} is no JSON value: {problem}") from None
+    if len(text) > RESULT_BYTES:
+        raise BadResultError(f"{len(text)} bytes of JSON, {RESULT_BYTES} are kept; write it to a file (dsec.sdk.publish)")
+    return text
+
+
+def _import(target: str) -> Callable[..., object]:
+    """`module:function`, imported."""
+    module, _, name = target.partition(":")
+    __import__(module)
+    found: Any = sys.modules[module]
+    for part in name.split("."):
+        found = getattr(found, part)
+    if not callable(found):
+        raise TypeError(f"{target} is {type(found).__name__}, not a function")
+    return found  # type: ignore[no-any-return]
+
+
+def _context(call: dict[str, Any]) -> StepContext:
+    """The call's context, also put where `dsec.sdk.context()` looks."""
+    carried = call["carried"]
+    told = {
+        "DSEC_STEP": call["step"],
+        "DSEC_ITERATION": str(call["iteration"]),
+        "DSEC_ATTEMPT": str(call["attempt"]),
+        "DSEC_CARRIED": ",".join(f"{step}={earlier}" for step, earlier in carried.items()),
+    }
+    environ = os.environ
+    for key, value in told.items():
+        if environ.get(key) != value:
+            environ[key] = value
+    return StepContext(
+        run=environ["DSEC_RUN"],
+        step=call["step"],
+        iteration=call["iteration"],
+        attempt=call["attempt"],
+        run_dir=environ["DSEC_RUN_DIR"],
+        contract_dir=environ["DSEC_CONTRACT_DIR"],
+        carried=carried,
+    )
+
+
+if __name__ == "__main__":
+    serve()

@@ -1,0 +1,320 @@
+"""The executor's side of resident workers: started when first called, warm until not needed.
+
+A worker holds its GPUs as long as it lives, because a loaded model does; processors and memory
+are held per call. When another Step needs GPUs that only idle workers hold, the one that idles
+longest is stopped (`evicted`) and started again at its next call.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import re
+import socket
+import sys
+from typing import NamedTuple
+
+from dsec.events import WorkerStart, WorkerStop
+from dsec.outcomes import signal_name
+from dsec.processes import Launch
+from dsec.worker import FRAME_BYTES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from dsec.core.leases import Lease, Ledger
+    from dsec.launch import Launcher
+    from dsec.plan import Demand, PlannedStep
+    from dsec.processes import Child, Children
+    from dsec.recorder import Recorder
+
+_LEAVE_S = 2.0
+"""How long a worker may take to leave after its socket closed."""
+
+
+class Answer(NamedTuple):
+    """How a call ended."""
+
+    cause: str
+    detail: str
+    result: str | None
+    log_from: int | None
+    log_to: int | None
+
+
+def group_of(step: PlannedStep) -> str:
+    """The worker that serves a `call` Step."""
+    return step.command.worker or step.id
+
+
+class Worker:
+    """One resident worker, running or not."""
+
+    __slots__ = ("cause", "child", "demand", "idle_since", "lease", "log", "name", "on_answer", "serial", "sock")
+
+    def __init__(self, name: str, demand: Demand, log: str) -> None:
+        self.name = name
+        self.demand = demand
+        """Its GPUs; nothing else."""
+        self.log = log
+        self.child: Child | None = None
+        self.sock: socket.socket | None = None
+        self.lease: Lease | None = None
+        self.on_answer: Callable[[Answer], None] | None = None
+        """Set while a call is out."""
+        self.serial = 0
+        self.idle_since = 0.0
+        self.cause = ""
+        """Why it is being stopped."""
+
+
+class Workers:
+    """All workers of one run."""
+
+    def __init__(
+        self,
+        steps: Sequence[PlannedStep],
+        *,
+        children: Children,
+        launcher: Launcher,
+        ledger: Ledger,
+        recorder: Recorder,
+    ) -> None:
+        self._loop = children.loop
+        self._children = children
+        self._launcher = launcher
+        self._ledger = ledger
+        self._recorder = recorder
+        self._buffer = bytearray(FRAME_BYTES + 1024)
+        self._workers: dict[str, Worker] = {}
+        self._per_call = {step.id: _without_gpus(step.demand) for step in steps}
+        for step in steps:
+            self._join(step)
+
+    def _join(self, step: PlannedStep) -> None:
+        name = group_of(step)
+        demand = dataclasses.replace(step.demand, cpu_m=0, memory_bytes=0, disk_bytes=0, network_bps=0)
+        worker = self._workers.get(name)
+        if worker is None:
+            log = f"logs/worker-{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}.log"
+            self._workers[name] = Worker(name, demand, log)
+        elif _size(demand) > _size(worker.demand):
+            worker.demand = demand
+
+    def grant(self, step: PlannedStep) -> Lease | None:
+        """Hold what a call of the Step takes, and its worker's GPUs; None: not now."""
+        worker = self._workers[group_of(step)]
+        if worker.on_answer is not None or worker.cause:
+            return None
+        lease = self._ledger.grant(self._per_call[step.id])
+        if lease is None or not worker.demand.gpu_count or worker.lease is not None:
+            return lease
+        worker.lease = self._ledger.grant(worker.demand, step.placement.devices)
+        if worker.lease is None:
+            self._ledger.release(lease)
+            return None
+        return lease
+
+    def call(self, step: PlannedStep, *, iteration: int, attempt: int, on_answer: Callable[[Answer], None]) -> Worker:
+        """Send the call; the worker is started first where it is not running. Raises OSError."""
+        worker = self._workers[group_of(step)]
+        if worker.child is None:
+            self._start(worker, step)
+        worker.serial += 1
+        worker.on_answer = on_answer
+        carried = self._launcher.carried(step, iteration)
+        frame = (
+            f'{{"id":{worker.serial},"call":{json.dumps(step.command.call)},"step":"{step.id}",'
+            f'"iteration":{iteration},"attempt":{attempt},"args":{step.command.args or "{}"},'
+            f'"carried":{json.dumps(carried) if carried else "{}"}}}'
+        ).encode()
+        if worker.sock is None:
+            raise AssertionError(f"worker {worker.name} runs without a socket")
+        if len(frame) > FRAME_BYTES:
+            worker.on_answer = None
+            raise OSError(f"its arguments take {len(frame)} bytes, a call takes {FRAME_BYTES}; pass a file's path instead")
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            worker.sock.send(frame)  # a dead worker is noticed by its pidfd
+        return worker
+
+    def _start(self, worker: Worker, step: PlannedStep) -> None:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            ours.setblocking(False)  # noqa: FBT003
+            launch = self._launch(worker, step)
+            child = self._children.start(launch, on_gone=lambda _: self._gone(worker), pass_fd=theirs.fileno())
+        except OSError:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        child.mark = frozenset((f"DSEC_WORKER={worker.name}".encode(), b"DSEC_RUN_DIR=" + os.fsencode(self._launcher.run.work)))
+        worker.child, worker.sock, worker.cause = child, ours, ""
+        self._loop.watch(ours.fileno(), lambda: self._readable(worker))
+        devices = worker.lease.devices if worker.lease else ()
+        event = WorkerStart(
+            self._recorder.at_us(), worker.name, child.pid, child.ticks, child.ticks_by, devices, worker.log
+        )
+        self._recorder.emit(event)
+
+    def _launch(self, worker: Worker, step: PlannedStep) -> Launch:
+        env = self._launcher.environment(step, worker.lease.devices if worker.lease else ())
+        env[b"DSEC_WORKER"] = worker.name.encode()
+        env[b"DSEC_STEP"] = step.id.encode()
+        python = os.fsencode(sys.executable)
+        argv = (python, b"-m", b"dsec.worker")
+        return Launch(python, argv, env, self._launcher.folder, f"{self._launcher.run.path}/{worker.log}")
+
+    def _readable(self, worker: Worker) -> None:
+        answer = self._receive(worker)
+        if answer is not None:
+            self._answered(worker, answer)
+
+    def _receive(self, worker: Worker) -> Answer | None:
+        """The answer that is waiting on the socket; None: there is none (any more)."""
+        if worker.sock is None:
+            return None
+        try:
+            length = worker.sock.recv_into(self._buffer)
+        except BlockingIOError:
+            return None
+        except ConnectionResetError:
+            length = 0
+        if not length:
+            self._disconnect(worker)
+            self._doubt(worker)
+            return None
+        answer = _decode(bytes(self._buffer[:length]), worker.serial)
+        if answer is None or worker.on_answer is None:
+            self._abandon(worker, "sent something that is no answer to a call")
+            return None
+        return answer
+
+    def _answered(self, worker: Worker, answer: Answer) -> None:
+        on_answer, worker.on_answer = worker.on_answer, None
+        worker.idle_since = self._loop.now()
+        if on_answer is not None:
+            on_answer(answer)
+
+    def _abandon(self, worker: Worker, why: str) -> None:
+        """A worker that cannot be talked to any more is ended; `_gone` says so to the caller."""
+        worker.cause = why
+        if worker.child is not None and worker.child.ended is None:
+            self._children.stop(worker.child, grace_s=0.2)
+
+    def _doubt(self, worker: Worker) -> None:
+        """It closed its connection: most likely it is just ending; one that lives on is ended."""
+        child = worker.child
+
+        def insist() -> None:
+            if child is not None and worker.child is child and not worker.cause:
+                self._abandon(worker, "closed its connection")
+
+        self._loop.at(self._loop.now() + 0.2, insist)
+
+    def _disconnect(self, worker: Worker) -> None:
+        if worker.sock is not None:
+            self._loop.unwatch(worker.sock.fileno())
+            worker.sock.close()
+            worker.sock = None
+
+    def stop(self, worker: Worker, *, cause: str, grace_s: float) -> None:
+        """End a worker in the middle of a call."""
+        worker.cause = worker.cause or cause
+        if worker.child is not None:
+            self._children.stop(worker.child, grace_s=grace_s)
+
+    def _retire(self, worker: Worker, cause: str) -> None:
+        """Let an idle worker leave by itself; it is ended when it does not."""
+        child = worker.child
+        worker.cause = cause
+        self._disconnect(worker)
+
+        def insist() -> None:
+            if child is not None and worker.child is child:
+                self._children.stop(child, grace_s=1.0)
+
+        self._loop.at(self._loop.now() + _LEAVE_S, insist)
+
+    def evict(self) -> bool:
+        """Make room on the GPUs: retire the worker that idles longest; False: there is none to wait for."""
+        if any(worker.cause for worker in self._running()):
+            return True
+        idle = [worker for worker in self._running() if worker.lease and worker.on_answer is None and not worker.cause]
+        if not idle:
+            return False
+        self._retire(min(idle, key=lambda worker: worker.idle_since), "evicted")
+        return True
+
+    def retire_all(self) -> None:
+        """No more calls will come."""
+        for worker in self._running():
+            if not worker.cause:
+                self._retire(worker, "done")
+
+    def hasten(self, *, grace_s: float) -> None:
+        """End all workers now."""
+        for worker in self._running():
+            self.stop(worker, cause="done", grace_s=grace_s)
+
+    def _running(self) -> list[Worker]:
+        return [worker for worker in self._workers.values() if worker.child is not None]
+
+    @property
+    def any_leaving(self) -> bool:
+        """Whether some worker is about to give its devices back."""
+        return any(worker.cause for worker in self._running())
+
+    @property
+    def any_running(self) -> bool:
+        """Whether some worker process is left."""
+        return bool(self._running())
+
+    def _gone(self, worker: Worker) -> None:
+        """The process ended: tell who waits for an answer, unless one had arrived."""
+        child = worker.child
+        if child is None or child.ended is None:
+            raise AssertionError(f"worker {worker.name} ended without having run")
+        ended = child.ended
+        how = f"exited with code {ended.code}" if ended.signal is None else f"was killed by {signal_name(ended.signal)}"
+        cause = worker.cause or how
+        pending = self._receive(worker) if worker.on_answer is not None else None
+        self._disconnect(worker)
+        at_us = self._recorder.at_us()
+        self._recorder.emit(
+            WorkerStop(at_us, worker.name, child.pid, ended.code, ended.signal, cause, ended.cpu_us, ended.rss_kb)
+        )
+        worker.child, worker.cause = None, ""
+        if worker.lease is not None:
+            self._ledger.release(worker.lease)
+            worker.lease = None
+        if worker.on_answer is not None:
+            self._answered(worker, pending or Answer("worker-lost", f"worker {worker.name} {cause}", None, None, None))
+
+
+def _decode(packet: bytes, serial: int) -> Answer | None:
+    """The answer to call `serial` in a packet; None where it is something else."""
+    try:
+        data = json.loads(packet)
+        if data["id"] != serial:
+            return None
+        begin, end = data["log"]
+        if data["ok"]:
+            result = json.dumps(data["result"], ensure_ascii=False, separators=(",", ":"))
+            return Answer("ok", "", result, int(begin), int(end))
+        if data["cause"] not in ("raised", "bad-result"):
+            return None
+        return Answer(data["cause"], str(data["detail"]), None, int(begin), int(end))
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _without_gpus(demand: Demand) -> Demand:
+    return dataclasses.replace(demand, gpu_count=0, gpu_memory_bytes=0, gpu_types=())
+
+
+def _size(demand: Demand) -> tuple[int, bool, int]:
+    return demand.gpu_count, demand.gpu_count > 0 and not demand.gpu_memory_bytes, demand.gpu_memory_bytes
