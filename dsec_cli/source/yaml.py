@@ -29,6 +29,19 @@ _EXTENSION = "_ruamel_yaml"
 _PACKAGE = "ruamel.yaml"
 
 
+_ERRORS = {
+    "ruamel.yaml.reader": "ReaderError",
+    "ruamel.yaml.scanner": "ScannerError",
+    "ruamel.yaml.parser": "ParserError",
+    "ruamel.yaml.composer": "ComposerError",
+    "ruamel.yaml.constructor": "ConstructorError",
+    "ruamel.yaml.emitter": "EmitterError",
+    "ruamel.yaml.serializer": "SerializerError",
+    "ruamel.yaml.representer": "RepresenterError",
+}
+"""Modules of which the extension takes one exception class each."""
+
+
 class _Postponed(ModuleType):
     """A package whose file is executed when a name of it is first asked for."""
 
@@ -148,4 +161,32 @@ def _import_lean() -> None:
         package.__path__ = spec.submodule_search_locations or []
         package.__package__ = _PACKAGE
         sys.modules[_PACKAGE] = ruamel.yaml = package
-    import _ruamel_yaml  # noqa: F401
+    borrowed = [name for name in _ERRORS if name not in sys.modules]
+    for name in borrowed:
+        sys.modules[name] = _stand_in(name)
+    try:
+        import _ruamel_yaml  # noqa: F401
+    finally:
+        for name in borrowed:
+            del sys.modules[name]
+
+
+def _stand_in(name: str) -> ModuleType:
+    """A module with nothing but its exception class, as a function that makes the real one.
+
+    The extension takes one exception class from each of eight modules which it does not use
+    otherwise; they cost more than all of our own modules together. Calling the class is all that it
+    does with it, so the real module is imported when something really is wrong.
+    """
+
+    def error(*arguments: object) -> Any:
+        return getattr(_imported(name), _ERRORS[name])(*arguments)
+
+    module = ModuleType(name)
+    setattr(module, _ERRORS[name], error)
+    return module
+
+
+def _imported(name: str) -> ModuleType:
+    __import__(name)
+    return sys.modules[name]
