@@ -44,7 +44,7 @@ class Bytes(Quantity):
     __slots__ = ()
     kind = "size"
     base = "B"
-    units = {
+    units: ClassVar[Mapping[str, int]] = {
         "B": 1,
         "kB": 10**3,
         "KB": 10**3,
@@ -73,7 +73,7 @@ class BitsPerSecond(Quantity):
     __slots__ = ()
     kind = "bandwidth"
     base = "bps"
-    units = {
+    units: ClassVar[Mapping[str, int]] = {
         "bps": 1,
         "kbps": 10**3,
         "Kbps": 10**3,
@@ -105,7 +105,7 @@ class BytesPerSecond(Quantity):
     __slots__ = ()
     kind = "byte rate"
     base = "B/s"
-    units = {
+    units: ClassVar[Mapping[str, int]] = {
         "B/s": 1,
         "kB/s": 10**3,
         "KB/s": 10**3,
@@ -127,7 +127,7 @@ class FlopsPerSecond(Quantity):
     __slots__ = ()
     kind = "FLOP rate"
     base = "FLOPS"
-    units = {
+    units: ClassVar[Mapping[str, int]] = {
         "FLOPS": 1,
         "KFLOPS": 10**3,
         "MFLOPS": 10**6,
@@ -146,7 +146,7 @@ class Duration(Quantity):
     __slots__ = ()
     kind = "duration"
     base = "ns"
-    units = {
+    units: ClassVar[Mapping[str, int]] = {
         "ns": 1,
         "us": 10**3,
         "µs": 10**3,
@@ -178,7 +178,7 @@ class MilliCelsius(Quantity):
     __slots__ = ()
     kind = "temperature"
     base = "mC"
-    units = {"mC": 1, "C": 1000, "°C": 1000, "℃": 1000}
+    units: ClassVar[Mapping[str, int]] = {"mC": 1, "C": 1000, "°C": 1000, "℃": 1000}
     show = ("C", "mC")
     example = "85C"
 
@@ -189,7 +189,7 @@ class RequestsPerDay(Quantity):
     __slots__ = ()
     kind = "request rate"
     base = "req/day"
-    units = {
+    units: ClassVar[Mapping[str, int]] = {
         "req/s": 86400,
         "req/sec": 86400,
         "req/min": 1440,
@@ -214,7 +214,7 @@ KINDS: tuple[type[Quantity], ...] = (
 )
 
 
-class UnitProblem(ValueError):
+class UnitProblem(ValueError):  # noqa: N818 - it says what is wrong with a text, like every Problem
     """Text that is no quantity of the wanted kind; `nearest` is a legal spelling or ""."""
 
     def __init__(self, reason: str, nearest: str = "") -> None:
@@ -241,57 +241,32 @@ def _scaled(number: str, factor: int, kind: type[Quantity]) -> int:
     if "." in fraction or not (whole + fraction) or len(digits) > 30:
         raise UnitProblem(f"{number!r} is not a decimal number")
     amount = int((whole + fraction) or "0") * factor
-    scale = 10 ** len(fraction)
+    scale: int = 10 ** len(fraction)
     if amount % scale:
         raise UnitProblem(f"{number} is finer than one {kind.base}")
     return sign * (amount // scale)
 
 
-def _nearest(number: str, unit: str, kind: type[Quantity]) -> str:
-    """The legal spelling a writer of `number``unit` most likely meant, or ""."""
-    folded = {}
-    for legal in kind.units:
-        folded.setdefault(legal.lower().replace(" ", ""), legal)
-    low = unit.lower().replace(" ", "")
-    if low in folded:
-        return number + folded[low]
-    guesses: dict[type[Quantity], dict[str, str]] = {
-        Bytes: {"": "Gi", "g": "Gi", "m": "Mi", "k": "Ki", "t": "Ti", "p": "Pi", "gigabytes": "GB", "gbyte": "GB"},
-        BitsPerSecond: {"": "Gbps", "g": "Gbps", "m": "Mbps", "gb": "Gbps", "mb": "Mbps", "gi": "Gbps", "gbit": "Gbps"},
-        BytesPerSecond: {"": "GB/s", "g": "GB/s", "gb": "GB/s", "tb": "TB/s", "mb": "MB/s", "gbps": "GB/s"},
-        FlopsPerSecond: {"": "TFLOPS", "t": "TFLOPS", "tflop": "TFLOPS", "tflop/s": "TFLOPS", "tflops/s": "TFLOPS"},
-        Duration: {
-            "": "s",
-            "secs": "s",
-            "second": "s",
-            "seconds": "s",
-            "mins": "m",
-            "minute": "m",
-            "minutes": "m",
-            "hr": "h",
-            "hrs": "h",
-            "hour": "h",
-            "hours": "h",
-            "day": "d",
-            "days": "d",
-            "msec": "ms",
-            "millis": "ms",
-        },
-        MilliCelsius: {"": "C", "degc": "C", "deg": "C", "celsius": "C"},
-        RequestsPerDay: {
-            "": "req/min",
-            "/min": "req/min",
-            "/s": "req/s",
-            "/h": "req/h",
-            "rps": "req/s",
-            "rpm": "req/min",
-            "qps": "req/s",
-            "requests/min": "req/min",
-            "requests/s": "req/s",
-        },
-    }
-    guess = guesses[kind].get(low, "")
-    return number + guess if guess else ""
+def _nearest(terms: list[str], kind: type[Quantity]) -> str:
+    """The legal spelling that the writer of the terms most likely meant, or ""."""
+    from dsec.spelling import unit_meant
+
+    spelt = []
+    for term in terms:
+        number, unit = _split(term)
+        meant = unit if unit in kind.units else unit_meant(kind.kind, unit, kind.units)
+        spelt.append(number + meant if meant else "")
+    if not all(spelt):
+        return ""
+    try:
+        amount = sum(_term(kind, term) for term in spelt)
+    except UnitProblem:
+        return ""
+    return "".join(spelt) if _possible(amount, kind) else ""
+
+
+def _possible(amount: int, kind: type[Quantity]) -> bool:
+    return amount < 2**63 and (amount >= 0 or kind is MilliCelsius)
 
 
 def _term(kind: type[Quantity], text: str) -> int:
@@ -300,10 +275,8 @@ def _term(kind: type[Quantity], text: str) -> int:
         raise UnitProblem(f"{text!r} does not start with a number")
     factor = kind.units.get(unit)
     if factor is None:
-        nearest = _nearest(number, unit, kind)
-        if not unit:
-            raise UnitProblem(f"{text!r} has no unit", nearest)
-        raise UnitProblem(f"{unit!r} is not a unit of {kind.kind}", nearest)
+        reason = f"{unit!r} is not a unit of {kind.kind}" if unit else f"{text!r} has no unit"
+        raise UnitProblem(reason)
     return _scaled(number, factor, kind)
 
 
@@ -326,7 +299,10 @@ def parse(kind: type[Q], text: str) -> Q:
     if len(bare) > 64:
         raise UnitProblem(f"{bare[:16]!r}... is too long for a {kind.kind}", kind.example)
     terms = _terms(bare) if kind is Duration else [bare]
-    amount = sum(_term(kind, term) for term in terms)
+    try:
+        amount = sum(_term(kind, term) for term in terms)
+    except UnitProblem as problem:
+        raise UnitProblem(problem.reason, _nearest(terms, kind)) from None
     if amount < 0 and kind is not MilliCelsius:
         raise UnitProblem(f"{bare!r} is negative")
     if amount >= 2**63:
