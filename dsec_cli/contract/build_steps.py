@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dsec.units import Duration
 from dsec_cli.contract import words
+from dsec_cli.contract.canonical import canonical_json
 from dsec_cli.contract.check import Command
 from dsec_cli.contract.complaints import shown
 from dsec_cli.contract.read import (
@@ -155,12 +156,9 @@ def _arguments(stated: Values, at: Path, findings: list[Finding]) -> str:
     node = stated.get("args")
     if not isinstance(node, Mapping):
         return "{}"
-    from json import dumps
-
     try:
-        value = plain_value(node)
-        return dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError) as problem:
+        return canonical_json(plain_value(node))
+    except ValueError as problem:
         findings.append(
             Finding(
                 "DS104",
