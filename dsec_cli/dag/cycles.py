@@ -142,20 +142,21 @@ def _remedy(
 
 def _as_cut(graph: StepGraph, pair: tuple[int, int], stated: Statements, breaks_all: bool) -> Cut:
     source, target = graph.steps[pair[0]].id, graph.steps[pair[1]].id
-    return Cut(source, target, breaks_all, _why(source, target, pair, stated))
+    return Cut(source, target, breaks_all, _why(pair, stated))
 
 
-def _why(source: str, target: str, pair: tuple[int, int], stated: Statements) -> str:
+def _why(pair: tuple[int, int], stated: Statements) -> str:
+    """The rank in words."""
     kinds = {edge.kind for edge in stated[pair]}
-    if source == target:
+    if pair[0] == pair[1]:
         return "can only mean the Step's own earlier iteration"
     carries = (
-        "carries a file"
+        "hands over a file"
         if "data" in kinds
         else "only sets an order"
         if kinds == {"order"}
         else "carries messages"
     )
     if pair[1] < pair[0]:
-        return f"leads back to {target}, written before {source}, and {carries}"
-    return f"leads forward from {source} to {target} and {carries}"
+        return f"leads back to a Step that is written earlier, and {carries}"
+    return f"follows the order of the file, and {carries}"

@@ -45,6 +45,14 @@ def pool_of(contract: Contract, demands: Sequence[Demand]) -> Inventory:
     )
 
 
+def basis_text(contract: Contract, pool: Inventory) -> str:
+    """What the pool is, in words: `2 GPUs, 8 cores (baseline)`."""
+    some = "1 core" if pool.cpu_m == 1000 else f"{pool.cpu_m / 1000:g} cores"
+    cores = "any number of cores" if pool.cpu_m == _AMPLE else some
+    gpus = f"{len(pool.devices)} GPU{'' if len(pool.devices) == 1 else 's'}, " if pool.devices else ""
+    return f"{gpus}{cores}" + (" (baseline)" if contract.baseline is not None else "")
+
+
 def _device(at: int, size: int | None) -> Device:
     return Device(
         uuid=f"GPU-{at}",

@@ -110,11 +110,10 @@ def time_text(ms: int) -> str:
     return "".join(f"{amount}{unit}" for amount, unit in parts if amount)
 
 
-def demand_text(demand: Demand) -> str:
-    """`2 GPU a100-pcie-40gb 24Gi, 4 cores, 16Gi`."""
+def demand_text(demand: Demand, *, types: tuple[str, ...] = ()) -> str:
+    """`2 GPU 24Gi, 4 cores, 16Gi`, with a word for `types` where they are to be shown."""
     parts = []
     if demand.gpu_count:
-        types = demand.gpu_types
         kind = f" {types[0]}" if len(types) == 1 else f" {_common(types)}" if types else ""
         size = f" {_size(demand.gpu_memory_bytes)}" if demand.gpu_memory_bytes else ""
         parts.append(f"{demand.gpu_count} GPU{kind}{size}")

@@ -125,7 +125,7 @@ def _node(picture: Picture, at: int, *, bold: bool) -> str:
     step = picture.graph.steps[at]
     look = dict(_LOOKS.get(picture.levels[at], _LOOKS["pauseable"]))
     if bold:
-        look["penwidth"] = "2.6"
+        look["penwidth"] = "2" if "style" in look else "2.6"
     return f"n{at} [label={_label(picture, at)}, {_attributes(look)}, tooltip={quoted(step.id)}];"
 
 
@@ -139,7 +139,7 @@ def _label(picture: Picture, at: int) -> str:
     if picture.analysis is not None:
         facts.append(time_text(picture.analysis.estimates[at].ms))
     lines = [f"<B>{escaped(step.id)}</B>{name}", _small("  ·  ".join(facts), soft)]
-    lines.append(_small(demand_text(picture.demands[at]), soft))
+    lines.append(_small(demand_text(picture.demands[at], types=picture.demands[at].gpu_types), soft))
     if picture.run is not None and step.id in picture.run.steps:
         seen = picture.run.steps[step.id]
         color = "#ffffff" if level == "critical" else _STATES[seen.state]

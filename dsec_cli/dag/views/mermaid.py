@@ -58,7 +58,7 @@ def _lines(picture: Picture) -> Iterator[str]:
 def _label(picture: Picture, at: int) -> str:
     step = picture.graph.steps[at]
     head = f"<b>{escaped(step.id)}</b>" + (f" {escaped(step.name)}" if step.name else "")
-    tail = escaped(demand_text(picture.demands[at]))
+    tail = escaped(demand_text(picture.demands[at], types=picture.demands[at].gpu_types))
     if picture.run is not None and step.id in picture.run.steps:
         tail += "<br/>" + escaped(state_text(picture.run.steps[step.id], picture.iterations))
     elif picture.analysis is not None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dsec_cli.dag.cycles import Cycle
 
 WIDTH = 80
+_COLUMNS = "{:<28} {:<11} {:<22} {}"
 
 
 def render(picture: Picture) -> str:
@@ -59,6 +60,7 @@ def _count(amount: int, noun: str) -> str:
 
 def _steps(picture: Picture) -> Iterator[str]:
     rows = _Rows(picture)
+    yield _COLUMNS.format("   Step", "tolerance", "takes", "time" if picture.analysis else "").rstrip()
     if picture.analysis is None:
         for at in range(len(picture.graph.steps)):
             yield from rows.of(at)
@@ -84,12 +86,12 @@ class _Rows:
         picture = self._picture
         step = picture.graph.steps[at]
         name = f"{step.id} {_plain(step.name)}" if step.name else step.id
-        left = _shorten(f" {'*' if at in self._critical else ' '} {name}", 31)
-        demand = _shorten(demand_text(picture.demands[at]), 18)
+        left = _shorten(f" {'*' if at in self._critical else ' '} {name}", 28)
+        demand = _shorten(demand_text(picture.demands[at]), 22)
         times = _times(picture.analysis, at) if picture.analysis is not None else ""
-        yield f"{left:<31} {picture.levels[at]:<11} {demand:<18} {times}".rstrip()
+        yield _COLUMNS.format(left, picture.levels[at], demand, times).rstrip()
         yield from _wrapped("needs ", self._needs.get(step.id, []))
-        yield from _wrapped("reads the iteration before of ", self._earlier(step.id))
+        yield from _wrapped("reads an earlier iteration of ", self._earlier(step.id))
         if picture.run is not None and step.id in picture.run.steps:
             yield f"     {state_text(picture.run.steps[step.id], picture.iterations)}"
 
@@ -104,7 +106,7 @@ def _times(analysis: Analysis, at: int) -> str:
     one = analysis.estimates[at]
     sign = {"default": "?", "declared": "", "history": "~"}[one.source]
     slack = analysis.slacks_ms[at]
-    return f"{time_text(one.ms) + sign:>7}" + (f" +{time_text(slack)}" if slack else "")
+    return f"{time_text(one.ms) + sign:<7}" + (f" +{time_text(slack)}" if slack else "")
 
 
 def _wrapped(label: str, names: list[str]) -> Iterator[str]:
@@ -127,6 +129,8 @@ def _analysis(picture: Picture, found: Analysis) -> Iterator[str]:
     yield from _path(ids)
     yield f"one iteration      {time_text(found.makespan_ms)} on {picture.basis}"
     limit, bound = max(found.bounds_ms, key=lambda pair: pair[1])
+    if any(found.slacks_ms):
+        yield "slack (+)          how much later a Step may start without delaying the end"
     yield f"lower bound        {time_text(bound)}, set by the {limit}"
     if found.gpu_idle_permille is not None:
         share = f"{found.gpu_idle_permille / 10:.0f} % of {_count(found.gpus, 'GPU')}"
@@ -171,21 +175,21 @@ def _cycle(picture: Picture, cycle: Cycle, number: int) -> Iterator[str]:
     yield "  break it, cheapest first:"
     for cut in cycle.proposals[:3]:
         whole = "" if cut.breaks_all else "; other loops remain"
-        yield from _wrap_words(f"    in {cut.target}:  {'  '.join(cut_lines(cut))}", indent=8)
-        yield from _wrap_words(f"        {cut.source} -> {cut.target} {cut.reason}{whole}", indent=8)
+        yield f"    Step {cut.target}:  {'  '.join(cut_lines(cut))}"
+        yield from _wrap_words(f"{cut.source} -> {cut.target} {cut.reason}{whole}", indent=8, first=8)
     if len(cycle.remedy) > 1:
         points = ", ".join(f"{cut.source} -> {cut.target}" for cut in cycle.remedy)
-        yield from _wrap_words(f"  all loops are gone with these cuts together: {points}", indent=4)
+        yield from _wrap_words(f"no loop is left with these cuts together: {points}", indent=4, first=2)
 
 
-def _wrap_words(text: str, *, indent: int) -> Iterator[str]:
-    line = ""
-    for word in text.split(" "):
+def _wrap_words(text: str, *, indent: int, first: int = 0) -> Iterator[str]:
+    """The words of `text` in lines: the first indented by `first`, the others by `indent`."""
+    line = " " * first
+    for word in text.split():
         if line.strip() and len(line) + 1 + len(word) > WIDTH:
             yield line
-            line = " " * indent + word
-        else:
-            line = f"{line} {word}" if line or not word else word
+            line = " " * indent
+        line += f" {word}" if line.strip() else word
     yield line
 
 

@@ -1,0 +1,57 @@
+"""`dsec dag` and `ds-dag-analyze`: a contract in, its Step graph out, with what the graph means in time."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from dsec_cli import exit as codes
+from dsec_cli.commands.opened import contract_here, diagnose, locator, open_contract
+from dsec_cli.commands.pipeline import Refused, learned, show
+from dsec_cli.dag.findings import cut_findings, cycle_findings
+from dsec_cli.dag.graph import step_graph
+from dsec_cli.dag.picture import picture_of
+from dsec_cli.dag.view import View
+from dsec_cli.report.output import emit
+
+if TYPE_CHECKING:
+    from dsec_cli.dag.view import Run
+    from dsec_cli.options import Args
+
+
+def main(args: Args) -> int:
+    """Draw the graph; a cyclic one is drawn too, and its cycles are told on standard error."""
+    path, run = _run_of(args) if args.job_id is not None else (args.file or contract_here(), None)
+    opened = open_contract(path)
+    graph = step_graph(opened.contract)
+    picture = picture_of(
+        opened.contract,
+        graph,
+        title=opened.contract.name or os.path.basename(opened.path),
+        learned=learned(opened.folder),
+        locate=locator(opened, lambda name: name),
+    )
+    emit(_view(args.output).render(picture._replace(run=run)), args.out)
+    findings = (*cycle_findings(picture.result), *cut_findings(graph))
+    if not findings:
+        return codes.YES
+    texts = {part.text.name: part.text for part in opened.parts}
+    show(Refused(diagnose(opened, findings), texts))
+    return codes.NO
+
+
+def _view(name: str) -> View:
+    """The view of that name; the others are not even imported."""
+    module = f"dsec_cli.dag.views.{name}"
+    __import__(module)
+    found: View = sys.modules[module].VIEW
+    return found
+
+
+def _run_of(args: Args) -> tuple[str, Run]:
+    """The contract that a run was started from (unless one is named), and what the run did."""
+    from dsec_cli.commands.overlay import overlay
+
+    found = overlay(args.job_id, folder=os.path.dirname(args.file or "") or ".", environ=os.environ)
+    return args.file or found.contract, found.run

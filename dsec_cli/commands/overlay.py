@@ -1,0 +1,73 @@
+"""What a run did, read from its journal, to be laid over the graph."""
+
+from __future__ import annotations
+
+import os
+from statistics import median_low
+from typing import TYPE_CHECKING, NamedTuple
+
+from dsec import events, journal
+from dsec.core.fold import RunState, fold
+from dsec.errors import FileProblem
+from dsec.planfile import load_plan
+from dsec.rundir import RunDir, find
+from dsec_cli.dag.view import Observed, Run
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dsec.plan import Plan
+
+
+class Overlay(NamedTuple):
+    """A run and the contract that it was started from."""
+
+    contract: str
+    run: Run
+
+
+def overlay(job: str, *, folder: str, environ: Mapping[str, str]) -> Overlay:
+    """The run `job` (an id, or a run's folder), finished or not; raises DSecError when there is none."""
+    place = find(folder, environ, job)
+    payloads = journal.read(_journal(place), name=place.journal).payloads
+    header = journal.read_header(payloads, name=place.journal)
+    plan = load_plan(place.plan)
+    state = fold(events.decode(payload) for payload in payloads[1:])
+    outcome = state.end.outcome if state.end is not None else "running or killed (no end in its journal)"
+    contract = os.path.relpath(os.path.join(header.folder, plan.contract_file))
+    return Overlay(contract, Run(place.job, outcome, _observed(plan, state)))
+
+
+def _journal(place: RunDir) -> bytes:
+    try:
+        with open(place.journal, "rb") as file:
+            return file.read()
+    except OSError as problem:
+        raise FileProblem(f"{place.journal}: {problem.strerror}", hint="name another job") from None
+
+
+def _observed(plan: Plan, state: RunState) -> dict[str, Observed]:
+    count = plan.iterations.count
+    done = _per_step(state.finished)
+    attempts: dict[str, int] = {}
+    for (step, _), number in state.attempts.items():
+        attempts[step] = attempts.get(step, 0) + number
+    failed, running, dropped = (_per_step(some) for some in (state.failed, state.running, state.dropped))
+    seen: dict[str, Observed] = {}
+    for name in [step.id for step in plan.steps]:
+        walls = state.tallies[name].walls_us if name in state.tallies else ()
+        ended = done.get(name, 0)
+        word = "done" if ended >= count else "waiting"
+        for other, table in (("dropped", dropped), ("running", running), ("failed", failed)):
+            if name in table:
+                word = other
+        median = (median_low(walls) + 500) // 1000 if walls else None
+        seen[name] = Observed(word, ended, attempts.get(name, 0), median)
+    return seen
+
+
+def _per_step(instances: Mapping[tuple[str, int], object]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for step, _ in instances:
+        counts[step] = counts.get(step, 0) + 1
+    return counts

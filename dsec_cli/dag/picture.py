@@ -1,0 +1,50 @@
+"""Puts together what the views draw."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dsec_cli.dag.analysis import analyze
+from dsec_cli.dag.cycles import Order, order_steps
+from dsec_cli.dag.demand import demand_of
+from dsec_cli.dag.estimates import estimate
+from dsec_cli.dag.lowering import level_of
+from dsec_cli.dag.pool import basis_text, pool_of, untyped
+from dsec_cli.dag.view import Picture
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from dsec.plan import Source
+    from dsec_cli.contract.values import Contract
+    from dsec_cli.dag.graph import StepGraph
+    from dsec_cli.source.tree import Path
+
+
+def picture_of(
+    contract: Contract,
+    graph: StepGraph,
+    *,
+    title: str,
+    learned: Mapping[str, int],
+    locate: Callable[[Path], Source],
+) -> Picture:
+    """The picture of a graph, analysed on the machine that its contract describes; cyclic ones are not."""
+    result = order_steps(graph)
+    demands = [demand_of(step, contract) for step in graph.steps]
+    pool = pool_of(contract, demands)
+    found = None
+    if isinstance(result, Order):
+        estimates = estimate(graph.steps, learned)
+        found = analyze(result, estimates, demands=untyped(demands), inventory=pool)
+    return Picture(
+        title=title,
+        graph=graph,
+        result=result,
+        levels=tuple(level_of(step, contract) for step in graph.steps),
+        demands=tuple(demands),
+        analysis=found,
+        basis=basis_text(contract, pool),
+        iterations=contract.iterations.count if contract.iterations is not None else 1,
+        locate=locate,
+    )
