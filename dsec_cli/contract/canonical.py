@@ -26,13 +26,13 @@ def canonical_json(value: Value) -> str:
         return str(value)
     if isinstance(value, float):
         return _float(value)
-    parts = []
+    parts = []  # filled by loops, because a comprehension would double the stack's depth
     if isinstance(value, list):
         for item in value:
-            parts.append(canonical_json(item))  # noqa: PERF401 - a comprehension doubles the stack depth
+            parts.append(canonical_json(item))  # noqa: PERF401
         return f"[{','.join(parts)}]"
     for key in sorted(value):
-        parts.append(f"{canonical_json(key)}:{canonical_json(value[key])}")
+        parts.append(f"{canonical_json(key)}:{canonical_json(value[key])}")  # noqa: PERF401
     return f"{{{','.join(parts)}}}"
 
 
