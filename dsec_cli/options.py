@@ -86,6 +86,53 @@ CONFIG: Command = (
     ((0, "done"), USAGE, (3, "the settings file could not be read or written")),
 )
 
+DAG: Command = (
+    "dag",
+    "Draw the Step graph of a contract, and say what it means in time.",
+    (
+        "Shows levels, needs, tolerance, critical path, slack, a lower bound and idle GPU time. Edges come "
+        "from needs, from files that one Step writes and another reads, and from communication. Steps in a "
+        "ds_config.yaml beside the contract count as its own.",
+        "A cyclic graph is drawn as well; every cycle is told on standard error, with the line of each edge "
+        "and the cheapest place to break it.",
+        "--job-id lays the states and durations of a run over the graph; FILE is then found through the run.",
+        "dsec dag and ds-dag-analyze are one program.",
+    ),
+    (("FILE", "maybe", (), "Contract; default: the one in this folder."),),
+    (
+        ("job-id", "", "value", "JOB", (), None, "Show what this run (finished or not) did with each Step."),
+        (
+            "out",
+            "o",
+            "value",
+            "FILE",
+            (),
+            None,
+            "Write to FILE (whole or not at all) instead of standard output.",
+        ),
+        (
+            "output",
+            "",
+            "value",
+            "VIEW",
+            ("dot", "json", "mermaid", "text"),
+            "text",
+            "How the graph is drawn.",
+        ),
+    ),
+    (
+        ("ds-dag-analyze dsandbox.yaml", "Read the graph in the terminal."),
+        ("ds-dag-analyze dsandbox.yaml --output dot | dot -Tpng -o dag.png", "Make a picture of it."),
+        ("ds-dag-analyze --job-id abc123 --output dot | dot -Tpng -o dag.png", "Make a picture of a run."),
+    ),
+    (
+        (0, "drawn"),
+        (1, "the graph has cycles, or a break_cycle that breaks nothing (it is drawn all the same)"),
+        USAGE,
+        UNKNOWN,
+    ),
+)
+
 EXPLAIN: Command = (
     "explain",
     "Explain a lint rule: why it exists, a bad and a good example.",
@@ -174,6 +221,36 @@ LINT: Command = (
     ),
 )
 
+PLAN: Command = (
+    "plan",
+    "Compile a contract into a plan: order, devices, estimates, reasons and a hash.",
+    (
+        "The same contract on the same inventory gives the same bytes, on every run. Steps in a "
+        "ds_config.yaml beside the contract count as its own. Errors of the contract, cycles and demands that "
+        "the inventory cannot meet are shown, and no plan is written.",
+        "With --diff the two FILES are plans, and their differences are listed Step by Step.",
+    ),
+    (("FILES", "many", (), "Contract (default: the one in this folder); with --diff two plans."),),
+    (
+        ("diff", "", "flag", "", (), None, "Compare two plans: --diff OLD NEW."),
+        INVENTORY,
+        JSON,
+        OUTPUT,
+    ),
+    (
+        ("dsec plan", "Show the plan for this machine."),
+        ("dsec plan dsandbox.yaml -o plan.json", "Show it, and store it for: dsec run plan.json"),
+        ("dsec plan --inventory pool.yaml --json", "Print the plan for machines one does not have here."),
+        ("dsec plan --diff old.json new.json", "List what differs between two plans."),
+    ),
+    (
+        (0, "planned (with --diff: the plans are the same)"),
+        (1, "no plan is possible (with --diff: they differ)"),
+        USAGE,
+        UNKNOWN,
+    ),
+)
+
 RUN: Command = (
     "run",
     "Carry out a contract or a plan on this machine.",
@@ -221,9 +298,11 @@ VERSION: Command = (
 
 COMMANDS: tuple[Command, ...] = (
     CONFIG,
+    DAG,
     EXPLAIN,
     INIT,
     LINT,
+    PLAN,
     RUN,
     VERSION,
 )

@@ -1,0 +1,136 @@
+"""What differs between two plans, Step by Step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from dsec.codec import encode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dsec.plan import Plan, PlannedStep
+
+_PLAN_LEVEL = (
+    "name",
+    "contract_file",
+    "contract_hash",
+    "tool",
+    "iterations",
+    "inventory",
+    "analysis",
+    "notes",
+)
+
+
+class Change(NamedTuple):
+    """One field that is not the same; None where a plan does not have it."""
+
+    field: str
+    """Dotted path within its Step or the plan: `demand.gpu_count`."""
+    old: object
+    new: object
+
+
+class StepDiff(NamedTuple):
+    """One Step that is not the same in both plans."""
+
+    id: str
+    kind: str
+    """`added`, `removed` or `changed`."""
+    changes: tuple[Change, ...]
+
+
+class PlanDiff(NamedTuple):
+    """All differences; two plans with one hash have none."""
+
+    same: bool
+    plan: tuple[Change, ...]
+    steps: tuple[StepDiff, ...]
+    reordered: bool
+    """The Steps that both have come in another order."""
+
+
+def diff(old: Plan, new: Plan) -> PlanDiff:
+    """Compare two plans; `diff(a, a)` is empty."""
+    before = {step.id: step for step in old.steps}
+    after = {step.id: step for step in new.steps}
+    common_old = [step.id for step in old.steps if step.id in after]
+    common_new = [step.id for step in new.steps if step.id in before]
+    return PlanDiff(
+        same=old.hash == new.hash,
+        plan=tuple(change for name in _PLAN_LEVEL for change in _field(name, old, new)),
+        steps=tuple(_steps(before, after)),
+        reordered=common_old != common_new,
+    )
+
+
+def _field(name: str, old: object, new: object) -> Iterator[Change]:
+    yield from _compare(name, encode(getattr(old, name)), encode(getattr(new, name)))
+
+
+def _steps(before: dict[str, PlannedStep], after: dict[str, PlannedStep]) -> Iterator[StepDiff]:
+    for id_, step in before.items():
+        if id_ not in after:
+            yield StepDiff(id_, "removed", ())
+            continue
+        changes = tuple(_compare("", encode(step), encode(after[id_])))
+        if changes:
+            yield StepDiff(id_, "changed", changes)
+    for id_ in after:
+        if id_ not in before:
+            yield StepDiff(id_, "added", ())
+
+
+def _compare(where: str, old: object, new: object) -> Iterator[Change]:
+    """Differences in document order: objects are walked, everything else is compared as a whole."""
+    if old == new:
+        return
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in sorted({*old, *new}):
+            inside = f"{where}.{key}" if where else key
+            yield from _compare(inside, old.get(key), new.get(key))
+        return
+    yield Change(where, old, new)
+
+
+def diff_text(found: PlanDiff) -> str:
+    """For people: one line per difference, Steps marked +, - and ~."""
+    if found.same:
+        return "the plans are the same\n"
+    lines = [f"  {_change(change)}" for change in found.plan]
+    if lines:
+        lines.insert(0, "plan")
+    signs = {"added": "+", "removed": "-", "changed": "~"}
+    for step in found.steps:
+        lines.append(f"{signs[step.kind]} {step.id}")
+        lines += [f"    {_change(change)}" for change in step.changes]
+    if found.reordered:
+        lines.append("the Steps come in another order")
+    return "\n".join(lines) + "\n"
+
+
+def _change(change: Change) -> str:
+    return f"{change.field}: {_short(change.old)} -> {_short(change.new)}"
+
+
+def _short(value: object) -> str:
+    text = str(value) if isinstance(value, str) else repr(value)
+    printable = "".join(ch if ch.isprintable() else "?" for ch in text)
+    if len(printable) == 64 and all(ch in "0123456789abcdef" for ch in printable):
+        return printable[:12]
+    return printable if len(printable) <= 60 else printable[:57] + "..."
+
+
+def diff_document(found: PlanDiff) -> dict[str, object]:
+    """For programs: `dsec.plandiff/1`."""
+    return {
+        "format": "dsec.plandiff/1",
+        "same": found.same,
+        "reordered": found.reordered,
+        "plan": [change._asdict() for change in found.plan],
+        "steps": [
+            {"id": step.id, "kind": step.kind, "changes": [change._asdict() for change in step.changes]}
+            for step in found.steps
+        ],
+    }

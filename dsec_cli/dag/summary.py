@@ -1,0 +1,113 @@
+"""A plan in words, for a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dsec_cli.dag.view import demand_text, time_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dsec.inventory import Inventory
+    from dsec.plan import Plan, PlannedStep
+
+_COLUMNS = "{:>3} {} {:<25} {:<11} {:<22} {:<7} {}"
+_SIGN = {"default": "?", "declared": "", "history": "~"}
+_MEANING = {
+    "declared": "declared",
+    "history": "~ from earlier runs",
+    "default": "? nobody knows, 1s assumed",
+}
+
+
+def plan_text(plan: Plan) -> str:
+    """Steps in order with their places, what the plan costs, and its hash; 80 columns."""
+    lines = [f"plan {_plain(plan.name)}: {_counts(plan)}", f"inventory: {inventory_text(plan.inventory)}", ""]
+    lines.append(_COLUMNS.format("#", " ", "Step", "tolerance", "takes", "time", "on").rstrip())
+    critical = set(plan.analysis.critical_path)
+    for number, step in enumerate(plan.steps, 1):
+        lines += _step(number, step, step.id in critical)
+    lines += ["", *_analysis(plan)]
+    lines += [f"note: {_plain(note)}" for note in (*plan.notes, *plan.inventory.notes)]
+    return "\n".join([*lines, f"hash: {plan.hash}"]) + "\n"
+
+
+def _counts(plan: Plan) -> str:
+    parts = [_count(len(plan.steps), "Step"), _count(plan.iterations.count, "iteration")]
+    if plan.iterations.count > 1:
+        parts.append(f"{plan.iterations.in_flight} in flight, staleness {plan.iterations.max_staleness}")
+    return ", ".join(parts)
+
+
+def _count(amount: int, noun: str) -> str:
+    return f"{amount} {noun}{'' if amount == 1 else 's'}"
+
+
+def inventory_text(inventory: Inventory) -> str:
+    """`nvml, 64 cores, 503.6 GiB, 8 x a100-sxm-80gb`."""
+    kinds: dict[str, int] = {}
+    for device in inventory.devices:
+        kind = device.type or device.model or "unknown GPU"
+        kinds[kind] = kinds.get(kind, 0) + 1
+    memory = inventory.memory_bytes
+    parts = [
+        inventory.origin,
+        "1 core" if inventory.cpu_m == 1000 else f"{inventory.cpu_m / 1000:g} cores",
+        f"{memory / 2**30:.1f} GiB" if memory is not None else "memory unknown",
+        *(f"{count} x {kind}" for kind, count in sorted(kinds.items())),
+    ]
+    return ", ".join(parts if kinds else [*parts, "no GPU"])
+
+
+def _step(number: int, step: PlannedStep, critical: bool) -> Iterator[str]:
+    name = _shorten(f"{step.id} {_plain(step.name)}" if step.name else step.id, 25)
+    time = time_text(step.estimate_ms) + _SIGN[step.estimate_source]
+    takes = _shorten(demand_text(step.demand), 22)
+    on = "cpu" if not step.placement.devices else "gpu"
+    mark = "*" if critical else " "
+    yield _COLUMNS.format(number, mark, name, step.level, takes, time, on).rstrip()
+    needs = [_need(edge.step, edge.kind, edge.staleness) for edge in step.needs]
+    if needs:
+        yield f"      needs {', '.join(needs)}"
+    if step.placement.devices:
+        yield f"      {step.reasons[0]}"
+
+
+def _need(step: str, kind: str, staleness: int) -> str:
+    if kind != "carried":
+        return step
+    return (
+        f"{step} of the iteration before"
+        if not staleness
+        else f"{step} of up to {staleness + 1} iterations before"
+    )
+
+
+def _analysis(plan: Plan) -> Iterator[str]:
+    found = plan.analysis
+    steps = _count(len(found.critical_path), "Step")
+    yield f"critical path (*)  {time_text(found.critical_path_ms)} in {steps}"
+    yield f"one iteration      {time_text(found.makespan_ms)} on this inventory{_gap(plan)}"
+    counts: dict[str, int] = {}
+    for step in plan.steps:
+        counts[step.estimate_source] = counts.get(step.estimate_source, 0) + 1
+    parts = [f"{counts[source]} {words}" for source, words in _MEANING.items() if source in counts]
+    yield f"durations          {'; '.join(parts)}"
+    for before, after in found.cuts:
+        yield f"cut                {before} -> {after} reads the iteration before (break_cycle)"
+
+
+def _gap(plan: Plan) -> str:
+    bound, span = plan.analysis.lower_bound_ms, plan.analysis.makespan_ms
+    if span == bound:
+        return ", and nothing can be faster there"
+    return f"; no schedule there is shorter than {time_text(bound)}"
+
+
+def _plain(text: str) -> str:
+    return "".join(ch if ch.isprintable() else " " for ch in text)
+
+
+def _shorten(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 3] + "..."
