@@ -13,16 +13,11 @@ MIB = 2**20
 
 
 def size(amount: int) -> str:
-    """`24Gi` when that is the whole truth, `79.65 GiB` when it is not."""
+    """`24Gi` or `40GB` when that is the whole truth, `0.35 GiB` or `12 MiB` when it is not."""
     exact = str(Bytes(amount))
-    if len(exact) <= 6:
+    if exact.endswith(("Pi", "Ti", "Gi", "TB", "GB")) and len(exact) <= 6:
         return exact
-    return f"{amount / GIB:.2f} GiB" if amount >= GIB // 100 else f"{amount / MIB:.2f} MiB"
-
-
-def gib_and_mib(amount: int) -> str:
-    """`79.65 GiB (81,559 MiB)`: both ways in which cards are described."""
-    return f"{amount / GIB:.2f} GiB ({amount // MIB:,} MiB)"
+    return f"{amount / GIB:.2f} GiB" if amount >= GIB // 10 else f"{-(-amount // MIB)} MiB"
 
 
 def core_count(thousandths: int) -> str:

@@ -28,53 +28,66 @@ the name decides.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.lint.secrets import is_secret, tokens
 from dsec_cli.source.text import Span
-from dsec_cli.source.tree import Mapping, Scalar, Sequence
+from dsec_cli.source.tree import Mapping, Node, Path, Scalar, Sequence
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from dsec_cli.lint.secrets import Hit
-    from dsec_cli.source.tree import Node, Path
-
 REASON = "everyone who reads this file, its history, a log or a snapshot of it has the secret"
 QUOTES = "'\""
+COMMANDS = ("run", "script")
+
+
+class Named(NamedTuple):
+    """A scalar that holds a secret by its name."""
+
+    path: Path
+    name: str
+    node: Scalar
+    value: str
+    """The secret itself: all of the scalar, or a part of it."""
 
 
 def check(facts: Facts) -> Iterator[Finding]:
-    """Secrets by their shape anywhere in the document's text, then by their name in its mappings."""
+    """Secrets by their name in the document's mappings and commands, then by their shape anywhere."""
     shaped = list(tokens(facts.text.text, *_extent(facts)))
-    found = list(_named(facts.document.root)) if facts.document.root is not None else []
-    covered = [node.span for _, _, node in found]
-    for path, name, node in found:
-        kind = next((hit.kind for hit in shaped if _inside(hit.span, node.span)), "")
+    told: list[Span] = []
+    for one in _named(facts.document.root) if facts.document.root is not None else ():
+        span = _span(facts, one)
+        kind = next((hit.kind for hit in shaped if _inside(hit.span, span)), "")
         what = f": it looks like {kind}" if kind else ""
-        yield _finding(path, f"{name} is a secret in clear text{what}", name)
+        where = one.path if span == one.node.span else span
+        told.append(span)
+        yield _finding(where, f"{one.name} is a secret in clear text{what}", one.name)
     for hit in shaped:
-        if not any(_inside(hit.span, span) for span in covered):
-            yield _shaped(hit)
+        if not any(_inside(hit.span, span) for span in told):
+            size = hit.span.end - hit.span.start
+            yield _finding(hit.span, f"clear-text secret: {size} characters that look like {hit.kind}", "")
 
 
 def _extent(facts: Facts) -> tuple[int, int]:
-    """The document's share of the text; comments before it are its own."""
-    documents = facts.tree.documents
+    """The document's share of the text; comments before the first are its own."""
     at = facts.document.index
-    start = facts.document.span.start if at else 0
-    after = [document.span.start for document in documents if document.index > at]
-    return start, min(after, default=len(facts.text.text))
+    after = [document.span.start for document in facts.tree.documents if document.index > at]
+    return facts.document.span.start if at else 0, min(after, default=len(facts.text.text))
+
+
+def _span(facts: Facts, one: Named) -> Span:
+    """Where the secret stands: the whole scalar, or the part of a command that it is."""
+    if one.value == one.node.text:
+        return one.node.span
+    at = facts.text.text.find(one.value, one.node.span.start, one.node.span.end)
+    return Span(at, at + len(one.value)) if at >= 0 else one.node.span
 
 
 def _inside(span: Span, outer: Span) -> bool:
     return outer.start <= span.start < outer.end
-
-
-def _shaped(hit: Hit) -> Finding:
-    size = hit.span.end - hit.span.start
-    return _finding(hit.span, f"clear-text secret: {size} characters that look like {hit.kind}", "")
 
 
 def _finding(where: Path | Span, message: str, name: str) -> Finding:
@@ -89,69 +102,63 @@ def _finding(where: Path | Span, message: str, name: str) -> Finding:
     )
 
 
-def _named(root: Node) -> Iterator[tuple[Path, str, Scalar]]:
-    """Path, name and value of every scalar whose name says that it is a secret."""
+def _named(root: Node) -> Iterator[Named]:
+    """Every scalar whose name says that it is a secret, and every command that spells one out."""
     waiting: list[tuple[Path, Node]] = [((), root)]
     while waiting:
         path, node = waiting.pop()
         if isinstance(node, Mapping):
-            yield from _pairs(path, node)
-            children = [(_join(path, entry.key), entry.value) for entry in node.entries]
-            waiting.extend(reversed(children))
+            yield from _entries(path, node)
+            inner = [((*path, _name(entry.key)), entry.value) for entry in node.entries]
+            waiting.extend(reversed(inner))
         elif isinstance(node, Sequence):
-            yield from _words_of(path, node.items)
+            yield from _items(path, node.items)
             waiting.extend(reversed([((*path, at), item) for at, item in enumerate(node.items)]))
 
 
-def _join(path: Path, key: Node) -> Path:
-    return (*path, key.text if isinstance(key, Scalar) else "")
+def _name(key: Node) -> str:
+    return key.text if isinstance(key, Scalar) else ""
 
 
-def _pairs(path: Path, node: Mapping) -> Iterator[tuple[Path, str, Scalar]]:
-    texts = {
-        entry.key.text: entry.value
-        for entry in node.entries
-        if isinstance(entry.key, Scalar) and isinstance(entry.value, Scalar)
-    }
-    for key, scalar in texts.items():
-        if key == "run":
-            yield from _on_command_line((*path, key), scalar)
-        elif is_secret(key, scalar.text):
-            yield (*path, key), key, scalar
-    name, value = texts.get("name"), texts.get("value")
-    if name is not None and value is not None and is_secret(name.text, value.text):
-        yield (*path, "value"), name.text, value
+def _entries(path: Path, node: Mapping) -> Iterator[Named]:
+    label = ""
+    for key, value in node.entries:
+        name = _name(key)
+        label = value.text if name == "name" and isinstance(value, Scalar) else label
+    for key, value in node.entries:
+        name = _name(key)
+        if not isinstance(value, Scalar):
+            continue
+        if name in COMMANDS:
+            yield from _command((*path, name), value)
+        elif is_secret(label if name == "value" else name, value.text):
+            yield Named((*path, name), label if name == "value" else name, value, value.text)
 
 
-def _words_of(path: Path, items: tuple[Node, ...]) -> Iterator[tuple[Path, str, Scalar]]:
+def _items(path: Path, items: tuple[Node, ...]) -> Iterator[Named]:
     """`--api-key`, `VALUE` as two items, or `NAME=VALUE` as one."""
-    texts = [item.text if isinstance(item, Scalar) else "" for item in items]
-    for at, (name, value) in _settings(texts):
+    for at, name, value in _settings([_name(item) for item in items]):
         item = items[at]
         if isinstance(item, Scalar) and is_secret(name, value):
-            yield (*path, at), name, item
+            yield Named((*path, at), name, item, value)
 
 
-def _on_command_line(path: Path, node: Scalar) -> Iterator[tuple[Path, str, Scalar]]:
-    for _, (name, value) in _settings(node.text.split()):
+def _command(path: Path, node: Scalar) -> Iterator[Named]:
+    for _, name, value in _settings(node.text.split()):
         if is_secret(name, value):
-            yield path, name, node
-            return
+            yield Named(path, name, node, value)
 
 
-def _settings(words: Iterable[str]) -> Iterator[tuple[int, tuple[str, str]]]:
+def _settings(words: Iterable[str]) -> Iterator[tuple[int, str, str]]:
     """Index, name and value of `NAME=VALUE`, `--name=VALUE` and `--name VALUE` among words."""
     option = ""
     for at, word in enumerate(words):
         name, equals, value = word.partition("=")
-        if equals:
-            yield at, (name.lstrip("-"), value.strip(QUOTES))
-            option = ""
-        elif option and not word.startswith("-"):
-            yield at, (option, word.strip(QUOTES))
-            option = ""
-        else:
-            option = word.lstrip("-") if word.startswith("--") else ""
+        if option and not word.startswith("-"):
+            yield at, option, word.strip(QUOTES)
+        elif equals:
+            yield at, name.lstrip("-"), value.strip(QUOTES)
+        option = word.lstrip("-") if word.startswith("--") and not equals else ""
 
 
 RULE = Rule("DS601", "clear-text-secret", Severity.ERROR, check)

@@ -59,8 +59,11 @@ def _by_cards(ask: Ask, memory: GpuMemory) -> Iterator[Finding]:
     if not rows or any(cards.satisfies(memory.bytes, row, nominal=memory.nominal) for row in rows):
         return
     best = max(rows, key=lambda row: (cards.total_bytes(row), row.type))
-    which = "" if len(rows) == 1 else "the largest that would do, "
-    yield _memory_finding(ask, memory, f"{which}{cards.has(best)}", cards.total_bytes(best), best)
+    has = cards.has(best)
+    if len(rows) > 1:
+        largest = "the largest known card" if ask.type is None else f"the largest {ask.type}"
+        has = f"{largest}, {has.replace(' has ', ', has ', 1)}"
+    yield _memory_finding(ask, memory, has, cards.total_bytes(best), best)
 
 
 def _types(ask: Ask) -> tuple[str, ...]:

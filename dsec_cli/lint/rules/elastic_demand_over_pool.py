@@ -52,7 +52,7 @@ def check(facts: Facts) -> Iterator[Finding]:
         where=(*elastic.path, "max_count"),
         message=(
             f"may grow by {counted(growth, 'GPU')} ({elastic.max_count} - {gpu.count}), but the elastic "
-            f"pool is {pool}: {PERCENT} % of the inventory's {counted(stock, 'GPU')}"
+            f"pool is {counted(pool, 'GPU')}, {PERCENT} % of the inventory's {stock}"
         ),
         reason="growth beyond the pool is never granted",
         help=f"write max_count: {gpu.count + pool}, or plan for a larger inventory",

@@ -56,7 +56,7 @@ def _absent(ask: Ask, wanted: str, inventory: Inventory) -> Iterator[Finding]:
         code=RULE.code,
         severity=RULE.severity,
         where=ask.type_path or (),
-        message=f"no GPU of the inventory is a {wanted!r}: it has {_stock(inventory)}",
+        message=f"no GPU of the inventory has the type {wanted!r}: there are {_stock(inventory)}",
         reason="types are matched exactly: the job would wait without end",
         help=_meant(wanted) or "name a type that the inventory has",
     )

@@ -51,16 +51,17 @@ def check(facts: Facts) -> Iterator[Finding]:
             path = (*step.path, *key)
             node = facts.node(path)
             if isinstance(node, Scalar) and node.style in STYLES:
-                yield from _finding(step.id, path, shell_syntax(node.text))
+                who = f"{'task' if step.kind == 'task' else 'Step'} {step.id}"
+                yield from _finding(who, path, shell_syntax(node.text))
 
 
-def _finding(step: str, path: Path, found: str) -> Iterator[Finding]:
+def _finding(who: str, path: Path, found: str) -> Iterator[Finding]:
     if found:
         yield Finding(
             code=RULE.code,
             severity=RULE.severity,
             where=path,
-            message=f"{step} runs without a shell: {found} is handed to the program as it is",
+            message=f"{who} runs without a shell: {found} is handed to the program as it is",
             reason="a one-line command is split into words and started directly",
             help="write it below `run: |` for a shell to read it, or quote what is meant literally",
         )
