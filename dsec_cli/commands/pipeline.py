@@ -36,15 +36,11 @@ class Refused(NamedTuple):
     texts: Mapping[str, SourceText]
 
 
-def inventory_at(path: str | None) -> Inventory:
-    """The machine described in the file `path`, or this one."""
-    if path is not None:
-        from dsec.devices.described import read_inventory
+def inventory_at(spec: str | None) -> Inventory:
+    """This machine, or the one that `--inventory` names."""
+    from dsec_cli.commands.inventory import read_inventory
 
-        return read_inventory(path)
-    from dsec.devices.nvml import read
-
-    return read()
+    return read_inventory(spec)
 
 
 def prepare(path: str, inventory: Inventory) -> Plan | Refused:

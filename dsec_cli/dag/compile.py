@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from dsec.codec import canonical
 from dsec.core.placement import Refusal, feasible, reason, slots
 from dsec.hashing import digest
+from dsec.inventory import steady
 from dsec.plan import FORMAT, Analysis, Iterations, Placement, Plan, Source
 from dsec.planfile import seal
 from dsec.record import Record
@@ -60,6 +59,7 @@ def compile_plan(
     findings = [*_not_runnable(steps), *_refused(steps, demands, inventory)]
     if findings:
         return Infeasible(tuple(findings))
+    # Free memory is read anew before anything starts; a plan that held it would change by the minute.
     machine = steady(inventory)
     estimates = estimate(steps, learned)
     found = analyze(order, estimates, demands=demands, inventory=machine)
@@ -80,17 +80,6 @@ def compile_plan(
             hash="",
         )
     )
-
-
-def steady(inventory: Inventory) -> Inventory:
-    """The inventory without readings that change by the minute, so that plans of one machine are equal.
-
-    The runtime reads free memory anew before it starts anything.
-    """
-    if inventory.origin.startswith("described"):
-        return inventory
-    devices = tuple(dataclasses.replace(device, free_bytes=None) for device in inventory.devices)
-    return dataclasses.replace(inventory, devices=devices, disk_bytes=None)
 
 
 def _not_runnable(steps: tuple[Step, ...]) -> list[Finding]:

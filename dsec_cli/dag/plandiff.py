@@ -59,14 +59,37 @@ def diff(old: Plan, new: Plan) -> PlanDiff:
     common_new = [step.id for step in new.steps if step.id in before]
     return PlanDiff(
         same=old.hash == new.hash,
-        plan=tuple(change for name in _PLAN_LEVEL for change in _field(name, old, new)),
+        plan=tuple(_compare("", _plan_fields(old), _plan_fields(new))),
         steps=tuple(_steps(before, after)),
         reordered=common_old != common_new,
     )
 
 
-def _field(name: str, old: object, new: object) -> Iterator[Change]:
-    yield from _compare(name, encode(getattr(old, name)), encode(getattr(new, name)))
+def _plan_fields(plan: Plan) -> dict[str, object]:
+    """What is stated once per plan; devices by UUID, so that one more is one difference."""
+    fields = {name: encode(getattr(plan, name)) for name in _PLAN_LEVEL}
+    inventory = _object(plan.inventory)
+    inventory["devices"] = {device.uuid: encode(device) for device in plan.inventory.devices}
+    return {**fields, "inventory": inventory}
+
+
+def _step_fields(step: PlannedStep) -> dict[str, object]:
+    """What is stated per Step; needs by the Step they lead to, places without their file's name."""
+    fields = _object(step)
+    fields["needs"] = {
+        f"{edge.step} (carried)" if edge.kind == "carried" else edge.step: edge.staleness
+        for edge in step.needs
+    }
+    places = [step.src, *(edge.src for edge in step.needs)]
+    fields["src"] = [f"{place.line}:{place.column}" for place in places]
+    return fields
+
+
+def _object(value: object) -> dict[str, object]:
+    document = encode(value)
+    if not isinstance(document, dict):
+        raise AssertionError(f"{type(value).__name__} is a record, so its stored form is an object")
+    return document
 
 
 def _steps(before: dict[str, PlannedStep], after: dict[str, PlannedStep]) -> Iterator[StepDiff]:
@@ -74,7 +97,7 @@ def _steps(before: dict[str, PlannedStep], after: dict[str, PlannedStep]) -> Ite
         if id_ not in after:
             yield StepDiff(id_, "removed", ())
             continue
-        changes = tuple(_compare("", encode(step), encode(after[id_])))
+        changes = tuple(_compare("", _step_fields(step), _step_fields(after[id_])))
         if changes:
             yield StepDiff(id_, "changed", changes)
     for id_ in after:
@@ -83,7 +106,7 @@ def _steps(before: dict[str, PlannedStep], after: dict[str, PlannedStep]) -> Ite
 
 
 def _compare(where: str, old: object, new: object) -> Iterator[Change]:
-    """Differences in document order: objects are walked, everything else is compared as a whole."""
+    """Differences by key: objects are walked, everything else is compared as a whole."""
     if old == new:
         return
     if isinstance(old, dict) and isinstance(new, dict):
@@ -95,27 +118,35 @@ def _compare(where: str, old: object, new: object) -> Iterator[Change]:
 
 
 def diff_text(found: PlanDiff) -> str:
-    """For people: one line per difference, Steps marked +, - and ~."""
+    """For people: one line per difference, Steps marked +, - and ~; Steps that only moved are counted."""
     if found.same:
         return "the plans are the same\n"
     lines = [f"  {_change(change)}" for change in found.plan]
     if lines:
         lines.insert(0, "plan")
     signs = {"added": "+", "removed": "-", "changed": "~"}
+    moved = [step.id for step in found.steps if [change.field for change in step.changes] == ["src"]]
     for step in found.steps:
-        lines.append(f"{signs[step.kind]} {step.id}")
-        lines += [f"    {_change(change)}" for change in step.changes]
+        if step.id not in moved:
+            lines.append(f"{signs[step.kind]} {step.id}")
+            lines += [f"    {_change(change)}" for change in step.changes if change.field != "src"]
+    if moved:
+        lines.append(f"only moved within the file: {', '.join(moved)}")
     if found.reordered:
         lines.append("the Steps come in another order")
     return "\n".join(lines) + "\n"
 
 
 def _change(change: Change) -> str:
+    if change.old is None:
+        return f"{change.field}: added {_short(change.new)}"
+    if change.new is None:
+        return f"{change.field}: removed"
     return f"{change.field}: {_short(change.old)} -> {_short(change.new)}"
 
 
 def _short(value: object) -> str:
-    text = str(value) if isinstance(value, str) else repr(value)
+    text = value if isinstance(value, str) else repr(value)
     printable = "".join(ch if ch.isprintable() else "?" for ch in text)
     if len(printable) == 64 and all(ch in "0123456789abcdef" for ch in printable):
         return printable[:12]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
 from dsec_cli.dag.view import demand_text, time_text
@@ -29,7 +30,8 @@ def plan_text(plan: Plan) -> str:
     for number, step in enumerate(plan.steps, 1):
         lines += _step(number, step, step.id in critical)
     lines += ["", *_analysis(plan)]
-    lines += [f"note: {_plain(note)}" for note in (*plan.notes, *plan.inventory.notes)]
+    for note in (*plan.notes, *plan.inventory.notes):
+        lines += textwrap.wrap(f"note: {_plain(note)}", 80, subsequent_indent="      ")
     return "\n".join([*lines, f"hash: {plan.hash}"]) + "\n"
 
 
