@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 
-from dsec_cli.exit import guarded
+from dsec_cli.exit import guarded, leave
 from dsec_cli.options import PROGRAMS, Args, attribute, command, defaults
 
 TYPE_CHECKING = False
@@ -40,7 +40,11 @@ def dsctl() -> int:
 
 
 def _enter(program: str) -> int:
-    return guarded(lambda: run(program, sys.argv[1:]))
+    argv = sys.argv[1:]
+    code = guarded(lambda: run(program, argv))
+    if "lint" in (PROGRAMS[program][0], *argv[:1]):
+        leave(code)
+    return code
 
 
 def run(program: str, argv: list[str]) -> int:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 
 from dsec_cli.exit import YES, UsageError
+from dsec_cli.lint import page
 from dsec_cli.lint.nearest import did_you_mean
 from dsec_cli.lint.rule import find_rules
 from dsec_cli.report.cells import wrap
 from dsec_cli.report.output import emit
-from dsec_cli.report.pages import page, rule_info
 from dsec_cli.report.terminal import columns, paint, wants_color
 
 TYPE_CHECKING = False
@@ -43,28 +43,30 @@ def _named(word: str, rules: tuple[Rule, ...]) -> Rule:
 def _list(rules: tuple[Rule, ...], ink: Paint) -> str:
     width = max(len(rule.name) for rule in rules)
     rows = (
-        f"{ink(rule.code, '1')}  {rule.severity.value:<7}  {rule.name:<{width}}  {rule_info(rule).summary}"
+        f"{ink(rule.code, '1')}  {rule.severity.value:<7}  {rule.name:<{width}}  {page.read(rule).summary}"
         for rule in rules
     )
     return "".join(row + "\n" for row in rows)
 
 
 def _page(rule: Rule, ink: Paint) -> str:
+    read = page.read(rule)
     head = f"{ink(f'{rule.code} {rule.name}', '1')} ({rule.severity.value})"
-    hint = f"# dsec: ignore[{rule.code}] why it does not apply here"
-    body = "\n".join(_laid_out(page(rule), ink))
-    return f"{head}\n\n{body}\n\nTo excuse one place, write there or on the line above:\n\n    {hint}\n"
+    blocks = [
+        head,
+        _filled(read.summary),
+        _filled(read.why),
+        f"{ink('Bad', '1;31')}\n{_indented(read.bad.text)}",
+        f"{ink('Good', '1;32')}\n{_indented(read.good.text)}",
+        _filled(f"Source: {read.source}"),
+        f"To excuse one place, write on its line or on the line above:\n\n    # dsec: ignore[{rule.code}] why",
+    ]
+    return "\n\n".join(blocks) + "\n"
 
 
-def _laid_out(text: str, ink: Paint) -> list[str]:
-    """The page with its paragraphs filled to the terminal and its examples as they are."""
-    lines: list[str] = []
-    for block in text.split("\n\n"):
-        rows = block.split("\n")
-        if lines:
-            lines.append("")
-        if any(row.startswith("    ") for row in rows):
-            lines += [row if row.startswith("    ") else ink(row, "1") for row in rows]
-        else:
-            lines += wrap(" ".join(row.strip() for row in rows), columns(sys.stdout))
-    return lines
+def _filled(text: str) -> str:
+    return "\n".join(wrap(" ".join(text.split()), columns(sys.stdout)))
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}".rstrip() for line in text.rstrip("\n").split("\n"))

@@ -76,9 +76,13 @@ def _by_place(one: Diagnostic) -> tuple[str, int, int, str, str]:
 
 
 def _pages(rules: tuple[Rule, ...]) -> tuple[RuleInfo, ...]:
-    from dsec_cli.report.pages import rule_info
+    from dsec_cli.lint import page
+    from dsec_cli.report.format import RuleInfo
 
-    return tuple(rule_info(rule) for rule in rules)
+    return tuple(
+        RuleInfo(rule.code, rule.name, rule.severity, page.read(rule).summary, page.markdown(rule))
+        for rule in rules
+    )
 
 
 def _format(name: str) -> Format:
@@ -92,7 +96,7 @@ def _format(name: str) -> Format:
 def _inventory(path: str | None) -> Inventory | None:
     if path is None:
         return None
-    from dsec.devices.described import read_inventory
+    from dsec_cli.commands.inventory import read_inventory
 
     return read_inventory(path)
 
