@@ -198,12 +198,10 @@ def _is_mig(text: str) -> bool:
     """`mig:3g.40gb` and `mig:1c.3g.40gb`: the profile is the type of a MIG instance."""
     parts = text[len(_MIG) :].split(".")
     ends = ("g", "gb") if len(parts) == 2 else ("c", "g", "gb")
-    return (
-        text.startswith(_MIG)
-        and len(parts) == len(ends)
-        and all(
-            part.endswith(end) and part[: -len(end)].isdecimal() for part, end in zip(parts, ends, strict=True)
-        )
+    if not text.startswith(_MIG) or len(parts) != len(ends):
+        return False
+    return all(
+        part.endswith(end) and part[: -len(end)].isdecimal() for part, end in zip(parts, ends, strict=True)
     )
 
 

@@ -5,7 +5,10 @@ A reading that could not be had is None, never 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+FORMAT = "dsec.inventory/1"
+"""Names the stored form: the fields of Inventory beside a `format`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +49,9 @@ class Inventory:
     devices: tuple[Device, ...]
     notes: tuple[str, ...]
     """What was not available, and why."""
+
+
+def steady(inventory: Inventory) -> Inventory:
+    """The inventory without readings that change from minute to minute, so that equal machines are equal."""
+    devices = tuple(replace(device, free_bytes=None) for device in inventory.devices)
+    return replace(inventory, disk_bytes=None, devices=devices)

@@ -23,7 +23,7 @@ from dsec.inventory import Device, Inventory
         ("5", (5,)),
         ("", ()),
         ("N/A", ()),
-        ("1-", (1,)),
+        ("1-", ()),
         ("a-b", ()),
     ],
 )

@@ -208,7 +208,7 @@ def test_a_refusal_says_the_arithmetic() -> None:
     assert refused is not None
     assert refused.text == (
         "needs 1 GPU (h100-sxm-80gb) with 80.00 GiB (81,920 MiB) each; 0 of 1 fit: "
-        "1 x h100-sxm-80gb has 79.00 GiB (80,896 MiB)"
+        "1 x h100-sxm-80gb has 79.00 GiB (80,896 MiB) usable"
     )
     none = feasible(need(1), inventory())
     assert none is not None

@@ -110,7 +110,7 @@ def _islands(devices: Sequence[Device]) -> list[tuple[int, ...]]:
 
 def is_nvlink(link: str) -> bool:
     """`NV4`, `NV12`: bonded NVLinks, as `nvidia-smi topo -m` names them."""
-    return link.startswith("NV") and link[2:].isdigit()
+    return link.startswith("NV") and link[2:].isdecimal()
 
 
 def _components(devices: Sequence[Device], joins: Callable[[str], bool]) -> list[int]:
@@ -264,5 +264,5 @@ def _unfit(slot: Slot, demand: Demand) -> str:
         return f"{kind} is a MIG instance, of which a process sees one"
     if slot.capacity is not None and demand.gpu_memory_bytes > slot.capacity:
         held = f", {slot.foreign} GiB of it held by other processes" if slot.foreign else ""
-        return f"{kind} has {memory_text(device.memory_bytes or 0)}{held}"
+        return f"{kind} has {memory_text(device.memory_bytes or 0)} usable{held}"
     return ""

@@ -7,10 +7,11 @@ def members(text: str) -> tuple[int, ...]:
     """`0-3,8` -> (0, 1, 2, 3, 8); () when the text is no list of ranges."""
     found: list[int] = []
     for part in text.strip().split(","):
-        low, _, high = part.strip().partition("-")
-        if not low.isdigit() or (high and not high.isdigit()):
+        low, dash, high = part.strip().partition("-")
+        last = high if dash else low
+        if not (low.isdecimal() and last.isdecimal() and len(last) < 6):
             return ()
-        found += range(int(low), int(high or low) + 1)
+        found += range(int(low), int(last) + 1)
     return tuple(found)
 
 
@@ -19,7 +20,7 @@ def mem_total(text: str) -> int | None:
     for line in text.splitlines():
         key, _, rest = line.partition(":")
         words = rest.split()
-        if key == "MemTotal" and len(words) == 2 and words[0].isdigit() and words[1] == "kB":
+        if key == "MemTotal" and len(words) == 2 and words[0].isdecimal() and words[1] == "kB":
             return int(words[0]) * 1024
     return None
 
@@ -38,7 +39,7 @@ def cgroup_paths(text: str) -> dict[str, str]:
 def cpu_max(text: str) -> int | None:
     """Thousandths of a processor that a v2 `cpu.max` (`200000 100000`) allows; None: no limit."""
     words = text.split()
-    if len(words) != 2 or not words[0].isdigit() or not words[1].isdigit() or not int(words[1]):
+    if len(words) != 2 or not words[0].isdecimal() or not words[1].isdecimal() or not int(words[1]):
         return None
     return max(1, int(words[0]) * 1000 // int(words[1]))
 
@@ -51,7 +52,7 @@ def cfs_quota(quota: str, period: str) -> int | None:
 def memory_max(text: str) -> int | None:
     """Bytes that `memory.max` or v1 `memory.limit_in_bytes` allows; None: no limit."""
     word = text.strip()
-    if not word.isdigit() or int(word) >= 2**62:
+    if not word.isdecimal() or int(word) >= 2**62:
         return None  # v1 says "no limit" as the largest page-aligned number
     return int(word)
 
@@ -77,4 +78,4 @@ def bus_address(pci: str) -> str:
 def numa_node(text: str) -> int | None:
     """A device's `numa_node`; -1 is the kernel's word for unknown."""
     word = text.strip()
-    return int(word) if word.isdigit() else None
+    return int(word) if word.isdecimal() else None

@@ -32,7 +32,7 @@ def allowed(mask: str | None, devices: Sequence[Device]) -> tuple[str, ...]:
 
 
 def _named(entry: str, devices: Sequence[Device]) -> str | None:
-    if entry.isdigit():
+    if entry.isdecimal():
         whole = [device for device in devices if device.index == int(entry)]
         return whole[0].uuid if whole else None
     if not entry.startswith(("GPU-", "MIG-")):
@@ -55,7 +55,7 @@ def restrict(inventory: Inventory, environ: Mapping[str, str]) -> Inventory:
     kinds = {device.model for device in inventory.devices}
     if (
         len(kinds) > 1
-        and any(entry.strip().isdigit() for entry in mask.split(","))
+        and any(entry.strip().isdecimal() for entry in mask.split(","))
         and environ.get(ORDER) != "PCI_BUS_ID"
     ):
         notes.append(

@@ -1,0 +1,170 @@
+"""`dsec inventory`: what this machine, or a described one, has; and `--inventory` of every command."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from dsec.cards import memory_text
+from dsec.codec import decode, encode
+from dsec.devices import nvml, smi, visible
+from dsec.devices.described import AMPLE_CPU_M, from_document
+from dsec.devices.profiles import PREFIX, profile
+from dsec.errors import InventoryProblem
+from dsec.inventory import FORMAT, Device, Inventory, steady
+from dsec_cli.commands.sources import read_source
+from dsec_cli.report.output import to_stdout
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec_cli.options import Args
+    from dsec_cli.source.text import SourceText
+    from dsec_cli.source.tree import Node, Problem, Tree
+
+_ODD_CHARACTER = "DS005"
+"""The one complaint of the YAML door that leaves the meaning clear."""
+
+
+def main(args: Args) -> int:
+    """Show the inventory: exit 0 also without a GPU, because that was found out."""
+    inventory = read_inventory(args.inventory)
+    to_stdout(as_json(inventory) if args.json else render(inventory))
+    return 0
+
+
+def read_inventory(spec: str | None) -> Inventory:
+    """This machine (None), `builtin:NAME`, or the machines that a file describes.
+
+    A file is YAML or JSON, the output of `dsec inventory --json`, or saved output of `nvidia-smi`.
+    GPUs that CUDA_VISIBLE_DEVICES hides from this process are not part of this machine's inventory.
+    Raises InventoryProblem or FileProblem.
+    """
+    if spec is None:
+        return visible.restrict(nvml.read(), os.environ)
+    if spec.startswith(PREFIX):
+        return profile(spec)
+    source = read_source(spec)
+    if source.undecodable is not None:
+        raise InventoryProblem(f"{spec} is no text: {source.undecodable[1]}", hint="save it as UTF-8")
+    if smi.is_xml(source.text):
+        return smi.from_smi_xml(source.text, spec)
+    if smi.is_listing(source.text):
+        return smi.from_listing(source.text, spec)
+    document = _json(source) if source.text.lstrip()[:1] == "{" else _yaml(source)
+    if isinstance(document, dict) and "format" in document:
+        return stored(document, spec)
+    return from_document(document, spec)
+
+
+def stored(document: dict[str, Any], name: str) -> Inventory:
+    """An inventory saved by `dsec inventory --json`, as a description of that machine."""
+    fields = dict(document)
+    form = fields.pop("format")
+    if form != FORMAT:
+        raise InventoryProblem(
+            f"{name} has the format {form!r}; this dsec reads {FORMAT}", hint="use the dsec that wrote it"
+        )
+    return steady(decode(Inventory, fields, where=name))
+
+
+def _json(source: SourceText) -> object:
+    try:
+        return json.loads(source.text)
+    except (ValueError, RecursionError) as problem:
+        raise InventoryProblem(
+            f"{source.name} is no JSON: {problem}", hint="dsec inventory --json writes it"
+        ) from None
+
+
+def _yaml(source: SourceText) -> object:
+    from dsec_cli.source.resolve import plain_value
+    from dsec_cli.source.yaml import parse
+
+    tree = parse(source)
+    for problem in [*tree.problems, *_repeated_keys(tree)]:
+        if problem.code != _ODD_CHARACTER:
+            where = source.position(problem.span.start)
+            what = f"{source.name}:{where.line}:{where.column}: {problem.message}"
+            raise InventoryProblem(what, hint=problem.help)
+    if len(tree.documents) != 1:
+        what = f"{source.name} holds {len(tree.documents)} documents, not one"
+        raise InventoryProblem(what, hint="write one inventory a file")
+    return plain_value(tree.documents[0].root)
+
+
+def _repeated_keys(tree: Tree) -> list[Problem]:
+    """Keys written twice, anywhere: which of the two is meant cannot be known."""
+    from dsec_cli.source.resolve import key_problems
+    from dsec_cli.source.tree import Mapping, Sequence
+
+    found: list[Problem] = []
+    nodes: list[Node | None] = [document.root for document in tree.documents]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, Mapping):
+            found += [problem for problem in key_problems(node) if problem.code == "DS003"]
+            nodes += [entry.value for entry in node.entries]
+        elif isinstance(node, Sequence):
+            nodes += node.items
+    return found
+
+
+def as_json(inventory: Inventory) -> str:
+    """The stored form, indented for reading."""
+    fields = encode(inventory)
+    assert isinstance(fields, dict)
+    return json.dumps({"format": FORMAT, **fields}, indent=2, ensure_ascii=False) + "\n"
+
+
+def render(inventory: Inventory) -> str:
+    """The inventory as a table, then what was not available and why."""
+    cores = "ample" if inventory.cpu_m >= AMPLE_CPU_M else f"{inventory.cpu_m / 1000:g}"
+    lines = [
+        f"inventory   {inventory.origin}",
+        f"processors  {cores}",
+        f"memory      {_size(inventory.memory_bytes)}",
+        f"disk        {_size(inventory.disk_bytes)}",
+        f"NUMA nodes  {'unknown' if inventory.numa_nodes is None else inventory.numa_nodes}",
+        f"GPUs        {len(inventory.devices)}",
+    ]
+    if inventory.devices:
+        lines += ["", *_table([_HEAD, *(_row(device) for device in inventory.devices)])]
+    if inventory.notes:
+        lines += ["", *(f"note: {note}" for note in inventory.notes)]
+    return "\n".join(lines) + "\n"
+
+
+def _size(amount: int | None) -> str:
+    return "unknown" if amount is None else memory_text(amount)
+
+
+_HEAD = ("#", "type", "usable memory", "free", "NUMA", "links", "health", "UUID")
+
+
+def _row(device: Device) -> tuple[str, ...]:
+    return (
+        str(device.index),
+        device.type or device.model or "unknown",
+        _size(device.memory_bytes),
+        "unknown" if device.free_bytes is None else f"{device.free_bytes >> 20:,} MiB",
+        "unknown" if device.numa is None else str(device.numa),
+        _links(device),
+        device.health,
+        device.uuid,
+    )
+
+
+def _links(device: Device) -> str:
+    counts: dict[str, int] = {}
+    for _, link in device.links:
+        counts[link] = counts.get(link, 0) + 1
+    return " ".join(f"{link}x{count}" for link, count in sorted(counts.items())) or "-"
+
+
+def _table(rows: list[tuple[str, ...]]) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return [
+        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]

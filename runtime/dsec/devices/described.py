@@ -1,0 +1,216 @@
+"""Inventories written by hand: machines one does not have, for CI and for planning."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dsec import cards
+from dsec.errors import InventoryProblem
+from dsec.inventory import Device, Inventory
+from dsec.units import Bytes, UnitProblem, parse
+
+AMPLE_CPU_M = 1_000_000_000
+"""Thousandths of a processor where none are stated: processors then hold nothing up."""
+
+DRIVER_MIB = 640
+"""What the driver keeps of a card's total where it is not measured: the most that data-centre cards
+were seen to keep (614 MiB), rounded up."""
+
+_KEYS = ("cpu", "disk", "gpus", "memory", "name")
+_GPU_KEYS = ("count", "memory", "numa", "nvlink", "type")
+_NVLINK = ("full", "none", "pairs")
+_NVLINK_COUNTS = {
+    "a100": 12,
+    "a800": 8,
+    "b200": 18,
+    "gh200": 18,
+    "h100": 18,
+    "h20": 18,
+    "h200": 18,
+    "h800": 8,
+    "v100": 6,
+}
+"""Links that a GPU of the family has; the bridges of workstation cards have 4."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """One entry of `gpus`, read."""
+
+    type: str
+    count: int
+    memory_bytes: int
+    nvlink: str
+    numa: tuple[int | None, ...]
+
+
+def from_document(document: object, name: str) -> Inventory:
+    """The inventory that a document describes; raises InventoryProblem naming the key that is wrong.
+
+    Equal documents give equal inventories: the n-th device of a type has the UUID `GPU-<type>-<n>`.
+    """
+    stated = _mapping(document, "the inventory", _KEYS, name)
+    groups = [_group(entry, f"gpus[{at}]", name) for at, entry in enumerate(_entries(stated, name))]
+    cpu_m = _cpu(stated.get("cpu"), name)
+    notes = [] if cpu_m is not None else ["processors not stated: taken as ample"]
+    unknown = [group.type for group in groups if cards.card(group.type) is None]
+    notes += [f"type {type_} is not in the card table" for type_ in unknown]
+    title = stated.get("name")
+    if title is not None and not isinstance(title, str):
+        raise _wrong(name, "name", title, "a text")
+    nodes = {node for group in groups for node in group.numa if node is not None}
+    return Inventory(
+        origin=f"described:{title or name}",
+        cpu_m=AMPLE_CPU_M if cpu_m is None else cpu_m,
+        memory_bytes=_size(stated.get("memory"), "memory", name),
+        disk_bytes=_size(stated.get("disk"), "disk", name),
+        numa_nodes=len(nodes) or None,
+        devices=_devices(groups),
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _wrong(name: str, key: str, value: object, want: str, hint: str = "") -> InventoryProblem:
+    return InventoryProblem(f"{name}: {key} is {value!r}, not {want}", hint=hint)
+
+
+def _mapping(value: object, key: str, known: Sequence[str], name: str) -> Mapping[object, object]:
+    if not isinstance(value, Mapping):
+        raise _wrong(name, key, value, f"a mapping with {', '.join(known)}")
+    for other in value:
+        if other not in known:
+            near = difflib.get_close_matches(str(other), known, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}"
+            raise InventoryProblem(f"{name}: {key} has the unknown key {other!r}", hint=hint)
+    return value
+
+
+def _entries(stated: Mapping[object, object], name: str) -> Sequence[object]:
+    gpus = stated.get("gpus", [])
+    if not isinstance(gpus, list):
+        raise _wrong(name, "gpus", gpus, "a list")
+    return gpus
+
+
+def _cpu(value: object, name: str) -> int | None:
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 10**6:
+        raise _wrong(name, "cpu", value, "a number of processors above 0")
+    return max(1, round(value * 1000))
+
+
+def _size(value: object, key: str, name: str) -> int | None:
+    if value is None:
+        return None
+    try:
+        size = int(parse(Bytes, str(value)))
+    except UnitProblem as problem:
+        hint = f"write {problem.nearest}" if problem.nearest else f"for example {Bytes.example}"
+        raise InventoryProblem(f"{name}: {key}: {problem.reason}", hint=hint) from None
+    if size == 0:
+        raise _wrong(name, key, value, "more than nothing", "leave the key out where it is not known")
+    return size
+
+
+def _group(entry: object, key: str, name: str) -> _Group:
+    stated = _mapping(entry, key, _GPU_KEYS, name)
+    count = stated.get("count", 1)
+    if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 4096:
+        raise _wrong(name, f"{key}.count", count, "a whole number from 1 to 4096")
+    memory = _size(stated.get("memory"), f"{key}.memory", name)
+    type_ = _type(stated, key, name, known_memory=memory is not None)
+    row = cards.card(type_)
+    if memory is None and row is not None:
+        memory = cards.total_bytes(row) - DRIVER_MIB * cards.MIB
+    if memory is None:
+        raise InventoryProblem(f"{name}: {key} lacks memory", hint=f"state the memory of one {type_}")
+    return _Group(
+        type_, count, memory, _nvlink(stated, key, name, row=row), _numa(stated, key, name, count=count)
+    )
+
+
+def _type(stated: Mapping[object, object], key: str, name: str, *, known_memory: bool) -> str:
+    value = stated.get("type")
+    if not isinstance(value, str) or not value.strip():
+        raise _wrong(name, f"{key}.type", value, "a GPU type", "for example a100-sxm-80gb")
+    found = () if value.strip().startswith(">=") else cards.resolve(value)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise _wrong(name, f"{key}.type", value, "one type", f"name one of: {', '.join(found)}")
+    if known_memory and value.replace("-", "").isalnum():
+        return value.lower()
+    near = cards.nearest(value)
+    hint = f"did you mean {near!r}?" if near else "a type outside the card table needs its memory stated"
+    raise _wrong(name, f"{key}.type", value, "a type of the card table", hint)
+
+
+def _nvlink(stated: Mapping[object, object], key: str, name: str, *, row: cards.Card | None) -> str:
+    """SXM boards come linked; everything else has what is stated."""
+    default = "full" if row is not None and ("sxm" in row.type or row.type == "b200") else "none"
+    value = stated.get("nvlink", default)
+    if value not in _NVLINK:
+        raise _wrong(name, f"{key}.nvlink", value, f"one of {', '.join(_NVLINK)}")
+    if value != "none" and row is not None and not row.nvlink:
+        raise InventoryProblem(
+            f"{name}: {key}.nvlink is {value}, but {row.type} has no NVLink", hint="leave it out"
+        )
+    return str(value)
+
+
+def _numa(stated: Mapping[object, object], key: str, name: str, *, count: int) -> tuple[int | None, ...]:
+    value = stated.get("numa")
+    if value is None:
+        return (None,) * count
+    nodes = value if isinstance(value, list) else [value] * count
+    if len(nodes) != count or not all(type(node) is int and node >= 0 for node in nodes):
+        raise _wrong(name, f"{key}.numa", value, f"one node number, or a list of {count}")
+    return tuple(nodes)
+
+
+def _devices(groups: Sequence[_Group]) -> tuple[Device, ...]:
+    devices: list[Device] = []
+    numbers: dict[str, int] = {}
+    for group in groups:
+        first = numbers.get(group.type, 0)
+        numbers[group.type] = first + group.count
+        uuids = [uuid_of(group.type, first + at) for at in range(group.count)]
+        devices += [_one(group, at, index=len(devices) + at, uuids=uuids) for at in range(group.count)]
+    return tuple(devices)
+
+
+def uuid_of(type_: str, number: int) -> str:
+    """The made-up UUID of the n-th device of a type; MIG instances keep their prefix."""
+    prefix = "MIG" if type_.startswith("mig:") else "GPU"
+    return f"{prefix}-{type_.removeprefix('mig:')}-{number}"
+
+
+def _one(group: _Group, at: int, *, index: int, uuids: Sequence[str]) -> Device:
+    row = cards.card(group.type)
+    links = [(uuid, link) for to, uuid in enumerate(uuids) if to != at and (link := _link(group, at, to))]
+    return Device(
+        uuid=uuids[at],
+        index=index,
+        model=row.names[0] if row is not None else group.type,
+        type=group.type,
+        memory_bytes=group.memory_bytes,
+        free_bytes=None,
+        numa=group.numa[at],
+        pci=None,
+        links=tuple(sorted(links)),
+        speed=row.speed if row is not None else cards.UNKNOWN_SPEED,
+        health="ok",
+    )
+
+
+def _link(group: _Group, one: int, two: int) -> str:
+    if group.nvlink == "full" or (group.nvlink == "pairs" and one // 2 == two // 2):
+        row = cards.card(group.type)
+        return f"NV{_NVLINK_COUNTS.get(row.family if row is not None else '', 4)}"
+    here, there = group.numa[one], group.numa[two]
+    if here is None or there is None:
+        return ""
+    return "NODE" if here == there else "SYS"

@@ -1,0 +1,421 @@
+"""Described inventories, saved nvidia-smi output, built-in profiles and the command that shows them."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dsec.cards import GIB, MIB
+from dsec.core.placement import feasible
+from dsec.devices import profiles, smi
+from dsec.devices.described import AMPLE_CPU_M, DRIVER_MIB, from_document
+from dsec.devices.fake import Change, FakeDevices
+from dsec.devices.topology import matrix
+from dsec.errors import DSecError, FileProblem, InventoryProblem
+from dsec.inventory import Inventory, steady
+from dsec.plan import Demand
+from dsec_cli.commands.inventory import as_json, read_inventory, render
+from dsec_cli.fast import run
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "inventories"
+
+BOX: dict[str, Any] = {
+    "name": "box",
+    "cpu": 32,
+    "memory": "256Gi",
+    "disk": "1TB",
+    "gpus": [{"type": "rtx-3090", "count": 4, "nvlink": "pairs", "numa": [0, 0, 1, 1]}, {"type": "mi300x"}],
+}
+
+
+def test_a_described_box() -> None:
+    found = from_document(BOX, "box.yaml")
+    assert found.origin == "described:box"
+    assert found.cpu_m == 32000
+    assert found.memory_bytes == 256 * GIB
+    assert found.disk_bytes == 10**12
+    assert found.numa_nodes == 2
+    assert [device.uuid for device in found.devices] == [
+        *(f"GPU-rtx-3090-{at}" for at in range(4)),
+        "GPU-mi300x-0",
+    ]
+    first, last = found.devices[0], found.devices[-1]
+    assert dict(first.links) == {"GPU-rtx-3090-1": "NV4", "GPU-rtx-3090-2": "SYS", "GPU-rtx-3090-3": "SYS"}
+    assert first.memory_bytes == (24576 - DRIVER_MIB) * MIB
+    assert first.free_bytes is None
+    assert (last.index, last.numa, last.links) == (4, None, ())
+    assert found == from_document(json.loads(json.dumps(BOX)), "box.yaml")
+
+
+def test_what_is_not_stated_is_unknown_or_ample() -> None:
+    found = from_document({}, "empty.yaml")
+    assert found.memory_bytes is None
+    assert found.disk_bytes is None
+    assert found.devices == ()
+    assert found.cpu_m == AMPLE_CPU_M
+    assert found.notes == ("processors not stated: taken as ample",)
+
+
+def test_sxm_boards_come_linked() -> None:
+    found = from_document(
+        {"gpus": [{"type": "h100-sxm-80gb", "count": 2}, {"type": "l40s", "count": 2}]}, "x"
+    )
+    assert [sorted({link for _, link in device.links}) for device in found.devices] == [
+        ["NV18"],
+        ["NV18"],
+        [],
+        [],
+    ]
+
+
+def test_a_type_outside_the_table_needs_its_memory() -> None:
+    found = from_document({"gpus": [{"type": "H300-NVL", "memory": "300Gi"}]}, "x")
+    assert found.devices[0].type == "h300-nvl"
+    assert found.devices[0].memory_bytes == 300 * GIB
+    assert "type h300-nvl is not in the card table" in found.notes
+    mig = from_document({"gpus": [{"type": "mig:3g.40gb", "memory": "39Gi", "count": 2}]}, "x")
+    assert [device.uuid for device in mig.devices] == ["MIG-3g.40gb-0", "MIG-3g.40gb-1"]
+
+
+@pytest.mark.parametrize(
+    ("document", "what", "hint"),
+    [
+        ([], "the inventory is []", ""),
+        ("text", "not a mapping", ""),
+        ({"gpu": []}, "unknown key 'gpu'", "did you mean 'gpus'?"),
+        ({"zzz": []}, "unknown key 'zzz'", "known keys"),
+        ({"gpus": {}}, "gpus is {}", ""),
+        ({"gpus": ["a100"]}, "gpus[0] is 'a100'", ""),
+        ({"gpus": [{"typ": "a100"}]}, "gpus[0] has the unknown key 'typ'", "did you mean 'type'?"),
+        ({"gpus": [{}]}, "gpus[0].type is None", "a100-sxm-80gb"),
+        ({"gpus": [{"type": "a100"}]}, "gpus[0].type is 'a100', not one type", "a100-pcie-40gb"),
+        ({"gpus": [{"type": ">=a100-sxm-80gb"}]}, "gpus[0].type", ""),
+        (
+            {"gpus": [{"type": "a100-sxn-80gb"}]},
+            "not a type of the card table",
+            "did you mean 'a100-sxm-80gb'?",
+        ),
+        ({"gpus": [{"type": "qqqqq"}]}, "not a type of the card table", "memory"),
+        ({"gpus": [{"type": "mig:3g.40gb"}]}, "gpus[0] lacks memory", "state the memory"),
+        ({"gpus": [{"type": "l4", "count": 0}]}, "gpus[0].count is 0", ""),
+        ({"gpus": [{"type": "l4", "count": True}]}, "gpus[0].count is True", ""),
+        ({"gpus": [{"type": "l4", "count": "2"}]}, "gpus[0].count is '2'", ""),
+        ({"gpus": [{"type": "l4", "count": 10**9}]}, "gpus[0].count", ""),
+        ({"gpus": [{"type": "l4", "memory": 24}]}, "gpus[0].memory: '24' has no unit", "24Gi"),
+        ({"gpus": [{"type": "l4", "memory": "0Gi"}]}, "gpus[0].memory is '0Gi'", ""),
+        ({"gpus": [{"type": "l4", "nvlink": "full"}]}, "l4 has no NVLink", "leave it out"),
+        ({"gpus": [{"type": "rtx-3090", "nvlink": True}]}, "gpus[0].nvlink is True", ""),
+        ({"gpus": [{"type": "l4", "numa": [0, 1]}]}, "gpus[0].numa is [0, 1]", ""),
+        ({"gpus": [{"type": "l4", "numa": -1}]}, "gpus[0].numa is -1", ""),
+        ({"gpus": [{"type": "l4", "numa": "0"}]}, "gpus[0].numa is '0'", ""),
+        ({"cpu": "8"}, "cpu is '8'", ""),
+        ({"cpu": 0}, "cpu is 0", ""),
+        ({"cpu": True}, "cpu is True", ""),
+        ({"memory": "64G"}, "memory: 'G' is not a unit", "64Gi"),
+        ({"name": 3}, "name is 3", ""),
+    ],
+)
+def test_what_is_wrong_is_named(document: object, what: str, hint: str) -> None:
+    with pytest.raises(InventoryProblem) as caught:
+        from_document(document, "box.yaml")
+    assert caught.value.what.startswith("box.yaml: ")
+    assert what in caught.value.what
+    assert hint in caught.value.hint
+
+
+_keys = st.sampled_from(["name", "cpu", "memory", "disk", "gpus", "type", "count", "nvlink", "numa", "x"])
+_leaves = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 9),
+    st.floats(),
+    st.sampled_from(["a100-sxm-80gb", "l4", "24Gi", "full", "", "mig:1g.5gb"]),
+)
+_documents = st.recursive(
+    _leaves, lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(_keys, inner, max_size=5))
+)
+
+
+@settings(max_examples=150)
+@given(_documents)
+def test_any_document_is_an_inventory_or_a_problem(document: object) -> None:
+    try:
+        found = from_document(document, "x")
+    except InventoryProblem:
+        return
+    assert len({device.uuid for device in found.devices}) == len(found.devices)
+
+
+@pytest.mark.parametrize("name", profiles.names())
+def test_every_profile_stands(name: str) -> None:
+    found = read_inventory(f"builtin:{name}")
+    assert found.devices
+    assert found.origin == f"described:builtin:{name}"
+    assert feasible(Demand(1000, 0, len(found.devices), 0, (found.devices[0].type,), 0, 0), found) is None
+
+
+def test_an_unknown_profile_names_the_others() -> None:
+    with pytest.raises(InventoryProblem) as caught:
+        read_inventory("builtin:9xz")
+    assert "8xa100-sxm-80gb" in caught.value.hint
+
+
+def test_examples_are_inventories() -> None:
+    paths = sorted(EXAMPLES.glob("*.yaml"))
+    assert len(paths) >= 4
+    for path in paths:
+        assert read_inventory(str(path)).origin.startswith("described:")
+
+
+# What nvidia-smi prints, written here in its traps; the recorded outputs are read below.
+
+TABS = """\
+\t\x1b[4mGPU0\tGPU1\tNIC0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\x1b[0m
+GPU0\t X \tSYS\tPIX\t0-7,16-23\t\tN/A\t\tN/A
+GPU1\tSYS\t X \tSYS\t8-15,24-31\t1\t\tN/A
+NIC0\tPIX\tSYS\t X \t\t\t
+
+Legend:
+
+  X    = Self
+  NV#  = Connection traversing a bonded set of # NVLinks
+
+NIC Legend:
+
+  NIC0: mlx5_0
+"""
+
+SPACES = """\
+        GPU0    GPU1    GPU2    mlx5_0  CPU Affinity    NUMA Affinity
+GPU0     X      NV12    SYS     PXB     0-23    0-3
+GPU1    NV12     X      NODE    SYS     24-47   1
+GPU2    SYS     NODE     X      SYS     48-71   2
+mlx5_0  PXB     SYS     SYS      X
+"""
+
+
+def test_a_matrix_with_tabs_escapes_and_empty_columns() -> None:
+    found = matrix(TABS)
+    assert found.names == ("GPU0", "GPU1")
+    assert found.rows == (("", "SYS"), ("SYS", ""))
+    assert found.cpus == ("0-7,16-23", "8-15,24-31")
+    assert found.numa == (None, 1)
+
+
+def test_a_matrix_with_spaces_and_a_range_of_nodes() -> None:
+    found = matrix(SPACES)
+    assert found.rows == (("", "NV12", "SYS"), ("NV12", "", "NODE"), ("SYS", "NODE", ""))
+    assert found.numa == (None, 1, 2)
+
+
+@pytest.mark.parametrize("text", ["", "GPU0 GPU1\n", "GPU0    GPU1\nGPU0 X SYS\n", "hello\nGPU0 is lost\n"])
+def test_no_matrix(text: str) -> None:
+    assert matrix(text).names == ()
+
+
+def test_listing_and_matrix_together() -> None:
+    listing = "".join(f"GPU {at}: NVIDIA A40 (UUID: GPU-0{at})\n" for at in range(3))
+    found = smi.from_listing(listing + SPACES, "saved.txt")
+    assert [device.type for device in found.devices] == ["a40"] * 3
+    assert found.devices[0].links == (("GPU-01", "NV12"), ("GPU-02", "SYS"))
+    assert found.cpu_m == 72000
+    with pytest.raises(InventoryProblem, match="lists 2 GPUs but its matrix has 3"):
+        smi.from_listing("".join(listing.splitlines(keepends=True)[:2]) + SPACES, "saved.txt")
+
+
+def test_listed_instances_stand_for_their_gpu() -> None:
+    text = (
+        "GPU 0: NVIDIA H100 80GB HBM3 (UUID: GPU-a)\n"
+        "  MIG 3g.40gb     Device  0: (UUID: MIG-a)\n"
+        "  MIG 1g.10gb     Device  1: (UUID: MIG-b)\n"
+        "GPU 1: NVIDIA H100 80GB HBM3 (UUID: GPU-b)\n"
+    )
+    found = smi.from_listing(text, "saved.txt")
+    assert [(device.uuid, device.type, device.index) for device in found.devices] == [
+        ("MIG-a", "mig:3g.40gb", 0),
+        ("MIG-b", "mig:1g.10gb", 0),
+        ("GPU-b", "h100-sxm-80gb", 1),
+    ]
+
+
+XML = """<?xml version="1.0" ?>
+<!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v12.dtd">
+<nvidia_smi_log>
+  <gpu id="00000000:01:00.0">
+    <product_name>NVIDIA L40S</product_name><uuid>GPU-x</uuid>
+    <fb_memory_usage><total>46068 MiB</total><reserved>609 MiB</reserved></fb_memory_usage>
+  </gpu>
+  <gpu id="00000000:02:00.0">
+    <product_name>NVIDIA GB10</product_name><uuid>GPU-y</uuid>
+    <fb_memory_usage><total>N/A</total></fb_memory_usage>
+  </gpu>
+</nvidia_smi_log>
+"""
+
+
+def test_xml() -> None:
+    found = smi.from_smi_xml(XML, "saved.xml")
+    assert found.devices[0].memory_bytes == (46068 - 609) * MIB
+    assert found.devices[0].pci == "00000000:01:00.0"
+    assert found.devices[1].type == "gb10"
+    assert found.devices[1].uuid == "GPU-y"
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (XML.replace("<!DOCTYPE", '<!DOCTYPE x [<!ENTITY a "aa">]>\n<!--'), "entities"),
+        (XML.replace("NVIDIA L40S", "&a;"), "is no XML"),
+        (XML.replace("</nvidia_smi_log>", ""), "is no XML"),
+        ("<nvidia_smi_log></nvidia_smi_log>", "lists no GPU"),
+        ("nothing", "is no XML"),
+    ],
+)
+def test_bad_xml(text: str, what: str) -> None:
+    with pytest.raises(InventoryProblem, match=what):
+        smi.from_smi_xml(text, "saved.xml")
+
+
+@pytest.mark.parametrize(
+    ("file", "count", "type_", "links"),
+    [
+        ("smi-L_h200mig-590.txt", 5, "mig:1c.3g.71gb", []),
+        ("smi-L_l40s-595.txt", 1, "l40s", []),
+        ("smi-qx_a100-sxm4-v12.xml", 4, "", []),
+        ("smi-qx_rtx-3090-v12.xml", 1, "rtx-3090", []),
+        ("smi-qx_gtx-1660-ti.xml", 1, "", []),
+        ("topo-m_1x_h100-590.txt", 1, "", []),
+        ("topo-m_1x_win-rtx2080s-610.txt", 1, "", []),
+        ("topo-m_2x3090_NVLink.txt", 2, "", ["NV4"]),
+        ("topo-m_2x3090_SYS_blanknuma.txt", 2, "", ["SYS"]),
+        ("topo-m_4xA100-PCIe_nvlinkpairs.txt", 4, "", ["NV12", "SYS", "SYS"]),
+        ("topo-m_4xA100-SXM_NV4_npsnuma.txt", 4, "", ["NV4"] * 3),
+        ("topo-m_4x_mixed_3sxm1pcie.txt", 4, "", ["NV12", "SYS", "SYS"]),
+        ("topo-m_8xA100-SXM_p4d.txt", 8, "", ["NV12"] * 7),
+        ("topo-m_8xH100_nonic.txt", 8, "", ["NV18"] * 7),
+        ("topo-m_8xL4_PHB.txt", 8, "", ["PHB"] * 3 + ["SYS"] * 4),
+        ("topo-m_8xPCIe_dualnuma_PIX_NODE.txt", 8, "", ["NODE"] * 2 + ["PIX"] + ["SYS"] * 4),
+    ],
+)
+def test_recorded_output(shared: Path, file: str, count: int, type_: str, links: list[str]) -> None:
+    found = read_inventory(str(shared / "captures" / file))
+    assert len(found.devices) == count
+    assert len({device.uuid for device in found.devices}) == count
+    assert found.devices[0].type == type_
+    assert sorted(link for _, link in found.devices[0].links) == links
+
+
+def test_every_recorded_file_is_read_or_refused(shared: Path) -> None:
+    refused = []
+    for path in sorted((shared / "captures").iterdir()):
+        try:
+            read_inventory(str(path))
+        except InventoryProblem:
+            refused.append(path.name)
+    assert refused
+    assert not [name for name in refused if name.startswith(("topo-m", "smi-L", "smi-qx"))]
+
+
+@settings(max_examples=100)
+@given(st.text(max_size=80), st.sampled_from([TABS, SPACES, XML, ""]), st.integers(0, 400))
+def test_damaged_output_is_read_or_refused(noise: str, text: str, at: int) -> None:
+    damaged = text[:at] + noise + text[at:]
+    for read in (smi.from_listing, smi.from_smi_xml):
+        with contextlib.suppress(InventoryProblem):
+            read(damaged, "x")
+
+
+def test_files_are_told_apart(tmp_path: Path) -> None:
+    saved = tmp_path / "box.json"
+    saved.write_text(as_json(read_inventory("builtin:2xrtx-3090")))
+    assert read_inventory(str(saved)) == steady(read_inventory("builtin:2xrtx-3090"))
+    yaml = tmp_path / "box.yaml"
+    yaml.write_text("name: n\ncpu: 1.5\ngpus:\n- {type: l4, count: 2}\n")
+    assert read_inventory(str(yaml)).cpu_m == 1500
+    described = tmp_path / "described.json"
+    described.write_text('{"cpu": 2}')
+    assert read_inventory(str(described)).cpu_m == 2000
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("cpu: 1\ncpu: 2\n", "cpu"),
+        ("gpus:\n- {type: l4, type: l4}\n", "type"),
+        ("cpu: [1\n", ":"),
+        ("cpu: 1\n---\ncpu: 2\n", "2 documents"),
+        ("", "documents"),
+        ('{"cpu": ', "no JSON"),
+        ('{"format": "dsec.inventory/2"}', "this dsec reads dsec.inventory/1"),
+        ('{"format": "dsec.inventory/1"}', "lacks"),
+        ("just words\n", "mapping"),
+    ],
+)
+def test_files_that_are_no_inventory(tmp_path: Path, text: str, what: str) -> None:
+    path = tmp_path / "box"
+    path.write_text(text)
+    with pytest.raises(DSecError, match=what):
+        read_inventory(str(path))
+
+
+def test_a_missing_or_binary_file(tmp_path: Path) -> None:
+    with pytest.raises(FileProblem):
+        read_inventory(str(tmp_path / "absent.yaml"))
+    path = tmp_path / "binary"
+    path.write_bytes(b"\xff\xfe\xfa\x00\x80cpu")
+    with pytest.raises(DSecError):
+        read_inventory(str(path))
+
+
+def test_the_command_shows_an_inventory(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("dsec", ["inventory", "--inventory", "builtin:1xl40s"]) == 0
+    shown = capsys.readouterr().out
+    assert "l40s" in shown
+    assert "44.36 GiB (45,428 MiB)" in shown
+    assert run("dsec", ["inventory", "--json", "--inventory", "builtin:1xl40s"]) == 0
+    assert json.loads(capsys.readouterr().out)["format"] == "dsec.inventory/1"
+
+
+def test_this_machine_is_shown_with_its_notes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("dsec", ["inventory"]) == 0
+    assert "processors" in capsys.readouterr().out
+
+
+def test_unknown_is_said_not_zero() -> None:
+    shown = render(Inventory("os", 1500, None, None, None, (), ("why",)))
+    assert "memory      unknown" in shown
+    assert "processors  1.5" in shown
+    assert shown.endswith("note: why\n")
+
+
+def test_devices_follow_a_script() -> None:
+    box = read_inventory("builtin:2xrtx-3090")
+    one, two = (device.uuid for device in box.devices)
+    script = [Change(5, one, health="lost"), Change(2, two, free_bytes=GIB, holders=(7,))]
+    devices = FakeDevices(box, script)
+    assert devices.read() == box
+    assert devices.holders(two) == ()
+    devices.now_s = 2
+    assert devices.read().devices[1].free_bytes == GIB
+    assert devices.holders(two) == (7,)
+    devices.now_s = 5
+    lost = devices.read().devices[0]
+    assert (lost.health, lost.memory_bytes, lost.links) == ("lost", None, ())
+    assert devices.holders(one) is None
+    with pytest.raises(AssertionError, match="does not have"):
+        FakeDevices(box, [Change(1, "GPU-none", health="lost")])
+
+
+def test_minute_to_minute_readings_are_left_out_of_the_steady_form() -> None:
+    box = read_inventory("builtin:1xl40s")
+    busy = FakeDevices(box, [Change(0, box.devices[0].uuid, free_bytes=5)]).read()
+    assert busy != box
+    assert steady(busy) == steady(box)
