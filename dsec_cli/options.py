@@ -61,7 +61,7 @@ INVENTORY: Option = (
     "FILE",
     (),
     None,
-    "Judge against the machines described in FILE (YAML or JSON) instead of this one.",
+    "Judge against the machines described in FILE (YAML, JSON, nvidia-smi output) or by builtin:NAME.",
 )
 
 CONFIG: Command = (
@@ -162,6 +162,36 @@ INIT: Command = (
     ((0, "written"), USAGE, (3, "the file exists already or could not be written")),
 )
 
+INVENTORY_PAGE: Command = (
+    "inventory",
+    "Show processors, memory and GPUs of this machine, or of a described one.",
+    (
+        "What was not available is said with its reason and remedy; a reading that could not be had is "
+        "unknown, never 0. GPUs that CUDA_VISIBLE_DEVICES hides do not belong to the inventory.",
+        "A described inventory is a YAML or JSON file, the output of dsec inventory --json, saved output of "
+        "nvidia-smi -q -x, or of nvidia-smi -L and topo -m; builtin:NAME is one that DSec brings along.",
+    ),
+    (),
+    (
+        (
+            "inventory",
+            "",
+            "value",
+            "FILE",
+            (),
+            None,
+            "Show the machines described in FILE, or builtin:NAME, instead of this one.",
+        ),
+        JSON,
+    ),
+    (
+        ("dsec inventory", "Show this machine."),
+        ("dsec inventory --json > box.json", "Save it, to plan for it elsewhere with --inventory box.json."),
+        ("dsec inventory --inventory builtin:8xa100-sxm-80gb", "Show a machine that DSec brings along."),
+    ),
+    ((0, "shown, with or without GPUs"), USAGE, UNKNOWN),
+)
+
 LINT: Command = (
     "lint",
     "Check contracts and say what is wrong, where, why and what to write instead.",
@@ -221,6 +251,60 @@ LINT: Command = (
     ),
 )
 
+RUN: Command = (
+    "run",
+    "Carry out a contract or a plan on this machine.",
+    (
+        "FILE is a contract (compiled first, as dsec plan does) or a plan.json; without it the contract of this "
+        "folder is taken. Every transition is journalled in .dsec/runs/JOB before it is acted on, so a run that "
+        "was killed at any moment goes on with dsec resume JOB.",
+        "Ctrl-C ends the Steps with TERM and, after each Step's grace period, KILL; a second Ctrl-C shortens the "
+        "grace to a second, a third ends everything at once. No process of the run is left over, also when dsec "
+        "itself is killed.",
+    ),
+    (("FILE", "maybe", (), "Contract or plan.json; default: the contract of this folder."),),
+    (
+        INVENTORY,
+        (
+            "job-id",
+            "",
+            "value",
+            "ID",
+            (),
+            None,
+            "Name of the run; default: <name>-<UTC time>-<4 hex digits>.",
+        ),
+        ("json", "", "flag", "", (), None, "Print every event as one line of JSON, and nothing else."),
+        (
+            "keep-going",
+            "k",
+            "flag",
+            "",
+            (),
+            None,
+            "After a failure go on with the Steps that do not depend on it.",
+        ),
+        ("quiet", "q", "flag", "", (), None, "Print only how the run ended."),
+    ),
+    (
+        ("dsec run", "Run the contract of this folder."),
+        ("dsec run plan.json --job-id nightly-7", "Run a stored plan under a name of one's own."),
+        ("dsec run --json | jq -c 'select(.event == \"exit\")'", "Follow the ends of the Steps in a script."),
+    ),
+    (
+        (0, "every Step succeeded (discardable ones may have been dropped)"),
+        (1, "a Step failed, or the contract has errors"),
+        (2, "the command line is wrong, or the job exists already"),
+        (
+            3,
+            "the run could not go on: the plan does not fit this machine, the disk is full, a file is unreadable",
+        ),
+        (129, "hung up (HUP)"),
+        (130, "interrupted (Ctrl-C)"),
+        (143, "terminated (TERM, or dsec cancel)"),
+    ),
+)
+
 PLAN: Command = (
     "plan",
     "Compile a contract into a plan: order, devices, estimates, reasons and a hash.",
@@ -251,41 +335,6 @@ PLAN: Command = (
     ),
 )
 
-RUN: Command = (
-    "run",
-    "Carry out a contract or a plan on this machine.",
-    (
-        "FILE is a contract (compiled first, as dsec plan does) or a plan.json; without it the contract of this "
-        "folder is taken. Every transition is journalled in .dsec/runs/JOB before it is acted on, so a run that "
-        "was killed at any moment goes on with dsec resume JOB.",
-        "Ctrl-C ends the Steps with TERM and, after each Step's grace period, KILL; a second Ctrl-C shortens the "
-        "grace to a second, a third ends everything at once. No process of the run is left over, also when dsec "
-        "itself is killed.",
-    ),
-    (("FILE", "maybe", (), "Contract or plan.json; default: the contract of this folder."),),
-    (
-        INVENTORY,
-        ("job-id", "", "value", "ID", (), None, "Name of the run; default: <name>-<UTC time>-<4 hex digits>."),
-        ("json", "", "flag", "", (), None, "Print every event as one line of JSON, and nothing else."),
-        ("keep-going", "k", "flag", "", (), None, "After a failure go on with the Steps that do not depend on it."),
-        ("quiet", "q", "flag", "", (), None, "Print only how the run ended."),
-    ),
-    (
-        ("dsec run", "Run the contract of this folder."),
-        ("dsec run plan.json --job-id nightly-7", "Run a stored plan under a name of one's own."),
-        ("dsec run --json | jq -c 'select(.event == \"exit\")'", "Follow the ends of the Steps in a script."),
-    ),
-    (
-        (0, "every Step succeeded (discardable ones may have been dropped)"),
-        (1, "a Step failed, or the contract has errors"),
-        (2, "the command line is wrong, or the job exists already"),
-        (3, "the run could not go on: the plan does not fit this machine, the disk is full, a file is unreadable"),
-        (129, "hung up (HUP)"),
-        (130, "interrupted (Ctrl-C)"),
-        (143, "terminated (TERM, or dsec cancel)"),
-    ),
-)
-
 VERSION: Command = (
     "version",
     "Print the versions of DSec and of what it stands on.",
@@ -301,6 +350,7 @@ COMMANDS: tuple[Command, ...] = (
     DAG,
     EXPLAIN,
     INIT,
+    INVENTORY_PAGE,
     LINT,
     PLAN,
     RUN,
