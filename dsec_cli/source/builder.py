@@ -23,6 +23,8 @@ MAX_DEPTH = 256
 MAX_ALIASES = 10_000
 
 _STYLES = {"": "plain", None: "plain", "'": "single", '"': "double", "|": "literal", ">": "folded"}
+_BLOCK = frozenset(("literal", "folded"))
+_new = tuple.__new__
 _NOTHING_AFTER = frozenset(":-?,[{")
 
 
@@ -80,27 +82,31 @@ class _Anchored:
 class Builder:
     """State of one pass over the events of a text."""
 
-    def __init__(self, prepared: Prepared, text: str, events: Any) -> None:
-        """`events` is the module that defines the event classes; `text` the text as parsed."""
-        self.text = text
-        self.prepared = prepared
+    def __init__(self, prepared: Prepared, events: Any, gaps: tuple[Span, ...]) -> None:
+        """`events` is the module that defines the event classes, `gaps` what was blanked before."""
+        self.text = prepared.text
+        self.gaps = gaps
         self.documents: list[Document] = []
         self.problems: list[Problem] = []
         self.covered: list[tuple[int, int]] = []
         """Ranges of scalars, where a `#` is no comment."""
         self.templates: list[int] = []
         """Where a flow mapping starts with `{{`."""
-        self.gaps: tuple[Span, ...] = ()
         self.end = 0
         """End of the last thing read."""
-        self.last: Node | None = None
+        self.end_of_reading = len(prepared.text)
+        self.last: Scalar | Alias | None = None
         """The last scalar read."""
+        self._unknown = prepared.unknown if gaps else ""
+        self._gap_ends = dict(gaps)
+        self._restore = prepared.restore
         self._frames: list[_Frame] = []
         self._anchors: dict[str, _Anchored] = {}
         self._nodes = 0
         self._aliases = 0
         self._spent = False
         self._start = 0
+        self._previous = 0
         self._steps: dict[type, Callable[[Any], None]] = {
             events.StreamStartEvent: self._ignore,
             events.StreamEndEvent: self._ignore,
@@ -120,8 +126,10 @@ class Builder:
         while (event := next_event()) is not None:
             steps[type(event)](event)
 
-    def close(self) -> None:
-        """Finish what is open, after the events ended early."""
+    def abandon(self, length: int) -> None:
+        """Finish what is open where the events ended early, in a text of `length` code points."""
+        self.gaps = (*self.gaps, Span(self.end, length))
+        self.end_of_reading = self.end
         while len(self._frames) > 1:
             frame = self._frames.pop()
             if frame.mapping and len(frame.children) % 2:
@@ -135,7 +143,6 @@ class Builder:
 
     def _document_start(self, event: Any) -> None:
         self._anchors = {}
-        self._nodes = self._aliases = 0
         self._start = event.start_mark.index
         self.end = event.end_mark.index
         self._frames = [_Frame(self._start, None, None)]
@@ -147,35 +154,44 @@ class Builder:
         children = self._frames.pop().children
         root = children[0] if children else None
         span = Span(self._start, max(end, self._start, self.end))
-        self.documents.append(Document(len(self.documents), root, span, self.gaps))
+        gaps = tuple(gap for gap in self.gaps if gap.start <= span.end and gap.end >= self._previous)
+        self._previous = span.end
+        self.documents.append(Document(len(self.documents), root, span, gaps))
 
     def _scalar(self, event: Any) -> None:
         start, end = event.start_mark.index, event.end_mark.index
-        anchor, tag, text = event.anchor, event.tag, event.value
-        style = _STYLES[event.style]
-        if anchor or tag:
-            start = skip_properties(self.text, start, end)
-        if style in ("literal", "folded"):
-            end = self._block_scalar(start, end)
-        elif start == end:
-            start = end = start if anchor or tag else self._empty(start)
-        else:
-            self.covered.append((start, end))
-        span = Span(start, end)
-        node: Node
-        if style == "plain" and text.startswith(self.prepared.unknown):
-            node = Alias(span, "", None)
-        else:
-            if self.prepared.restore:
-                text = text.translate(self.prepared.restore)
-            node = Scalar(span, text, style, tag, anchor)
-        self._count(span)
+        text, style, anchor, tag = event.value, _STYLES[event.style], event.anchor, event.tag
+        if anchor or tag or start == end or style in _BLOCK:
+            start, end = self._extent(start, end, style=style, bare=not (anchor or tag))
+        # Ten thousand lines make twenty thousand scalars: the shortest way to each value.
+        span = _new(Span, (start, end))
+        if style not in _BLOCK:
+            self.covered.append(span)
+        if self._restore:
+            text = text.translate(self._restore)
+        node: Scalar | Alias = Scalar(span, text, style, tag, anchor)
+        if self._unknown and style == "plain" and text.startswith(self._unknown):
+            end = max(end, self._gap_ends.get(start, end))
+            node = Alias(Span(start, end), "", None)
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            raise _too_many(span)
         self._frames[-1].children.append(node)
         self.end = end
         self.last = node
         if anchor:
             anchored = self._anchors[anchor] = _Anchored(start)
             anchored.node = node
+
+    def _extent(self, start: int, end: int, *, style: str, bare: bool) -> tuple[int, int]:
+        """Range of a scalar's own text, where the event's is wider or elsewhere."""
+        if not bare:
+            start = skip_properties(self.text, start, end)
+        if style in _BLOCK:
+            return start, self._block_scalar(start, end)
+        if start == end and bare:
+            start = end = self._empty(start)
+        return start, end
 
     def _block_scalar(self, start: int, end: int) -> int:
         """The parser's end runs over trailing blank lines; the header may hold a comment."""
@@ -269,7 +285,7 @@ class Builder:
         node: Node
         if frame.mapping:
             pairs = iter(frame.children)
-            entries = tuple(map(Entry, pairs, pairs))
+            entries = tuple([_new(Entry, pair) for pair in zip(pairs, pairs, strict=False)])
             node = Mapping(span, entries, frame.flow, frame.tag, frame.anchor)
             self._check_keys(node, frame.children[::2])
         else:
@@ -293,11 +309,15 @@ class Builder:
     def _count(self, span: Span) -> None:
         self._nodes += 1
         if self._nodes > MAX_NODES:
-            message = f"the document holds more than {MAX_NODES} nodes; nothing after this is read"
-            raise BudgetSpent(Problem("DS010", span, message, _SMALLER))
+            raise _too_many(span)
 
 
 _SMALLER = "split the document, or write fewer aliases"
+
+
+def _too_many(span: Span) -> BudgetSpent:
+    message = f"the file holds more than {MAX_NODES} nodes; nothing after this is read"
+    return BudgetSpent(Problem("DS010", span, message, _SMALLER))
 
 
 def _recursive(name: str, span: Span, anchor: int) -> Problem:

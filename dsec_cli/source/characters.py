@@ -33,6 +33,10 @@ class Prepared:
         self.unknown = unknown
         """A character that is nowhere in the text: it marks values that could not be read."""
 
+    def with_text(self, text: str) -> Prepared:
+        """The same with parts of the text blanked."""
+        return Prepared(text, self.restore, self.problems, self.unknown)
+
 
 def prepare(source: SourceText) -> Prepared:
     """Report characters that are wrong in YAML and hide those the parser would trip over."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Comment
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _MAY_PRECEDE = frozenset(" \t\r\n,[]{}\"'")
 
