@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dsec.core.leases import Ledger
 from dsec.core.order import critical_path, earliest_starts, levels, upward_ranks
+from dsec.core.overlap import Rounds, covered, overlap
 from dsec.core.schedule import Slice, Work, list_schedule, lower_bounds, makespan
 from dsec.record import Record
 
@@ -11,10 +12,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dsec.core.overlap import Overlap
     from dsec.inventory import Inventory
     from dsec.plan import Demand
+    from dsec_cli.contract.values import Contract
     from dsec_cli.dag.cycles import Order
     from dsec_cli.dag.estimates import Estimate
+    from dsec_cli.dag.graph import StepGraph
 
 
 class Analysis(Record):
@@ -37,6 +41,8 @@ class Analysis(Record):
     gpus: int
     gpu_idle_permille: int | None
     """Of the GPUs' time until the makespan, in that schedule; None without GPUs or time."""
+    overlap: Overlap | None
+    """All iterations; None when there is one."""
 
     @property
     def lower_bound_ms(self) -> int:
@@ -45,9 +51,14 @@ class Analysis(Record):
 
 
 def analyze(
-    order: Order, estimates: Sequence[Estimate], *, demands: Sequence[Demand], inventory: Inventory
+    order: Order,
+    estimates: Sequence[Estimate],
+    *,
+    demands: Sequence[Demand],
+    inventory: Inventory,
+    rounds: Rounds,
 ) -> Analysis:
-    """Analyse one iteration on `inventory`, on which every demand must fit."""
+    """Analyse the graph on `inventory`, on which every demand must fit."""
     graph = order.graph
     successors = graph.successors
     weights = [one.ms for one in estimates]
@@ -74,6 +85,19 @@ def analyze(
         makespan_ms=span,
         gpus=len(inventory.devices),
         gpu_idle_permille=_idle(slices, len(inventory.devices), span),
+        overlap=overlap(successors, works, rounds=rounds, inventory=inventory),
+    )
+
+
+def rounds_of(graph: StepGraph, contract: Contract) -> Rounds:
+    """How the contract repeats its graph."""
+    stated = contract.iterations
+    lag = 1 + (stated.max_staleness if stated is not None else 0)
+    pairs = {(graph.numbers[edge.source], graph.numbers[edge.target]) for edge in graph.carried}
+    return Rounds(
+        iterations=stated.count if stated is not None else 1,
+        in_flight=stated.in_flight if stated is not None else 1,
+        carried=tuple((source, target, lag) for source, target in sorted(pairs)),
     )
 
 
@@ -99,14 +123,5 @@ def _idle(slices: Sequence[Slice], gpus: int, span: int) -> int | None:
     for part in slices:
         for uuid in part.devices:
             by_device.setdefault(uuid, []).append((part.start, part.end))
-    busy = sum(_covered(intervals) for intervals in by_device.values())
+    busy = sum(covered(intervals) for intervals in by_device.values())
     return 1000 - busy * 1000 // (gpus * span)
-
-
-def _covered(intervals: list[tuple[int, int]]) -> int:
-    """Length of the union; Steps that share a device overlap."""
-    total = until = 0
-    for start, end in sorted(intervals):
-        total += max(0, end - max(start, until))
-        until = max(until, end)
-    return total

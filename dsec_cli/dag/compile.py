@@ -9,7 +9,7 @@ from dsec.inventory import steady
 from dsec.plan import FORMAT, Analysis, Iterations, Placement, Plan, Source
 from dsec.planfile import seal
 from dsec.record import Record
-from dsec_cli.dag.analysis import analyze
+from dsec_cli.dag.analysis import analyze, rounds_of
 from dsec_cli.dag.demand import demand_of, gpu_count
 from dsec_cli.dag.estimates import estimate
 from dsec_cli.dag.lowering import Decided, lowered
@@ -62,7 +62,9 @@ def compile_plan(
     # Free memory is read anew before anything starts; a plan that held it would change by the minute.
     machine = steady(inventory)
     estimates = estimate(steps, learned)
-    found = analyze(order, estimates, demands=demands, inventory=machine)
+    found = analyze(
+        order, estimates, demands=demands, inventory=machine, rounds=rounds_of(order.graph, contract)
+    )
     places = _placements(found, machine)
     return seal(
         Plan(

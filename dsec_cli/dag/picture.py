@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dsec_cli.dag.analysis import analyze
+from dsec_cli.dag.analysis import analyze, rounds_of
 from dsec_cli.dag.cycles import Order, order_steps
 from dsec_cli.dag.demand import demand_of
 from dsec_cli.dag.estimates import estimate
@@ -36,7 +36,13 @@ def picture_of(
     found = None
     if isinstance(result, Order):
         estimates = estimate(graph.steps, learned)
-        found = analyze(result, estimates, demands=untyped(demands), inventory=pool)
+        found = analyze(
+            result,
+            estimates,
+            demands=untyped(demands),
+            inventory=pool,
+            rounds=rounds_of(result.graph, contract),
+        )
     return Picture(
         title=title,
         graph=graph,

@@ -5,11 +5,14 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from dsec.core.overlap import Rounds, overlap
+from dsec.core.schedule import Work
 from dsec_cli.dag.view import demand_text, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dsec.core.overlap import Overlap
     from dsec.inventory import Inventory
     from dsec.plan import Plan, PlannedStep
 
@@ -91,6 +94,11 @@ def _analysis(plan: Plan) -> Iterator[str]:
     steps = _count(len(found.critical_path), "Step")
     yield f"critical path (*)  {time_text(found.critical_path_ms)} in {steps}"
     yield f"one iteration      {time_text(found.makespan_ms)} on this inventory{_gap(plan)}"
+    repeated = plan_overlap(plan)
+    if repeated is not None:
+        many = _count(plan.iterations.count, "iteration")
+        every = time_text(repeated.period)
+        yield f"{many:<18} {time_text(repeated.total)} in all: one every {every} once they overlap"
     counts: dict[str, int] = {}
     for step in plan.steps:
         counts[step.estimate_source] = counts.get(step.estimate_source, 0) + 1
@@ -98,6 +106,22 @@ def _analysis(plan: Plan) -> Iterator[str]:
     yield f"durations          {'; '.join(parts)}"
     for before, after in found.cuts:
         yield f"cut                {before} -> {after} reads the iteration before (break_cycle)"
+
+
+def plan_overlap(plan: Plan) -> Overlap | None:
+    """What all iterations of a plan cost on its inventory."""
+    number = {step.id: at for at, step in enumerate(plan.steps)}
+    successors: list[list[int]] = [[] for _ in plan.steps]
+    carried: list[tuple[int, int, int]] = []
+    for at, step in enumerate(plan.steps):
+        for edge in step.needs:
+            if edge.kind == "carried":
+                carried.append((number[edge.step], at, edge.staleness + 1))
+            else:
+                successors[number[edge.step]].append(at)
+    works = [Work(step.demand, step.estimate_ms, step.rank_ms, step.command.worker) for step in plan.steps]
+    rounds = Rounds(plan.iterations.count, plan.iterations.in_flight, tuple(carried))
+    return overlap(successors, works, rounds=rounds, inventory=plan.inventory)
 
 
 def _gap(plan: Plan) -> str:

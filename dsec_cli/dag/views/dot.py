@@ -109,6 +109,8 @@ def _title(picture: Picture) -> str:
     facts = []
     if found is not None:
         facts.append(f"critical path {time_text(found.critical_path_ms)} (bold)")
+        if found.overlap is not None:
+            facts.append(f"one iteration every {time_text(found.overlap.period)} once they overlap")
         if found.gpu_idle_permille is not None:
             facts.append(f"GPUs idle {found.gpu_idle_permille / 10:.0f} %")
     elif cycles_of(picture):

@@ -10,6 +10,7 @@ from dsec_cli.dag.view import Picture, View, cycles_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from dsec.core.overlap import Overlap
     from dsec_cli.dag.analysis import Analysis
     from dsec_cli.dag.cycles import Cut, Cycle
     from dsec_cli.dag.view import Run
@@ -116,6 +117,19 @@ def _analysis(picture: Picture, found: Analysis) -> dict[str, object]:
         "makespan_ms": found.makespan_ms,
         "gpus": found.gpus,
         "gpu_idle_permille": found.gpu_idle_permille,
+        "overlap": _overlap(ids, found.overlap) if found.overlap is not None else None,
+    }
+
+
+def _overlap(ids: list[str], found: Overlap) -> dict[str, object]:
+    loop = found.loop
+    return {
+        "total_ms": found.total,
+        "period_ms": found.period,
+        "gpu_idle_permille": found.gpu_idle_permille,
+        "loop": [ids[at] for at in loop.path] if loop is not None else None,
+        "loop_lag": loop.lag if loop is not None else None,
+        "loop_period_ms": loop.period if loop is not None else None,
     }
 
 

@@ -18,6 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dsec.core.overlap import Overlap
     from dsec.plan import Source
     from dsec_cli.dag.analysis import Analysis
     from dsec_cli.dag.cycles import Cycle
@@ -135,7 +136,23 @@ def _analysis(picture: Picture, found: Analysis) -> Iterator[str]:
     if found.gpu_idle_permille is not None:
         share = f"{found.gpu_idle_permille / 10:.0f} % of {_count(found.gpus, 'GPU')}"
         yield f"idle GPU time      {share} in that iteration"
+    if found.overlap is not None:
+        yield from _overlap(picture, found.overlap)
     yield from _sources(found)
+
+
+def _overlap(picture: Picture, found: Overlap) -> Iterator[str]:
+    """What repeating costs, and which loop sets the pace."""
+    many = _count(picture.iterations, "iteration")
+    yield f"{many:<18} {time_text(found.total)} in all: one every {time_text(found.period)} once they overlap"
+    if found.gpu_idle_permille is not None:
+        yield f"{'':<18} idle GPU time then: {found.gpu_idle_permille / 10:.0f} %"
+    if found.loop is not None:
+        ids = [picture.graph.steps[at].id for at in found.loop.path]
+        back = "the next iteration" if found.loop.lag == 1 else f"the iteration {found.loop.lag} later"
+        path = " > ".join(ids if len(ids) <= 8 else [*ids[:4], "...", *ids[-3:]])
+        yield f"{'':<18} not below {time_text(found.loop.period)}: {back} waits for"
+        yield f"{'':<18} {_shorten(path, WIDTH - 19)}"
 
 
 def _path(ids: list[str]) -> Iterator[str]:
