@@ -29,7 +29,7 @@ def main(args: Args) -> int:
         opened.contract,
         graph,
         title=opened.contract.name or os.path.basename(opened.path),
-        learned=learned(opened.folder),
+        learned={**learned(opened.folder), **(_measured(run) if run is not None else {})},
         locate=locator(opened, lambda name: name),
     )
     emit(_view(args.output).render(picture._replace(run=run)), args.out)
@@ -39,6 +39,11 @@ def main(args: Args) -> int:
     texts = {part.text.name: part.text for part in opened.parts}
     show(Refused(diagnose(opened, findings), texts))
     return codes.NO
+
+
+def _measured(run: Run) -> dict[str, int]:
+    """What the run itself took, Step by Step."""
+    return {step: seen.median_ms for step, seen in run.steps.items() if seen.median_ms is not None}
 
 
 def _view(name: str) -> View:

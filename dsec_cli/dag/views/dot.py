@@ -137,13 +137,13 @@ def _label(picture: Picture, at: int) -> str:
     level = picture.levels[at]
     soft = "#d5e3f0" if level == "critical" else _SOFT
     name = f" {escaped(step.name)}" if step.name else ""
+    seen = picture.run.steps.get(step.id) if picture.run is not None else None
     facts = [level]
-    if picture.analysis is not None:
+    if picture.analysis is not None and (seen is None or seen.median_ms is None):
         facts.append(time_text(picture.analysis.estimates[at].ms))
     lines = [f"<B>{escaped(step.id)}</B>{name}", _small("  ·  ".join(facts), soft)]
     lines.append(_small(demand_text(picture.demands[at], types=picture.demands[at].gpu_types), soft))
-    if picture.run is not None and step.id in picture.run.steps:
-        seen = picture.run.steps[step.id]
+    if seen is not None:
         color = "#ffffff" if level == "critical" else _STATES[seen.state]
         lines.append(f"<B>{_small(state_text(seen, picture.iterations), color)}</B>")
     return f"<{'<BR/>'.join(lines)}>"
