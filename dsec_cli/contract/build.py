@@ -39,7 +39,8 @@ from dsec_cli.contract.values import (
     SecurityPolicy,
 )
 from dsec_cli.diagnostics import Finding
-from dsec_cli.source.tree import Document, Path, Tree
+from dsec_cli.source.resolve import resolve
+from dsec_cli.source.tree import Document, Node, Path, Scalar, Tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Built(Record):
 
 def build_all(tree: Tree, file_name: str) -> tuple[Built, ...]:
     """Every document of a file; empty ones are skipped where there are others."""
-    stated = tuple(document for document in tree.documents if document.root is not None)
+    stated = tuple(document for document in tree.documents if not _empty(document.root))
     return tuple(build(document, file_name) for document in stated or tree.documents[:1])
 
 
@@ -66,10 +67,15 @@ def build(document: Document, file_name: str) -> Built:
     stated = root_keys(document.root)
     kind = classify(stated, file_name)
     values, findings = check(document, kind)
-    if document.root is None:
+    if _empty(document.root) and not document.gaps:
         findings = [complaints.empty_document(document.span)]
     contract = _contract(values, kind, document.index, stated, findings=findings)
     return Built(contract, tuple(findings))
+
+
+def _empty(root: Node | None) -> bool:
+    """No root, or one that says nothing: `---` alone, or comments only."""
+    return root is None or (isinstance(root, Scalar) and resolve(root)[1] is None)
 
 
 def _contract(

@@ -254,13 +254,17 @@ def _want(shape: Shape) -> str:
     kind = shape[0]
     if kind in ("whole", "number"):
         word = "a whole number" if kind == "whole" else "a number"
-        return f"{word} from {shape[1]} to {shape[2]}"
+        most = f" and at most {shape[2]}" if shape[2] < _NO_LIMIT else ""
+        return f"{word}, at least {shape[1]}{most}"
     if kind == "form":
         return FORMS[shape[1]].says
     if kind == "quantity":
         return f"a {shape[1]} such as {quantities.example(shape[1])}"
     return _WANTS.get(kind, "a mapping")
 
+
+_NO_LIMIT = 1_000_000
+"""Bounds from here on only keep numbers sane and are not worth a word."""
 
 _WANTS = {
     "text": "text",

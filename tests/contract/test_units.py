@@ -66,7 +66,7 @@ def test_spellings_and_amounts(kind: type[Quantity], text: str, amount: int) -> 
         (Bytes, "24Gig", "24Gi"),
         (BitsPerSecond, "5", "5Gbps"),
         (BitsPerSecond, "5gbps", "5Gbps"),
-        (BitsPerSecond, "5GBps", "5Gbps"),
+        (BitsPerSecond, "5GBps", "5GB/s"),
         (Duration, "300", "300s"),
         (Duration, "5minutes", "5m"),
         (Duration, "30 seconds", "30s"),

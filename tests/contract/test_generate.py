@@ -1,0 +1,117 @@
+"""Generated files are fresh, and what the linter runs off starts without the model's libraries."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dsec.units import UnitProblem
+from dsec_cli.contract import generate
+from dsec_cli.contract.forms import FORMS
+from dsec_cli.contract.leaves import pattern
+from dsec_cli.contract.model import KINDS, Statement
+from dsec_cli.contract.quantities import BY_NAME, GPU_MEMORY, read
+from dsec_cli.contract.shapes import reachable
+
+ROOT = Path(__file__).resolve().parents[2]
+HEAVY = {"pydantic", "typer", "rich", "jsonschema", "json", "dataclasses", "logging", "pathlib", "inspect"}
+
+
+def test_generated_files_are_fresh() -> None:
+    assert generate.stale(generate.outputs(), root=str(ROOT)) == [], "run make generate"
+
+
+def test_generation_is_deterministic() -> None:
+    code = "from dsec_cli.contract import generate; import sys; sys.stdout.write(repr(generate.outputs()))"
+    seen = {_python(code, PYTHONHASHSEED=seed) for seed in ("1", "2")}
+    assert len(seen) == 1
+
+
+def test_what_is_missing_or_changed_is_stale(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("old")
+    (tmp_path / "b").write_text("same")
+    files = {"a": "new", "b": "same", "c": "new"}
+    assert generate.stale(files, root=str(tmp_path)) == ["a", "c"]
+
+
+def test_check_answers_1_when_something_is_stale(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(generate, "ROOT", str(tmp_path))
+    assert generate.main(["--check"]) == 1
+    assert list(tmp_path.iterdir()) == [], "--check writes nothing"
+    assert generate.main([]) == 0
+    assert generate.main(["--check"]) == 0
+
+
+def test_building_a_contract_imports_nothing_heavy() -> None:
+    code = (
+        "import sys; from dsec_cli.source.text import SourceText; from dsec_cli.source.yaml import parse\n"
+        "from dsec_cli.contract.build import build_all\n"
+        "tree = parse(SourceText.from_bytes('f', b'name: 5\\nsteps: [{id: a, run: x y}]\\nzz: 1'))\n"
+        "[built] = build_all(tree, 'f'); assert built.findings and built.contract.steps\n"
+        "print(*sorted(sys.modules))"
+    )
+    loaded = set(_python(code).split())
+    assert not loaded & HEAVY
+    assert "dsec_cli.contract.model" not in loaded
+
+
+def _python(code: str, **extra: str) -> str:
+    path = os.pathsep.join((str(ROOT), str(ROOT / "runtime")))
+    env = {"PYTHONPATH": path, "PATH": os.environ["PATH"], **extra}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    "section", reachable([Statement, *KINDS.values()]).values(), ids=lambda s: s.__name__
+)
+def test_every_key_is_described(section: type) -> None:
+    assert section.__doc__
+    for name, field in section.model_fields.items():  # type: ignore[attr-defined]
+        assert field.description.endswith("."), name
+        assert field.json_schema_extra["x-seed"], name
+
+
+def test_schemas_name_their_dialect_and_version() -> None:
+    for path, text in generate.outputs().items():
+        if path.endswith(".json"):
+            body = json.loads(text)
+            assert body["$schema"].endswith("2020-12/schema")
+            assert body["$id"] == path.rpartition("/")[2]
+            assert body["x-dsec-version"]
+
+
+@pytest.mark.parametrize("name", sorted(FORMS))
+def test_the_example_of_each_form_is_legal(name: str) -> None:
+    form = FORMS[name]
+    assert form.accepts(form.example)
+    assert not form.accepts("")
+
+
+@given(st.sampled_from(sorted(FORMS)), st.text(alphabet="aZ9_.-: \néА", max_size=8) | st.text(max_size=70))
+def test_forms_are_what_their_patterns_say(name: str, text: str) -> None:
+    form = FORMS[name]
+    assert form.accepts(text) == bool(re.fullmatch(form.pattern.rstrip("$"), text))
+
+
+@given(
+    st.sampled_from([*BY_NAME, GPU_MEMORY]),
+    st.text(alphabet="059.+- GBMKTiPsmhdµbpcreqntoFLOS/°C", max_size=10),
+)
+def test_patterns_accept_whatever_is_read(kind: str, text: str) -> None:
+    try:
+        read(kind, text)
+    except UnitProblem:
+        return
+    assert re.search(pattern(kind), text)
