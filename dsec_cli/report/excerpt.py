@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from dsec_cli.diagnostics import Place
     from dsec_cli.report.terminal import Paint
-    from dsec_cli.source.text import SourceText
+    from dsec_cli.source.text import SourceText, Span
 
 MOST = 12
 """Places shown of one diagnostic; a cycle can have hundreds."""
@@ -27,13 +27,22 @@ class Mark(Record):
     """`^` for what is wrong, `-` for what belongs to it."""
 
 
-def excerpt(marks: list[Mark], texts: Mapping[str, SourceText], *, width: int, paint: Paint) -> list[str]:
-    """Lines of source, by file and line, each followed by its marks; no source, no excerpt."""
+def excerpt(
+    marks: list[Mark],
+    texts: Mapping[str, SourceText],
+    *,
+    hidden: Mapping[str, list[Span]],
+    width: int,
+    paint: Paint,
+) -> list[str]:
+    """Lines of source, by file and line, each followed by its marks; `hidden` spans are starred out."""
     kept = [mark for mark in marks if mark.place.file in texts][:MOST]
     if not kept:
         return []
     digits = len(str(max(mark.place.start.line for mark in kept)))
-    frame = _Frame(" " * (digits + 1) + paint("|", GUTTER) + " ", digits, max(width - digits - 3, 20), paint)
+    frame = _Frame(
+        " " * (digits + 1) + paint("|", GUTTER) + " ", digits, max(width - digits - 3, 20), paint, hidden
+    )
     files = dict.fromkeys(mark.place.file for mark in kept)
     lines: list[str] = []
     for at, file in enumerate(files):
@@ -54,6 +63,7 @@ class _Frame(Record):
     digits: int
     width: int
     paint: Paint
+    hidden: Mapping[str, list[Span]]
 
 
 def _by_place(mark: Mark) -> tuple[int, int]:
@@ -76,6 +86,7 @@ def _file_lines(marks: Iterable[Mark], text: SourceText, frame: _Frame) -> list[
 def _marked(mark: Mark, text: SourceText, frame: _Frame, *, again: bool) -> list[str]:
     """The line of a mark (unless it was just shown) with the mark below it."""
     line, start, end = _line_of(mark.place, text)
+    line = _starred(line, text.line_start(mark.place.start.line), frame.hidden.get(mark.place.file, []))
     before, inside = shown(line[:start]), shown(line[start:end])
     whole = before + inside + shown(line[end:])
     cut, left, right = window(whole, len(before), len(before) + len(inside), width=frame.width)
@@ -108,3 +119,12 @@ def _line_of(place: Place, text: SourceText) -> tuple[str, int, int]:
     start = place.start.column - 1
     end = place.end.column - 1 if place.end.line == place.start.line else len(line)
     return line, start, max(min(end, len(line)), start)
+
+
+def _starred(line: str, offset: int, hidden: list[Span]) -> str:
+    """`line`, which begins at `offset`, with a star for each character that nobody may read."""
+    for span in hidden:
+        start, end = max(span.start - offset, 0), min(span.end - offset, len(line))
+        if start < end:
+            line = line[:start] + "*" * (end - start) + line[end:]
+    return line

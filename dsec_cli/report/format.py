@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from dsec_cli.source.text import SourceText
 
 
+SECRETS = frozenset(("DS601",))
+"""Codes whose place is a secret: output shows where it is, never what it is."""
+
+
 class RuleInfo(Record):
     """A rule as its page describes it."""
 

@@ -28,14 +28,14 @@ the name decides.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
+from dsec.record import Record
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.lint.secrets import is_secret, tokens
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Mapping, Node, Path, Scalar, Sequence
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -44,7 +44,7 @@ QUOTES = "'\""
 COMMANDS = ("run", "script")
 
 
-class Named(NamedTuple):
+class Named(Record):
     """A scalar that holds a secret by its name."""
 
     path: Path

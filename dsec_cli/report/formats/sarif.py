@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from dsec import __version__
 from dsec_cli.diagnostics import Severity
-from dsec_cli.report.format import Format
+from dsec_cli.report.format import SECRETS, Format
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -153,13 +153,18 @@ def _fingerprints(report: Report) -> Iterable[str]:
     """
     seen: dict[str, int] = {}
     for one in report.diagnostics:
-        span = one.place.span
-        value = " ".join(report.texts[one.place.file].text[span.start : span.end].split())
-        key = "\0".join(
-            (one.code, os.path.normpath(one.place.file), one.path, value if one.path else one.message)
-        )
+        said = _value(one, report) if one.path else one.message
+        key = "\0".join((one.code, os.path.normpath(one.place.file), one.path, said))
         seen[key] = seen.get(key, 0) + 1
         yield hashlib.sha256(f"{key}\0{seen[key]}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def _value(one: Diagnostic, report: Report) -> str:
+    """The offending text, where it is one line and no secret (a digest of a short one can be undone)."""
+    place = one.place
+    if one.code in SECRETS or place.start.line != place.end.line:
+        return ""
+    return " ".join(report.texts[place.file].text[place.span.start : place.span.end].split())
 
 
 FORMAT = Format("sarif", render)

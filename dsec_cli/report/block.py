@@ -1,0 +1,65 @@
+"""One diagnostic for people: headline, marked source lines, why, and what to write instead."""
+
+from __future__ import annotations
+
+from dsec_cli.diagnostics import Severity
+from dsec_cli.report.cells import shown, wrap
+from dsec_cli.report.excerpt import Mark, excerpt
+from dsec_cli.report.format import SECRETS
+from dsec_cli.report.terminal import paint
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec_cli.diagnostics import Diagnostic
+    from dsec_cli.report.format import Report
+    from dsec_cli.source.text import Span
+
+BOLD, DIM, NOTE, HELP = "1", "2", "36", "1;36"
+_ANSI = {Severity.ERROR: "1;31", Severity.WARNING: "1;33", Severity.INFO: "1;34"}
+
+
+def headline(one: Diagnostic, report: Report) -> str:
+    """`file:line:column: severity[code] message`."""
+    ink = paint(wanted=report.color)
+    start = one.place.start
+    where = ink(f"{shown(one.place.file)}:{start.line}:{start.column}:", BOLD)
+    kind = ink(f"{one.severity.value}[{one.code}]", _ANSI[one.severity])
+    return f"{where} {kind} {ink(shown(one.message), BOLD)}"
+
+
+def block(one: Diagnostic, report: Report) -> str:
+    """Everything there is to say about one diagnostic."""
+    ink = paint(wanted=report.color)
+    lines = [headline(one, report)]
+    lines += excerpt(_marks(one), report.texts, hidden=_hidden(report), width=report.width, paint=ink)
+    if one.reason:
+        lines += _labelled("why", one.reason, report)
+    if one.help:
+        lines += _labelled("help", one.help, report)
+    lines += _labelled("rule", f"{one.name} (dsec explain {one.code})", report)
+    return "\n".join(lines) + "\n"
+
+
+def _marks(one: Diagnostic) -> list[Mark]:
+    """The place itself, then what belongs to it; a related place that is the same lends its label."""
+    own = next((label for place, label in one.related if place == one.place), "")
+    others = [Mark(place, label, NOTE, "-") for place, label in one.related if place != one.place]
+    return [Mark(one.place, own, _ANSI[one.severity], "^"), *others]
+
+
+def _hidden(report: Report) -> dict[str, list[Span]]:
+    """Places that no excerpt may show: logs of CI are read by more people than the file is."""
+    hidden: dict[str, list[Span]] = {}
+    for one in report.diagnostics:
+        if one.code in SECRETS:
+            hidden.setdefault(one.place.file, []).append(one.place.span)
+    return hidden
+
+
+def _labelled(label: str, text: str, report: Report) -> list[str]:
+    """`  help: text`, folded at the width and hanging below its first word."""
+    ink = paint(wanted=report.color)
+    indent = len(label) + 4
+    rows = [row for line in text.split("\n") for row in wrap(shown(line), report.width - indent)]
+    head = f"  {ink(label + ':', HELP if label == 'help' else DIM)} {rows[0]}"
+    return [head, *(" " * indent + row for row in rows[1:])]
