@@ -16,22 +16,24 @@ Source: where the rule comes from
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, NamedTuple
 
+from dsec.record import Record
+
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec_cli.lint.rule import Rule
 
 INDENT = "    "
 
 
-class Example(NamedTuple):
+class Example(Record):
     """An indented block of a page; `kind` is `yaml`, or says why it cannot be run as it stands."""
 
     kind: str
     text: str
 
 
-class Page(NamedTuple):
+class Page(Record):
     """The parts of a page."""
 
     summary: str

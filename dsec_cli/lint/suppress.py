@@ -52,7 +52,10 @@ def _asked(comment: str) -> tuple[tuple[str, ...], str] | None:
     order = body[len(MARK) :].strip()
     if not order.startswith(VERB):
         return None
-    rest = order[len(VERB) :].lstrip()
+    rest = order[len(VERB) :]
+    if rest[:1].isalnum():
+        return None
+    rest = rest.lstrip()
     if not rest.startswith("["):
         return ("",), rest.strip()
     inside, closed, reason = rest[1:].partition("]")

@@ -69,14 +69,12 @@ def range_problem(text: str) -> str:
 
     A single bare version means exactly that version.
     """
-    clauses = [clause.strip() for clause in text.split(",")]
-    if clauses[-1] == "" and len(clauses) > 1:
-        clauses.pop()
+    clauses = [clause for clause in (part.strip() for part in text.split(",")) if clause]
+    if not clauses:
+        return "it is empty"
     for clause in clauses:
-        if not clause:
-            return "it has an empty part"
         operator = next((known for known in OPERATORS if clause.startswith(known)), "")
-        if not operator and len(clauses) > 1:
+        if not operator and "," in text:
             return f"{clause!r} has no comparison sign"
         if not _clause(operator, clause[len(operator) :].strip()):
             return f"{clause!r} is not a version" if not operator else f"{clause!r} compares with no version"
@@ -92,7 +90,8 @@ def _clause(operator: str, version: str) -> bool:
         return bool(low) and not any(char.isspace() for char in low)
     if operator in ("==", "!=", "") and low.endswith(".*"):
         return operator != "" and re.fullmatch(_PREFIX, low[:-2]) is not None
-    if operator == "~=" and "." not in low.split("!")[-1]:
+    release = re.match(_PREFIX, low)
+    if operator == "~=" and (release is None or "." not in release[0]):
         return False
     local = _LOCAL if operator in ("==", "!=", "") else ""
     return re.fullmatch(_VERSION + local, low) is not None
@@ -111,9 +110,11 @@ def empty_range(text: str) -> tuple[str, str]:
         if release is None:
             continue
         strict = operator in ("<", ">")
-        if operator in (">=", ">", "==") and (lower is None or release > lower[0]):
+        if operator in (">=", ">", "==") and (lower is None or (release, strict) > lower[:2]):
             lower = (release, strict, clause)
-        if operator in ("<=", "<", "==") and (upper is None or release < upper[0]):
+        if operator in ("<=", "<", "==") and (
+            upper is None or (release, not strict) < (upper[0], not upper[1])
+        ):
             upper = (release, strict, clause)
     if lower is None or upper is None or lower[0] < upper[0]:
         return "", ""

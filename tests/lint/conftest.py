@@ -117,7 +117,9 @@ class Cases:
             golden.write_text(got, "utf-8")
         want = golden.read_text("utf-8") if golden.exists() else ""
         if got != want:
-            lines = difflib.unified_diff(want.splitlines(), got.splitlines(), "expected", "found", lineterm="")
+            lines = difflib.unified_diff(
+                want.splitlines(), got.splitlines(), "expected", "found", lineterm=""
+            )
             pytest.fail(f"{case.name}: findings differ (DSEC_BLESS=1 rewrites)\n" + "\n".join(lines))
 
     def rule(self, name: str) -> Rule:

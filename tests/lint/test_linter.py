@@ -1,0 +1,175 @@
+"""The linter itself: order, selection, crash isolation, several documents, suppressions."""
+
+from __future__ import annotations
+
+import pytest
+
+from dsec_cli.diagnostics import Finding, Severity
+from dsec_cli.lint.linter import lint
+from dsec_cli.lint.rule import TEXT, Rule, find_rules
+from dsec_cli.source.text import SourceText
+
+BROKEN = """\
+baseline:
+  gpu: {count: 2, memory: 24Gi, type: a100-pcie-40gb}
+elasticity:
+  gpu: {min_count: 1, max_count: 8}
+fault_tolerance: {level: critical, checkpoint_grace_period: 5s}
+dependencies: []
+"""
+
+
+def source(text: str, name: str = "dsandbox.yaml") -> SourceText:
+    return SourceText.from_bytes(name, text.encode())
+
+
+def codes(text: str, name: str = "dsandbox.yaml", **options) -> list[str]:
+    return [one.code for one in lint(source(text, name), **options)]
+
+
+def test_findings_come_by_place() -> None:
+    found = lint(source(BROKEN))
+    assert [one.code for one in found] == ["DS201", "DS203", "DS301"]
+    assert [one.place.span.start for one in found] == sorted(one.place.span.start for one in found)
+
+
+@pytest.mark.parametrize(
+    ("options", "left"),
+    [
+        ({"select": ["DS2"]}, ["DS201", "DS203"]),
+        ({"select": ["elasticity-too-wide"]}, ["DS203"]),
+        ({"select": ["DS2", "DS301"], "ignore": ["DS203"]}, ["DS201", "DS301"]),
+        ({"ignore": ["DS"]}, []),
+        ({"select": ["DS7"]}, []),
+        ({"select": [""]}, []),
+    ],
+)
+def test_select_and_ignore_take_prefixes_and_names(options, left: list[str]) -> None:
+    assert codes(BROKEN, **options) == left
+
+
+def test_deselected_rules_do_not_run() -> None:
+    asked: list[str] = []
+
+    def spy(facts):
+        asked.append("ran")
+        return ()
+
+    rule = Rule("DS777", "spy", Severity.ERROR, spy)
+    lint(source(BROKEN), rules=(rule,), ignore=["DS777"])
+    assert asked == []
+    lint(source(BROKEN), rules=(rule,))
+    assert asked == ["ran"]
+
+
+def _raises(facts):
+    yield Finding("DS777", Severity.ERROR, ("baseline",), "said before the fall")
+    raise ZeroDivisionError("by zero")
+
+
+@pytest.mark.parametrize("scope", ["document", TEXT])
+def test_a_crashing_rule_is_told_and_hides_nobody(scope: str) -> None:
+    broken = Rule("DS777", "always-raises", Severity.ERROR, _raises, scope)
+    found = lint(source(BROKEN), rules=(broken, *find_rules()))
+    assert sorted(one.code for one in found) == ["DS201", "DS203", "DS301", "DS999"]
+    crash = next(one for one in found if one.code == "DS999")
+    assert "DS777 (always-raises) failed: ZeroDivisionError: by zero" in crash.message
+    assert "--ignore DS777" in crash.help
+
+
+def test_a_crashing_rule_is_told_once_for_many_documents() -> None:
+    broken = Rule("DS777", "always-raises", Severity.ERROR, _raises)
+    found = lint(source(f"{BROKEN}---\n{BROKEN}"), rules=(broken, *find_rules()))
+    assert [one.code for one in found].count("DS999") == 1
+
+
+def test_every_document_is_linted_with_its_own_places() -> None:
+    found = lint(source(f"{BROKEN}---\n{BROKEN}"))
+    assert [(one.code, one.place.start.line) for one in found] == [
+        ("DS201", 2),
+        ("DS203", 4),
+        ("DS301", 5),
+        ("DS201", 9),
+        ("DS203", 11),
+        ("DS301", 12),
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "\n", "# only a comment\n", "---\n", "null\n", "42\n", "[]\n", "..."])
+def test_a_text_without_a_contract_is_not_passed_in_silence(text: str) -> None:
+    assert codes(text), repr(text)
+
+
+def test_the_file_name_decides_the_kind_of_document() -> None:
+    steps = "steps:\n  - {id: a, run: python a.py, timeout: 60s}\n"
+    assert codes(steps, "ds_config.yaml") == []
+    assert set(codes(steps, "dsandbox.yaml")) == {"DS102"}
+
+
+LINE = "  gpu: {min_count: 2, max_count: 8}"
+
+
+def suppressed(comment_on_line: str = "", above: str = "") -> str:
+    text = BROKEN.replace("min_count: 1", "min_count: 2").replace("5s", "30s")
+    return text.replace(LINE, f"{above}{LINE}{comment_on_line}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        suppressed("  # dsec: ignore[DS203] peaks are measured"),
+        suppressed("  # dsec: ignore[ DS203 , DS203 ] peaks are measured"),
+        suppressed("  #dsec:ignore[DS203] peaks are measured"),
+        suppressed(above="  # dsec: ignore[DS203] peaks are measured\n"),
+        suppressed(above="  # dsec: ignore[DS203] peaks are measured\n\n  # another remark\n"),
+    ],
+)
+def test_a_suppression_binds_to_its_line_and_to_the_one_below(text: str) -> None:
+    assert codes(text) == []
+
+
+def test_a_suppression_above_a_key_covers_what_hangs_below_it() -> None:
+    text = BROKEN.replace("elasticity:\n", "# dsec: ignore[DS203] measured\nelasticity:\n")
+    assert codes(text) == ["DS201", "DS301"]
+    other = BROKEN.replace("baseline:\n", "# dsec: ignore[DS203] wrong place\nbaseline:\n")
+    assert codes(other) == ["DS901", "DS201", "DS203", "DS301"]
+
+
+def test_a_suppression_reaches_no_further_than_its_document() -> None:
+    text = "# dsec: ignore[DS203] first only\n" + BROKEN
+    assert codes(text)[0] == "DS901"
+
+
+@pytest.mark.parametrize(
+    ("comment", "wanted"),
+    [
+        ("# dsec: ignore[DS203]", ["DS903"]),
+        ("# dsec: ignore[DS203] :", ["DS903"]),
+        ("# dsec: ignore[DS777] no such rule", ["DS902", "DS203"]),
+        ("# dsec: ignore everything", ["DS902", "DS203"]),
+        ("# dsec: ignore[DS203 unclosed", ["DS902", "DS203"]),
+        ("# dsec: ignored", ["DS203"]),
+        ("# dsec ignore[DS203] no colon", ["DS203"]),
+        ("# remark # dsec: ignore[DS203] behind another remark", ["DS203"]),
+    ],
+)
+def test_a_suppression_must_be_well_formed(comment: str, wanted: list[str]) -> None:
+    assert sorted(codes(suppressed(f"  {comment}"))) == sorted(wanted)
+
+
+def test_an_unused_suppression_is_judged_by_rules_that_are_not_selected() -> None:
+    used = suppressed("  # dsec: ignore[DS203] measured")
+    assert codes(used, select=["DS901"]) == []
+    unused = suppressed("  # dsec: ignore[DS301] measured")
+    assert codes(unused, select=["DS901"]) == ["DS901"]
+    assert codes(unused, select=["DS301"]) == []
+
+
+def test_findings_about_suppressions_cannot_be_suppressed() -> None:
+    text = suppressed("  # dsec: ignore[DS301, DS901] twice wrong")
+    assert "DS901" in codes(text)
+
+
+def test_a_hash_in_a_block_scalar_suppresses_nothing() -> None:
+    text = "steps:\n  - id: a\n    run: |\n      # dsec: ignore[DS505] not a comment\n      x\n"
+    assert codes(text, "ds_config.yaml") == ["DS505"]
