@@ -13,7 +13,7 @@ from dsec_cli.contract.forms import FORMS
 from dsec_cli.contract.table import ROOTS, SECTIONS
 from dsec_cli.diagnostics import Finding
 from dsec_cli.source.resolve import MERGE, follow, pairs, resolve
-from dsec_cli.source.tree import Document, Mapping, Node, Path, Scalar, Sequence
+from dsec_cli.source.tree import Alias, Document, Mapping, Node, Path, Scalar, Sequence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,8 +72,12 @@ class _Reading:
 
     def read(self, node: Node, shape: Shape, at: Path) -> object:
         """The value of a node of the given shape, or None and a finding."""
-        followed = follow(node)
-        return None if followed is None else _READERS[shape[0]](self, followed, shape, at)
+        if isinstance(node, Alias):
+            followed = follow(node)
+            if followed is None:
+                return None
+            node = followed
+        return _READERS[shape[0]](self, node, shape, at)
 
     def wrong(self, node: Node, at: Path, want: str) -> None:
         """Report a node of the wrong type."""
@@ -99,7 +103,8 @@ def _section(reading: _Reading, node: Node, shape: Shape, at: Path) -> Values | 
             taken = frozenset(pair.key for pair in entries)
             where = complaints.Where(shape[1], reading.kind, taken)
             reading.findings.append(complaints.unknown_key(key, key_node, (*at, key), where))
-    reading.findings.extend(_nameless(node))
+    if len(entries) != len(node.entries):
+        reading.findings.extend(_nameless(node))
     for key in required:
         if key not in values and whole:
             reading.findings.append(complaints.missing_key(key, at, kind=reading.kind))

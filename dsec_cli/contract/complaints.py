@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dsec.record import Record
 from dsec.units import UnitProblem
-from dsec_cli.contract import quantities, suggest
+from dsec_cli.contract import quantities
 from dsec_cli.contract.forms import FORMS
 from dsec_cli.contract.kinds import DIMENSIONS
 from dsec_cli.contract.table import SECTIONS
@@ -118,6 +118,8 @@ def not_in_enum(node: Scalar, at: Path, legal: tuple[str, ...]) -> Finding:
     """DS105: a word outside a closed set."""
     words = ", ".join(legal[:-1]) + f" or {legal[-1]}" if len(legal) > 1 else legal[0]
     finding = _error("DS105", at, f"{dotted(at)} must be {words}, not {shown(node.text)}")
+    from dsec_cli.contract import suggest
+
     meant = suggest.nearest(node.text, legal)
     if meant is None:
         return finding
@@ -149,6 +151,9 @@ class Where(Record):
 
 def unknown_key(key: str, node: Node, at: Path, where: Where) -> Finding:
     """DS101: a key that the section does not have; says where it belongs, or what was meant."""
+    # Only a document with a wrong word pays for what words are near.
+    from dsec_cli.contract import suggest
+
     section, kind, taken = where
     heading, _, fields = SECTIONS[section]
     finding = _error("DS101", at, f"unknown key {shown(key)} in {_place(heading, at, kind)}", part="key")

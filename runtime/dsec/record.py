@@ -33,6 +33,9 @@ else:
 
         def __new__(cls, *args, **named):
             """Items by place or by name, the others by default."""
+            if named and tuple(named) == cls._fields[len(args) :]:
+                # Most calls name their items in order; looking each up costs ten times as much.
+                return tuple.__new__(cls, (*args, *named.values()))
             if named or len(args) != len(cls._fields):
                 args = _completed(cls, args, named)
             return tuple.__new__(cls, args)

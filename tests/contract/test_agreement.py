@@ -264,7 +264,7 @@ def test_spoilt_documents_are_judged_alike(drawn_document: tuple[str, Any], seed
 
 @pytest.mark.battery
 @given(kinds, st.integers(0, 2**32), st.integers(0, 6))
-@settings(max_examples=20_000)
+@settings(max_examples=10_000)
 def test_spoilt_documents_are_judged_alike_at_length(
     drawn_document: tuple[str, Any], seed: int, mistakes: int
 ) -> None:
