@@ -61,7 +61,7 @@ INVENTORY: Option = (
     "FILE",
     (),
     None,
-    "Judge against the machines described in FILE (YAML, JSON, nvidia-smi output) or by builtin:NAME.",
+    "Take the machines described in FILE (YAML, JSON, nvidia-smi output) or by builtin:NAME, not this one.",
 )
 
 CONFIG: Command = (
@@ -168,25 +168,14 @@ INVENTORY_PAGE: Command = (
     (
         "What was not available is said with its reason and remedy; a reading that could not be had is "
         "unknown, never 0. GPUs that CUDA_VISIBLE_DEVICES hides do not belong to the inventory.",
-        "A described inventory is a YAML or JSON file, the output of dsec inventory --json, saved output of "
-        "nvidia-smi -q -x, or of nvidia-smi -L and topo -m; builtin:NAME is one that DSec brings along.",
+        "With --inventory the machines of a file are shown: YAML, JSON, the output of dsec inventory --json, "
+        "saved output of nvidia-smi -q -x or of nvidia-smi -L and topo -m; or builtin:NAME.",
     ),
     (),
-    (
-        (
-            "inventory",
-            "",
-            "value",
-            "FILE",
-            (),
-            None,
-            "Show the machines described in FILE, or builtin:NAME, instead of this one.",
-        ),
-        JSON,
-    ),
+    (INVENTORY, JSON, OUTPUT),
     (
         ("dsec inventory", "Show this machine."),
-        ("dsec inventory --json > box.json", "Save it, to plan for it elsewhere with --inventory box.json."),
+        ("dsec inventory --json -o box.json", "Save it, to plan for it elsewhere with --inventory box.json."),
         ("dsec inventory --inventory builtin:8xa100-sxm-80gb", "Show a machine that DSec brings along."),
     ),
     ((0, "shown, with or without GPUs"), USAGE, UNKNOWN),

@@ -14,7 +14,7 @@ from dsec.devices.profiles import PREFIX, profile
 from dsec.errors import InventoryProblem
 from dsec.inventory import FORMAT, Device, Inventory, steady
 from dsec_cli.commands.sources import read_source
-from dsec_cli.report.output import to_stdout
+from dsec_cli.report.output import emit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _ODD_CHARACTER = "DS005"
 def main(args: Args) -> int:
     """Show the inventory: exit 0 also without a GPU, because that was found out."""
     inventory = read_inventory(args.inventory)
-    to_stdout(as_json(inventory) if args.json else render(inventory))
+    emit(as_json(inventory) if args.json else render(inventory), args.output)
     return 0
 
 

@@ -28,7 +28,8 @@ def matrix(text: str) -> Matrix:
         return Matrix((), (), (), ())
     names = tuple(word for word in header.split() if _is_gpu(word))
     found = {line.split()[0]: line for line in lines if line is not header and line.split() and _is_row(line)}
-    if any(name not in found for name in names):
+    whole = all(len(found.get(name, "").split()) > len(names) for name in names)
+    if not whole or len(set(names)) < len(names):
         return Matrix((), (), (), ())
     rest = [_Row(found[name], header, len(names)) for name in names]
     return Matrix(
