@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import time
+from typing import NamedTuple
 
 from dsec.engines.local import Session, boot_id
 from dsec.errors import FileProblem, RunProblem
 from dsec.journal import Header, Journal, header_payload
-from dsec.quickplan import read_plan
+from dsec.quickplan import parse_plan
 from dsec.rundir import RunDir, create, home, is_job, new_job
 from dsec.runner import Past
 from dsec_cli.commands.carrying import carry_out, check_feasible, folder_of, inventory_for, write_whole
@@ -25,36 +26,45 @@ def main(args: Args) -> int:
     """Plan where that is still to be done, make the run's folder, and carry the plan out."""
     if args.job_id is not None and not is_job(args.job_id):
         raise UsageError(f"{args.job_id!r} cannot be a job id", hint="letters, digits, . _ and -, at most 128")
-    if args.file is not None and is_plan(args.file):
-        plan = read_plan(args.file)
-        folder = folder_of(args.file, plan)
-        inventory = inventory_for(plan, args.inventory)
-    else:
-        prepared = _compile(args.file, args.inventory)
-        if prepared is None:
-            return NO
-        plan, folder, inventory = prepared
-    check_feasible(plan, inventory)
-    run = _new_run(plan, folder, args.job_id)
-    journal = _begin(run, plan, folder)
-    session = Session(plan, run, folder, inventory, Past(), 1, args.keep_going)
+    prepared = _stored(args.file, args.inventory) or _compile(args.file, args.inventory)
+    if prepared is None:
+        return NO
+    check_feasible(prepared.plan, prepared.inventory)
+    run = _new_run(prepared, args.job_id)
+    journal = _begin(run, prepared)
+    session = Session(prepared.plan, run, prepared.folder, prepared.inventory, Past(), 1, args.keep_going)
     return carry_out(session, journal=journal, args=args)
 
 
-def is_plan(path: str) -> bool:
-    """Whether the file is a stored plan and not a contract."""
+class Prepared(NamedTuple):
+    """A plan that is ready to be carried out."""
+
+    plan: Plan
+    stored: bytes
+    """The plan's file."""
+    folder: str
+    """The contract's folder."""
+    inventory: Inventory
+
+
+def _stored(path: str | None, inventory_path: str | None) -> Prepared | None:
+    """The plan in the file `path`; None where that is a contract."""
+    if path is None or os.path.isdir(path):
+        return None
     try:
         with open(path, "rb") as file:
-            head = file.read(1)
-            return head == b"{" and b'"dsec.plan/' in file.read()
-    except IsADirectoryError:
-        return False
+            raw = file.read()
     except OSError as problem:
         raise FileProblem(f"{path}: {problem.strerror}", hint="name a contract or a plan") from None
+    if not raw.startswith(b"{") or b'"dsec.plan/' not in raw:
+        return None
+    plan = parse_plan(raw, name=path)
+    return Prepared(plan, raw, folder_of(path, plan), inventory_for(plan, inventory_path))
 
 
-def _compile(path: str | None, inventory_path: str | None) -> tuple[Plan, str, Inventory] | None:
-    """The contract's plan, folder and inventory; None: it was refused, and said why."""
+def _compile(path: str | None, inventory_path: str | None) -> Prepared | None:
+    """The contract's plan; None: it was refused, and said why."""
+    from dsec.planfile import plan_bytes
     from dsec_cli.commands.opened import contract_here
     from dsec_cli.commands.pipeline import Refused, inventory_at, prepare, show
 
@@ -65,12 +75,12 @@ def _compile(path: str | None, inventory_path: str | None) -> tuple[Plan, str, I
     if isinstance(plan, Refused):
         show(plan)
         return None
-    return plan, os.path.dirname(os.path.abspath(path)), inventory
+    return Prepared(plan, plan_bytes(plan), os.path.dirname(os.path.abspath(path)), inventory)
 
 
-def _new_run(plan: Plan, folder: str, job: str | None) -> RunDir:
-    state = home(folder, os.environ)
-    name = job or new_job(plan.name, now_s=time.time(), chance=os.urandom(2))
+def _new_run(prepared: Prepared, job: str | None) -> RunDir:
+    state = home(prepared.folder, os.environ)
+    name = job or new_job(prepared.plan.name, now_s=time.time(), chance=os.urandom(2))
     try:
         return create(state, name)
     except FileExistsError:
@@ -81,14 +91,13 @@ def _new_run(plan: Plan, folder: str, job: str | None) -> RunDir:
         raise FileProblem(f"{problem.filename}: {problem.strerror}", hint="DSEC_HOME names another folder for the state") from None
 
 
-def _begin(run: RunDir, plan: Plan, folder: str) -> Journal:
+def _begin(run: RunDir, prepared: Prepared) -> Journal:
     """Store the plan, open the journal and write its first record."""
-    from dsec.planfile import plan_bytes
-
-    write_whole(run.plan, plan_bytes(plan))
+    write_whole(run.plan, prepared.stored)
     try:
         journal = Journal(run.journal, clock=time.monotonic)
     except BlockingIOError:
         raise RunProblem(f"run {run.job} is being carried out already") from None
-    journal.append(header_payload(Header(run.job, plan.hash, folder, time.time_ns() // 1_000_000, boot_id())))
+    now_ms = time.time_ns() // 1_000_000
+    journal.append(header_payload(Header(run.job, prepared.plan.hash, prepared.folder, now_ms, boot_id())))
     return journal

@@ -124,6 +124,8 @@ def line(event: Event, *, iterations: int) -> str | None:
     """An event as a line for people; None where it is of no interest to them."""
     match event:
         case Spawn():
+            if iterations > 1 and event.attempt == 1:
+                return None
             again = f" attempt {event.attempt}" if event.attempt > 1 else ""
             devices = f" on {', '.join(event.devices)}" if event.devices else ""
             return f"{_instance(event, iterations)} started{again}{devices}"

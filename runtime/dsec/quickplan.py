@@ -31,7 +31,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_HASH = re.compile(rb'(?<=[{,])"hash":"([0-9a-f]{64})"')
+_HASH = b'"hash":"'
+"""Only the plan's own hash: those of the parts have names that end in `_hash`."""
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
@@ -42,26 +43,31 @@ def read_plan(path: str) -> Plan:
             raw = file.read()
     except OSError as problem:
         raise FileProblem(f"{path}: {problem.strerror}", hint="dsec plan FILE -o plan.json writes one") from None
-    plan = _quick(raw) or _strict(raw, path)
-    _check_steps(plan, path)
+    return parse_plan(raw, name=path)
+
+
+def parse_plan(raw: bytes, *, name: str) -> Plan:
+    """The plan in `raw`; `name` is what to call it."""
+    plan = _quick(raw) or _strict(raw, name)
+    _check_steps(plan, name)
     return plan
 
 
 def _strict(raw: bytes, name: str) -> Plan:
-    from dsec.planfile import parse_plan
+    from dsec.planfile import parse_plan as parse_strictly
 
-    return parse_plan(raw, where=name)
+    return parse_strictly(raw, where=name)
 
 
 def _quick(raw: bytes) -> Plan | None:
     """The plan when `raw` is canonical and its hash right; None: have it looked at closely."""
-    bare = raw.removesuffix(b"\n")
-    found = _HASH.findall(bare)
-    if len(found) != 1 or digest(FORMAT, _HASH.sub(b'"hash":""', bare)) != found[0].decode():
+    start = raw.find(_HASH) + len(_HASH)
+    stored = raw[start : start + 64]
+    if raw.count(_HASH) != 1 or digest(FORMAT, raw[:start] + raw[start + 64 :].removesuffix(b"\n")) != stored.decode(errors="replace"):
         return None
     try:
         data = json.loads(raw)
-        return _plan(data) if data["format"] == FORMAT and data["hash"] == found[0].decode() else None
+        return _plan(data) if data["format"] == FORMAT and data["hash"] == stored.decode() else None
     except (KeyError, TypeError, ValueError):
         return None
 

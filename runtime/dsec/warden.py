@@ -1,31 +1,20 @@
-"""The warden of a run: outlives the executor, and ends whatever a killed executor left behind.
+"""What the warden of a run does when the executor is gone: end whatever it left behind.
 
-It is a process in a session of its own, deaf to INT, TERM and HUP, that reads a pipe whose other
-end only the executor holds. `bye` means an orderly end. End of file without it means that the
-executor is gone: then every process of the run is ended. Started as `python -I -S -c`, so it
-imports little and nothing of the user's.
+The warden is a process in a session of its own that waits on a pipe whose other end only the
+executor holds (`engines.local.Warden`). `bye` means an orderly end. End of file without it means
+that the executor was killed: then this module ends every process of the run. It is started as
+`python -I -S -E`, so it imports little and nothing of the user's.
 """
 
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import time
 
 from dsec import sweep
 
 GRACE_S = 2.0
-
-
-def watch(fd: int) -> bool:
-    """Wait for the executor's end; whether it was an orderly one."""
-    said = b""
-    while True:
-        words = os.read(fd, 64)
-        if not words:
-            return said.endswith(b"bye")
-        said = (said + words)[-3:]
 
 
 def pids_in(journal: str) -> dict[int, tuple[int, int]]:
@@ -85,14 +74,9 @@ def end_run(job: str, run_dir: str, *, grace_s: float, spare: tuple[int, ...] = 
 
 
 def main(argv: list[str]) -> int:
-    """`FD JOB RUN_DIR`: watch the pipe, and clear up if it ends without a word."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-        signal.signal(number, signal.SIG_IGN)
-    fd, job, run_dir = int(argv[0]), argv[1], argv[2]
-    if watch(fd):
-        return 0
-    left = end_run(job, run_dir, grace_s=GRACE_S)
-    return 1 if left else 0
+    """`JOB RUN_DIR`: end the run's processes; 1 when some could not be ended."""
+    job, run_dir = argv
+    return 1 if end_run(job, run_dir, grace_s=GRACE_S) else 0
 
 
 if __name__ == "__main__":

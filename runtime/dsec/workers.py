@@ -12,7 +12,6 @@ import dataclasses
 import json
 import os
 import re
-import socket
 import sys
 from typing import NamedTuple
 
@@ -23,6 +22,7 @@ from dsec.worker import FRAME_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable, Sequence
 
     from dsec.core.leases import Lease, Ledger
@@ -141,6 +141,8 @@ class Workers:
         return worker
 
     def _start(self, worker: Worker, step: PlannedStep) -> None:
+        import socket  # a run without calls does without it
+
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             ours.setblocking(False)  # noqa: FBT003
