@@ -11,6 +11,10 @@ from __future__ import annotations
 from dsec_cli.source.text import SourceText, Span
 from dsec_cli.source.tree import Problem
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Set
+
 _BREAKS = {
     "\x85": "U+0085 NEXT LINE",
     "\u2028": "U+2028 LINE SEPARATOR",
@@ -18,6 +22,8 @@ _BREAKS = {
 }
 _INVISIBLE = {"\u200b": "U+200B ZERO WIDTH SPACE", "\ufeff": "U+FEFF ZERO WIDTH NO-BREAK SPACE"}
 _MOST_RELATED = 8
+_PRIVATE = ((0xE000, 0xF900), (0xF0000, 0xFFFFE), (0x100000, 0x10FFFE))
+"""Code points that mean nothing to YAML, nor to anybody else."""
 
 
 class Prepared:
@@ -37,6 +43,25 @@ class Prepared:
         """The same with parts of the text blanked."""
         return Prepared(text, self.restore, self.problems, self.unknown)
 
+    def without_inner_colons(self) -> Prepared:
+        """The same with colons inside words hidden.
+
+        The C parser refuses `[read:redis]` and `{source: ds://a}`; to YAML 1.2 they are plain words.
+        """
+        char = next(_absent({*self.text, self.unknown}))
+        text = "".join(char if _inside_word(self.text, at) else c for at, c in enumerate(self.text))
+        return Prepared(text, {**self.restore, ord(char): ":"}, self.problems, self.unknown)
+
+
+def _inside_word(text: str, at: int) -> bool:
+    """True for a colon between two characters of a plain word; `"key":value` is a key and its value."""
+    return (
+        text[at] == ":"
+        and at > 0
+        and text[at - 1] not in "\"'[]{}, \t\r\n"
+        and text[at + 1 : at + 2] not in ("", *",[]{} \t\r\n")
+    )
+
 
 def prepare(source: SourceText) -> Prepared:
     """Report characters that are wrong in YAML and hide those the parser would trip over."""
@@ -49,6 +74,14 @@ def prepare(source: SourceText) -> Prepared:
     if text.replace("\n", "").replace("\t", "").replace("\r", "").isprintable():
         return Prepared(text, {}, problems, "\ue000")
     return _hide(text, problems)
+
+
+def _absent(present: Set[str]) -> Iterator[str]:
+    """Private characters that the text does not hold; should it hold all 137,000, replacement marks."""
+    for start, end in _PRIVATE:
+        yield from (char for char in map(chr, range(start, end)) if char not in present)
+    while True:
+        yield "\ufffd"
 
 
 def _undecodable(source: SourceText, span: Span, reason: str) -> Problem:
@@ -64,7 +97,7 @@ def _undecodable(source: SourceText, span: Span, reason: str) -> Problem:
 
 def _hide(text: str, problems: list[Problem]) -> Prepared:
     present = set(text)
-    stand_ins = (char for char in map(chr, range(0xE000, 0xF900)) if char not in present)
+    stand_ins = _absent(present)
     restore: dict[int, str] = {}
     table: dict[int, str] = {}
     for char in sorted(char for char in present if not char.isprintable() and char not in "\n\t\r"):

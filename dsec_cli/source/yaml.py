@@ -23,6 +23,9 @@ MAX_FAULTS = 20
 """After so many errors the rest of a text is left unread: it is probably no YAML at all."""
 
 
+_REFUSED_COLON = "found unexpected ':'"
+
+
 def parse(source: SourceText) -> Tree:
     """Read all documents of a text; what cannot be read becomes problems and unknown values."""
     if len(source.data) > MAX_BYTES:
@@ -55,6 +58,11 @@ def _recover(source: SourceText, prepared: Prepared, problems: list[Problem]) ->
     faults = 0
     while True:
         builder, failure = _attempt(prepared, tuple(gaps))
+        if getattr(failure, "problem", None) == _REFUSED_COLON:
+            hidden = prepared.without_inner_colons()
+            if hidden.text != prepared.text:
+                prepared = hidden
+                continue
         if isinstance(failure, Problem):
             return _tree(source, builder, [*problems, failure])
         damage = _damage(builder, failure, prepared.text)
