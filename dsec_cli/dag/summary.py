@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dsec.core.overlap import Rounds, overlap
 from dsec.core.schedule import Work
-from dsec_cli.dag.view import demand_text, time_text
+from dsec_cli.dag.view import demand_text, pace_text, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,8 +97,7 @@ def _analysis(plan: Plan) -> Iterator[str]:
     repeated = plan_overlap(plan)
     if repeated is not None:
         many = _count(plan.iterations.count, "iteration")
-        every = time_text(repeated.period)
-        yield f"{many:<18} {time_text(repeated.total)} in all: one every {every} once they overlap"
+        yield f"{many:<18} {time_text(repeated.total)} in all: {pace_text(repeated, found.makespan_ms)}"
     counts: dict[str, int] = {}
     for step in plan.steps:
         counts[step.estimate_source] = counts.get(step.estimate_source, 0) + 1

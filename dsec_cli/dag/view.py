@@ -11,6 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from dsec.core.overlap import Overlap
     from dsec.plan import Demand, Source
     from dsec_cli.dag.analysis import Analysis
     from dsec_cli.dag.cycles import Order
@@ -102,12 +103,19 @@ def time_text(ms: int) -> str:
     """`850ms`, `2.5s`, `12m30s`: short enough for a badge, exact to what matters."""
     if ms < 1000:
         return f"{ms}ms"
-    if ms < 60_000:
+    if ms < 59_950:
         return f"{ms / 1000:.1f}".removesuffix(".0") + "s"
     seconds = (ms + 500) // 1000
     hours, minutes, rest = seconds // 3600, seconds // 60 % 60, seconds % 60
     parts = [(hours, "h"), (minutes, "m"), (rest, "s")]
     return "".join(f"{amount}{unit}" for amount, unit in parts if amount)
+
+
+def pace_text(found: Overlap, makespan: int) -> str:
+    """How often an iteration ends: `one every 4s once they overlap`."""
+    if found.period >= makespan:
+        return "one after the other, they cannot overlap"
+    return f"one every {time_text(found.period)} once they overlap"
 
 
 def demand_text(demand: Demand, *, types: tuple[str, ...] = ()) -> str:

@@ -15,6 +15,7 @@ from dsec_cli.dag.view import (
     demand_text,
     distinct,
     loop_pairs,
+    pace_text,
     state_text,
     time_text,
 )
@@ -110,7 +111,7 @@ def _title(picture: Picture) -> str:
     if found is not None:
         facts.append(f"critical path {time_text(found.critical_path_ms)} (bold)")
         if found.overlap is not None:
-            facts.append(f"one iteration every {time_text(found.overlap.period)} once they overlap")
+            facts.append(f"iterations: {pace_text(found.overlap, found.makespan_ms)}")
         if found.gpu_idle_permille is not None:
             facts.append(f"GPUs idle {found.gpu_idle_permille / 10:.0f} %")
     elif cycles_of(picture):

@@ -9,6 +9,7 @@ from dsec_cli.dag.view import (
     cycles_of,
     demand_text,
     distinct,
+    pace_text,
     sources_by_target,
     state_text,
     time_text,
@@ -137,14 +138,14 @@ def _analysis(picture: Picture, found: Analysis) -> Iterator[str]:
         share = f"{found.gpu_idle_permille / 10:.0f} % of {_count(found.gpus, 'GPU')}"
         yield f"idle GPU time      {share} in that iteration"
     if found.overlap is not None:
-        yield from _overlap(picture, found.overlap)
+        yield from _overlap(picture, found.overlap, found.makespan_ms)
     yield from _sources(found)
 
 
-def _overlap(picture: Picture, found: Overlap) -> Iterator[str]:
+def _overlap(picture: Picture, found: Overlap, makespan: int) -> Iterator[str]:
     """What repeating costs, and which loop sets the pace."""
     many = _count(picture.iterations, "iteration")
-    yield f"{many:<18} {time_text(found.total)} in all: one every {time_text(found.period)} once they overlap"
+    yield f"{many:<18} {time_text(found.total)} in all: {pace_text(found, makespan)}"
     if found.gpu_idle_permille is not None:
         yield f"{'':<18} idle GPU time then: {found.gpu_idle_permille / 10:.0f} %"
     if found.loop is not None:

@@ -1,0 +1,160 @@
+"""Every view of every golden graph, word for word; and names that try to break out of their syntax."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dsec_cli.commands.opened import locator, open_contract
+from dsec_cli.dag.graph import step_graph
+from dsec_cli.dag.picture import picture_of
+from dsec_cli.dag.view import Observed, Run, View, time_text
+from dsec_cli.dag.views.dot import quoted
+from dsec_cli.dag.views.mermaid import escaped
+from dsec_cli.discovery import instances
+
+GOLDEN = Path(__file__).parent.parent / "golden" / "dag"
+VIEWS = {view.name: view for view in instances("dsec_cli.dag.views", View)}
+needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="graphviz's dot is not installed")
+
+
+def picture(path, run=None):
+    opened = open_contract(str(path))
+    graph = step_graph(opened.contract)
+    found = picture_of(
+        opened.contract,
+        graph,
+        title=opened.contract.name or "job",
+        learned={},
+        locate=locator(opened, os.path.basename),
+    )
+    return found._replace(run=run)
+
+
+def test_every_module_is_a_view_called_like_it():
+    names = {path.stem for path in Path("dsec_cli/dag/views").glob("[!_]*.py")} or set(VIEWS)
+    assert set(VIEWS) == names == {"text", "dot", "json", "mermaid"}
+
+
+@pytest.mark.parametrize("case", sorted(path.stem for path in GOLDEN.glob("*.yaml")))
+@pytest.mark.parametrize("name", sorted(VIEWS))
+def test_golden_views(case, name):
+    shown = VIEWS[name].render(picture(GOLDEN / f"{case}.yaml"))
+    expected = GOLDEN / f"{case}.{name}"
+    if os.environ.get("DSEC_BLESS"):
+        expected.write_text(shown)
+    assert shown == expected.read_text()
+
+
+@pytest.mark.parametrize("case", sorted(path.stem for path in GOLDEN.glob("*.yaml")))
+def test_text_fits_eighty_columns(case):
+    assert (
+        max(len(line) for line in VIEWS["text"].render(picture(GOLDEN / f"{case}.yaml")).splitlines()) <= 80
+    )
+
+
+HOSTILE = [
+    'a"]; evil [label="x',
+    "<b>&amp;",
+    "back\\slash\\N",
+    "new\nline\x1b[31m",
+    "中文 ✓",
+    "x" * 300,
+    "]]-->|`#quot;",
+]
+
+
+@pytest.fixture
+def hostile(tmp_path):
+    needs = ["", *(f"S{at}" for at in range(len(HOSTILE) - 1))]
+    steps = [
+        f"  - {{id: S{at}, name: {json.dumps(name)}, run: x, timeout: 60s, needs: [{needs[at]}]}}"
+        for at, name in enumerate(HOSTILE)
+    ]
+    path = tmp_path / "ds_config.yaml"
+    path.write_text("steps:\n" + "\n".join(steps) + "\n")
+    return path
+
+
+def run_of(state):
+    return Run('job"<>', "failed", {"S0": Observed(state, 1, 3, 1234)})
+
+
+@needs_dot
+@pytest.mark.parametrize("case", ["hostile", "rlhf", "cyclic", "broken"])
+def test_graphviz_accepts_what_we_write(case, hostile, tmp_path):
+    path = hostile if case == "hostile" else GOLDEN / f"{case}.yaml"
+    shown = VIEWS["dot"].render(picture(path, run_of("failed") if case == "hostile" else None))
+    done = subprocess.run(["dot", "-Tjson"], input=shown, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    drawn = json.loads(done.stdout)
+    graph = picture(path).graph
+    assert len(drawn["objects"]) == len(graph.steps)
+    ends = {(edge.source, edge.target) for edge in graph.edges}
+    carried = {(edge.source, edge.target) for edge in graph.carried}
+    assert len(drawn["edges"]) == len(ends) + len(carried)
+
+
+def test_hostile_names_stay_inside_mermaid_labels(hostile):
+    shown = VIEWS["mermaid"].render(picture(hostile, run_of("running")))
+    nodes = [line for line in shown.splitlines() if re.match(r"    n\d+\[", line)]
+    assert len(nodes) == len(HOSTILE)
+    for line in nodes:
+        assert re.fullmatch(r'    n\d+\["(<b>|</b>|<br/>|[A-Za-z0-9 .,:/_+#;-])*"\]:::\w+', line), line
+
+
+def test_hostile_names_cannot_command_a_terminal(hostile):
+    shown = VIEWS["text"].render(picture(hostile, run_of("done")))
+    assert all(ch.isprintable() or ch == "\n" for ch in shown)
+
+
+@given(st.text())
+def test_quoted_and_escaped_text_has_no_way_out(text):
+    inner = quoted(text)[1:-1]
+    assert re.fullmatch(r'(?:[^"\\]|\\.)*', inner, re.S)
+    assert "\n" not in inner
+    assert not set(escaped(text)) & set('"<>[]()|`{}')
+
+
+def test_json_names_its_format_and_every_place():
+    document = json.loads(VIEWS["json"].render(picture(GOLDEN / "cyclic.yaml")))
+    assert document["format"] == "dsec.dag/1"
+    assert document["acyclic"] is False
+    assert document["analysis"] is None
+    [cycle] = document["cycles"]
+    assert cycle["members"] == ["load", "train", "save", "eval"]
+    assert [edge["place"]["line"] for edge in cycle["loop"]] == [4, 5, 3]
+    assert len(cycle["remedy"]) == 2
+    assert cycle["remedy"][0]["add"] == ["break_cycle: true", "break_point: save"]
+
+
+def test_a_run_is_laid_over_every_view():
+    run = Run("abc123", "failed", {"S2": Observed("failed", 3, 7, 61_500)})
+    for name, view in VIEWS.items():
+        shown = view.render(picture(GOLDEN / "rlhf.yaml", run))
+        assert "abc123" in shown or name == "mermaid"
+        assert "failed" in shown
+
+
+@pytest.mark.parametrize(
+    ("ms", "text"),
+    [
+        (0, "0ms"),
+        (999, "999ms"),
+        (1000, "1s"),
+        (1260, "1.3s"),
+        (59_940, "59.9s"),
+        (59_999, "1m"),
+        (3_600_000, "1h"),
+        (3_661_000, "1h1m1s"),
+        (90_000_000, "25h"),
+    ],
+)
+def test_times_are_short(ms, text):
+    assert time_text(ms) == text
