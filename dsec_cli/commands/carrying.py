@@ -33,7 +33,7 @@ def inventory_for(plan: Plan, path: str | None) -> Inventory:
     GPUs are read only for a plan that wants some: opening the driver costs more than a small run.
     """
     if path is not None:
-        from dsec.devices.described import read_inventory
+        from dsec_cli.commands.inventory import read_inventory
 
         return read_inventory(path)
     if any(step.demand.gpu_count for step in plan.steps):

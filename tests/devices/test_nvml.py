@@ -233,6 +233,34 @@ print([d.health for d in before.devices].count("lost"), [d.health for d in after
     assert child(code, build(), str(path), str(path)).split() == ["0", "1"]
 
 
+APART = """
+import json
+from dsec.codec import encode
+from dsec.devices import host
+from dsec.devices.apart import read_apart
+print(json.dumps(encode(read_apart(host.read(), timeout_s=TIMEOUT))))
+"""
+
+
+@pytest.mark.parametrize(
+    ("scenario", "timeout_s", "devices", "words"),
+    [
+        (H100, 30, 8, ""),
+        ("crash 1\n", 30, 0, "crashed (signal 11)"),
+        ("hang 1\n", 1, 0, "did not answer within 1 s"),
+    ],
+)
+def test_a_library_that_takes_its_caller_down_is_a_note(
+    build: Any, tmp_path: Any, scenario: str, timeout_s: int, devices: int, words: str
+) -> None:
+    path = tmp_path / "scenario.txt"
+    path.write_text(scenario)
+    answer = child(APART.replace("TIMEOUT", str(timeout_s)), build(), str(path))
+    found = decode(Inventory, json.loads(answer))
+    assert len(found.devices) == devices
+    assert not words or any(words in note for note in found.notes), found.notes
+
+
 HOLDERS = "import sys; from dsec.devices import nvml; print(nvml.holders(sys.argv[1]))"
 FIRST = "GPU-000000a0-0000-4000-8000-000000000000"
 

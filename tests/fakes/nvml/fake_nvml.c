@@ -3,7 +3,7 @@
  * DSEC_FAKE_NVML names the file; it is read again whenever it changes, so a GPU can be lost in
  * mid-run. One rule a line, the last one that matches wins, `*` is every GPU:
  *
- *     init 18                          nvmlInit returns 18
+ *     init 18                          nvmlInit returns 18; also `crash 1` and `hang 1`
  *     driver 550.54.14
  *     count 8
  *     gpu * name NVIDIA H100 80GB HBM3
@@ -21,11 +21,13 @@
  * the versioned calls that drivers before R535 lack.
  */
 
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define OK 0
 #define INVALID 2
@@ -160,7 +162,17 @@ static int string(const char *text, char *out, unsigned size)
         return code;                                                                               \
     }
 
-int nvmlInitWithFlags(unsigned flags) { (void)flags; load(); return number(-2, "init", OK); }
+int nvmlInitWithFlags(unsigned flags)
+{
+    (void)flags;
+    load();
+    if (number(-2, "crash", 0))
+        raise(SIGSEGV);
+    if (number(-2, "hang", 0))
+        sleep(60);
+    return number(-2, "init", OK);
+}
+
 int nvmlInit_v2(void) { return nvmlInitWithFlags(0); }
 int nvmlShutdown(void) { return OK; }
 const char *nvmlErrorString(int code) { (void)code; return "an error of the fake"; }

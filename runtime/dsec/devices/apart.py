@@ -1,0 +1,42 @@
+"""Reads the GPUs in a process of its own, for machines where the NVIDIA library may crash its caller."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+from dsec.codec import decode
+from dsec.errors import StoredFormError
+from dsec.inventory import Inventory
+
+TIMEOUT_S = 30.0
+
+
+def read_apart(machine: Inventory, *, timeout_s: float = TIMEOUT_S) -> Inventory:
+    """What `dsec.devices.probe` finds; a crash or silence leaves `machine` with a note."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "dsec.devices.probe"],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=timeout_s,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return _without(machine, f"did not answer within {timeout_s:g} s")
+    if done.returncode < 0:
+        return _without(machine, f"crashed (signal {-done.returncode})")
+    try:
+        return decode(Inventory, json.loads(done.stdout))
+    except (ValueError, StoredFormError):
+        return _without(machine, f"could not be asked (exit status {done.returncode})")
+
+
+def _without(machine: Inventory, what: str) -> Inventory:
+    note = f"the NVIDIA library {what}: no GPU was read; `nvidia-smi` should fail in the same way"
+    return replace(machine, notes=(*machine.notes, note))
