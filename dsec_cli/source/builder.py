@@ -161,11 +161,12 @@ class Builder:
     def _scalar(self, event: Any) -> None:
         start, end = event.start_mark.index, event.end_mark.index
         text, style, anchor, tag = event.value, _STYLES[event.style], event.anchor, event.tag
-        if anchor or tag or start == end or style in _BLOCK:
+        block = style in _BLOCK
+        if block or start == end or anchor or tag:
             start, end = self._extent(start, end, style=style, bare=not (anchor or tag))
         # Ten thousand lines make twenty thousand scalars: the shortest way to each value.
         span = _new(Span, (start, end))
-        if style not in _BLOCK:
+        if not block:
             self.covered.append(span)
         if self._restore:
             text = text.translate(self._restore)
@@ -212,7 +213,9 @@ class Builder:
         span = Span(event.start_mark.index, event.end_mark.index)
         name = event.anchor
         anchored = self._anchors.get(name)
-        self._count(span)
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            raise _too_many(span)
         target = None
         if anchored is None:
             self.problems.append(self._undefined(name, span))
@@ -261,7 +264,9 @@ class Builder:
         anchor, tag = event.anchor, event.tag
         if anchor or tag:
             start = _content_start(self.text, end, flow=event.flow_style)
-        self._count(Span(start, max(start, end)))
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            raise _too_many(Span(start, start))
         if len(self._frames) > MAX_DEPTH:
             message = f"the document nests deeper than {MAX_DEPTH} levels; nothing after this is read"
             raise BudgetSpent(Problem("DS010", Span(start, end), message, _SMALLER))
@@ -281,7 +286,7 @@ class Builder:
         self._finish(frame, end)
 
     def _finish(self, frame: _Frame, end: int) -> None:
-        span = Span(frame.start, end)
+        span = _new(Span, (frame.start, end))
         node: Node
         if frame.mapping:
             pairs = iter(frame.children)
@@ -302,14 +307,9 @@ class Builder:
             anchored.height = frame.height - len(self._frames) + 1
 
     def _check_keys(self, mapping: Mapping, keys: list[Node]) -> None:
-        texts = [key.text for key in keys if isinstance(key, Scalar)]
-        if len(set(texts)) < len(texts) or MERGE in texts:
+        texts = {key.text for key in keys if type(key) is Scalar}
+        if len(texts) < len(keys) or MERGE in texts:
             self.problems.extend(key_problems(mapping))
-
-    def _count(self, span: Span) -> None:
-        self._nodes += 1
-        if self._nodes > MAX_NODES:
-            raise _too_many(span)
 
 
 _SMALLER = "split the document, or write fewer aliases"

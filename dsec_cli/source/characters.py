@@ -22,6 +22,8 @@ _BREAKS = {
 }
 _INVISIBLE = {"\u200b": "U+200B ZERO WIDTH SPACE", "\ufeff": "U+FEFF ZERO WIDTH NO-BREAK SPACE"}
 _MOST_RELATED = 8
+_ENDS_WORD = frozenset("[]{}, \t\r\n")
+_ENDS_VALUE = _ENDS_WORD | {""}
 _PRIVATE = ((0xE000, 0xF900), (0xF0000, 0xFFFFE), (0x100000, 0x10FFFE))
 """Code points that mean nothing to YAML, nor to anybody else."""
 
@@ -49,18 +51,23 @@ class Prepared:
         The C parser refuses `[read:redis]` and `{source: ds://a}`; to YAML 1.2 they are plain words.
         """
         char = next(_absent({*self.text, self.unknown}))
-        text = "".join(char if _inside_word(self.text, at) else c for at, c in enumerate(self.text))
-        return Prepared(text, {**self.restore, ord(char): ":"}, self.problems, self.unknown)
+        pieces = list(self.text)
+        for at in _inner_colons(self.text):
+            pieces[at] = char
+        return Prepared("".join(pieces), {**self.restore, ord(char): ":"}, self.problems, self.unknown)
 
 
-def _inside_word(text: str, at: int) -> bool:
-    """True for a colon between two characters of a plain word; `"key":value` is a key and its value."""
-    return (
-        text[at] == ":"
-        and at > 0
-        and text[at - 1] not in "\"'[]{}, \t\r\n"
-        and text[at + 1 : at + 2] not in ("", *",[]{} \t\r\n")
-    )
+def _inner_colons(text: str) -> Iterator[int]:
+    """Colons between two characters of a plain word; `"key":value` is a key and its value."""
+    word = 0
+    for at, char in enumerate(text):
+        if char in _ENDS_WORD:
+            word = at + 1
+        elif char == ":" and at > word and text[at + 1 : at + 2] not in _ENDS_VALUE:
+            # In tags, anchors and directives the colon has its own meaning.
+            if text[word] in "!&*%" or text[at - 1] in "\"'":
+                continue
+            yield at
 
 
 def prepare(source: SourceText) -> Prepared:

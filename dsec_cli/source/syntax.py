@@ -141,18 +141,30 @@ def _culprit(fault: Fault, text: str) -> int:
             return fault.context_at
         if "flow" in fault.context and _left_open(fault, text):
             return fault.context_at
-    previous = fault.previous
-    if "mapping values" in fault.problem and previous is not None:
-        start, end = line_span(text, previous.span.start)
-        if end < fault.at and _lead(text[start:end]) == previous.span.start - start:
-            return previous.span.start
+    above = _line_above(fault, text)
+    if above is not None and above.bare:
+        return above.start
     return _last_ink(text, min(fault.at, len(text)))
 
 
-def _lead(line: str) -> int:
-    """Width of indentation and dashes, where a key would begin."""
-    item = _ITEM.match(line)
-    return item.end() if item else _indent(line)
+class _Above(Record):
+    """The beginning of a plain scalar that goes on into the line where a colon was not allowed."""
+
+    start: int
+    bare: bool
+    """It stands where a key would: that line has no colon of its own."""
+
+
+def _line_above(fault: Fault, text: str) -> _Above | None:
+    if "mapping values" not in fault.problem or fault.previous is None:
+        return None
+    at = fault.previous.span.start
+    start, end = line_span(text, at)
+    if end >= fault.at:
+        return None
+    item = _ITEM.match(text, start, end)
+    lead = item.end() if item else start + _indent(text[start:end])
+    return _Above(at, lead == at)
 
 
 def _left_open(fault: Fault, text: str) -> bool:
@@ -216,6 +228,9 @@ def _cause(fault: Fault, text: str, line: str) -> tuple[str, str]:
 
 def _by_line(fault: Fault, text: str, line: str) -> tuple[str, str] | None:
     """Causes that the line itself shows."""
+    limit = _limitation(fault, text)
+    if limit:
+        return f"parser limitation: {limit[0]}", limit[1]
     if "cannot start any token" in fault.problem:
         char = text[fault.at : fault.at + 1]
         return f"a plain value cannot start with `{char}`", f"put the value in quotes: '{char}...'"
@@ -228,17 +243,37 @@ def _by_line(fault: Fault, text: str, line: str) -> tuple[str, str] | None:
     return _by_layout(fault, text, line)
 
 
+def _limitation(fault: Fault, text: str) -> tuple[str, str] | None:
+    """Legal YAML that the C parser cannot read; each case is in the yaml-test-suite."""
+    here = text[fault.at : fault.at + 1]
+    if "directive" in fault.problem + fault.context:
+        return "only the directives %YAML and %TAG can be read", "remove the line"
+    if "incompatible YAML document" in fault.problem:
+        return "only YAML 1.1 and 1.2 can be read", "remove the %YAML directive, or state 1.2"
+    if fault.context.endswith(("an anchor", "an alias")) and not here.isspace() and here:
+        return "names of anchors hold ASCII letters, digits, `-` and `_` only", "rename the anchor"
+    leads = not text[line_span(text, fault.at)[0] : fault.at].strip()
+    if here == ":" and leads and "expected ',' or" in fault.problem:
+        return "in brackets a key and its colon must be on one line", "join the two lines"
+    if here == ":" and ("expected key" in fault.problem or "node content" in fault.problem):
+        return "a key is missing before this colon", 'write the key, or `""` for an empty one'
+    if "unexpected ':'" in fault.problem:
+        return "in brackets a colon needs a space behind it", "add the space, or put the text in quotes"
+    if "tab character" in fault.problem:
+        return "a tab stands where this text's indentation is looked for", "replace it by spaces"
+    if here == "?" and "flow" in fault.context:
+        return "`?` inside brackets starts a complex key", "put the value in quotes"
+    return None
+
+
 def _by_layout(fault: Fault, text: str, line: str) -> tuple[str, str] | None:
     """Causes that the line shows together with the one above."""
     if _ODD_SPACE.search(line):
         return "a no-break or full-width space stands where YAML needs an ordinary one", "type a space"
-    previous = fault.previous
-    if "mapping values" not in fault.problem or previous is None:
+    above = _line_above(fault, text)
+    if above is None:
         return None
-    _, end = line_span(text, previous.span.start)
-    if end >= fault.at:
-        return None
-    if _lead(line) == previous.span.start - line_span(text, previous.span.start)[0]:
+    if above.bare:
         return _NO_COLON
     return (
         "this key is indented as if it continued the value above",
@@ -304,12 +339,6 @@ _WORDS = (
         "expected '-'",
         "this fits into no list around it",
         "align the `-` of all items, and indent what belongs to an item",
-    ),
-    (
-        "",
-        "incompatible YAML document",
-        "parser limitation: only YAML 1.1 and 1.2 can be read",
-        "remove the %YAML directive, or state 1.2",
     ),
     (
         "",
