@@ -264,7 +264,7 @@ def _want(shape: Shape) -> str:
     if kind == "form":
         return FORMS[shape[1]].says
     if kind == "quantity":
-        return f"a {shape[1]} such as {quantities.example(shape[1])}"
+        return f"{complaints.with_article(shape[1])} such as {quantities.example(shape[1])}"
     return _WANTS.get(kind, "a mapping")
 
 

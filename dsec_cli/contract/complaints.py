@@ -136,7 +136,7 @@ def bad_quantity(at: Path, kind: str, problem: UnitProblem) -> Finding:
         Severity.ERROR,
         at,
         f"{dotted(at)} is no {kind}: {problem.reason}",
-        reason=f"a {kind} is a number with a unit, such as {sample}",
+        reason=f"{with_article(kind)} is a number with a unit, such as {sample}",
         help=advice,
     )
 
@@ -147,6 +147,11 @@ class Where(Record):
     section: str
     kind: str
     taken: frozenset[str]
+
+
+def with_article(kind: str) -> str:
+    """The kind of quantity as a noun: `a size`, `GPU memory`."""
+    return kind if kind == quantities.GPU_MEMORY else f"a {kind}"
 
 
 def unknown_key(key: str, node: Node, at: Path, where: Where) -> Finding:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection
 
 HABITS: dict[str, dict[str, str]] = {
     "size": {
@@ -87,9 +87,12 @@ HABITS: dict[str, dict[str, str]] = {
 """What people write by habit, in lower case, for each kind of quantity; "" is no unit at all."""
 
 
-def unit_meant(kind: str, unit: str, legal: Iterable[str]) -> str:
+def unit_meant(kind: str, unit: str, legal: Collection[str]) -> str:
     """The legal unit, or "" when none is likely."""
     low = unit.lower().replace(" ", "")
+    if unit.endswith("Bps") and unit.removesuffix("ps") + "/s" in legal:
+        # `GBps` differs from `Gbps` by a factor of eight, whatever folding case would say.
+        return unit.removesuffix("ps") + "/s"
     for other in legal:
         if other.lower() == low:
             return other
