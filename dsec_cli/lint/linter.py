@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from dsec_cli.source.text import SourceText
     from dsec_cli.source.tree import Tree
 
-UNUSED, CRASHED = "DS901", "DS999"
+UNUSED, CRASHED, SECRET = "DS901", "DS999", "DS601"
+SHORTEST_SECRET = 4
+"""Shorter ones would be replaced in the middle of words."""
 
 
 def lint(
@@ -67,14 +69,21 @@ class _Run:
         documents = self._facts(tree, suppressions, inventory)
         rules = self._needed(suppressions)
         found = list(self._diagnose(documents, rules))
+        secrets = self._secrets(found)
         left, used = suppress.apply(found, suppressions)
         ran = {rule.code for rule in rules}
         unused = tuple(one for one in suppressions if one.code in ran and one not in used)
         after = documents[0]._replace(unused=unused, crashes=tuple(self.crashes.values()))
-        late = [rule for rule in self.wanted if rule.scope == AFTER]
-        shown = {rule.code for rule in self.wanted}
+        shown = {rule.code for rule in self.wanted} | {CRASHED}
+        late = [rule for rule in self.every if rule.scope == AFTER and rule.code in shown]
         left = [one for one in left if one.code in shown]
-        return arrange([*left, *self._answers(late, after)])
+        return arrange(_fit_to_show(one, secrets) for one in (*left, *self._answers(late, after)))
+
+    def _secrets(self, found: list[Diagnostic]) -> tuple[str, ...]:
+        """The texts that DS601 marks; no message of another rule may quote them."""
+        spans = [one.place.span for one in found if one.code == SECRET]
+        texts = {self.text.text[span.start : span.end] for span in spans}
+        return tuple(sorted(text for text in texts if len(text) >= SHORTEST_SECRET))
 
     def _facts(
         self, tree: Tree, suppressions: tuple[Suppression, ...], inventory: Inventory | None
@@ -130,3 +139,17 @@ class _Run:
                 rule.code, Crash(rule.code, rule.name, f"{type(error).__name__}: {error}")
             )
             return ()
+
+
+def _fit_to_show(one: Diagnostic, secrets: tuple[str, ...]) -> Diagnostic:
+    """The diagnostic with its words on one line, and without any secret that it quotes."""
+    message, advice = _words(one.message, secrets), _words(one.help, secrets)
+    if message == one.message and advice == one.help:
+        return one
+    return one._replace(message=message, help=advice)
+
+
+def _words(text: str, secrets: tuple[str, ...]) -> str:
+    for secret in secrets:
+        text = text.replace(secret, "(secret)")
+    return text if text.isprintable() else " ".join(text.split())

@@ -173,3 +173,21 @@ def test_findings_about_suppressions_cannot_be_suppressed() -> None:
 def test_a_hash_in_a_block_scalar_suppresses_nothing() -> None:
     text = "steps:\n  - id: a\n    run: |\n      # dsec: ignore[DS505] not a comment\n      x\n"
     assert codes(text, "ds_config.yaml") == ["DS505"]
+
+
+def test_a_crash_is_told_whatever_is_selected() -> None:
+    broken = Rule("DS777", "always-raises", Severity.ERROR, _raises)
+    assert [one.code for one in lint(source(BROKEN), rules=(broken,), select=["DS777"])] == ["DS999"]
+
+
+def test_no_message_quotes_a_secret() -> None:
+    secret = "g" + "hp_aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
+    found = lint(source(f"data_source: [{secret}]\nnvlink_mode: {secret}\nmax_gpu_hours: {secret}\n"))
+    assert "DS601" in {one.code for one in found}
+    assert not [one for one in found if secret in one.message + one.help + one.reason]
+
+
+def test_messages_stay_on_one_line() -> None:
+    found = lint(source('steps:\n  - id: "a\\nb"\n    run: x\n', "ds_config.yaml"))
+    assert found
+    assert not [one for one in found if "\n" in one.message + one.help]
