@@ -2,17 +2,105 @@
 
 from __future__ import annotations
 
-import resource
+import json
+import os
+from statistics import median_low
 
+from dsec.core.report import build, markdown
+from dsec.durations import Learned, read_durations, write_durations
+from dsec.errors import DSecError
 from dsec.progress import span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
+    from dsec.core.fold import RunState
     from dsec.engines.local import Outcome, Session
+    from dsec.rundir import RunDir
+
+LAST_LINES = 20
+_TAIL_BYTES = 16 * 1024
+_SHOWN_FAILURES = 5
 
 
 def conclude(session: Session, outcome: Outcome, *, own_cpu_s: float) -> list[str]:
-    """Closing lines."""
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = usage.ru_utime + usage.ru_stime
-    return [f"{session.run.job}: {outcome.word} in {span(outcome.wall_s)} (CPU {span(cpu)}, executor {span(own_cpu_s)})"]
+    """Write `report.json`, `report.md` and the durations; give the closing lines."""
+    state = session.fold.state()
+    report = build(session.plan, state, job=session.run.job, inventory=session.inventory)
+    troubles = _keep(session, state, report)
+    lines = failure_lines(session.run, report)
+    for (step, iteration), reason in sorted(state.dropped.items())[:_SHOWN_FAILURES]:
+        lines.append(f"warning: {step}@{iteration} was dropped: {reason}")
+    lines.append(
+        f"{session.run.job}: {told(outcome)} in {span(outcome.wall_s)}"
+        f" (CPU {span(report['cpu_ms'] / 1000)}, executor {span(own_cpu_s)})"
+    )
+    lines += troubles or [f"report: {session.run.path}/report.md"]
+    if outcome.word not in ("succeeded", "failed"):
+        lines.append(f"go on with: dsec resume {session.run.job}")
+    elif outcome.word == "failed":
+        lines.append(f"mend it and go on with: dsec resume {session.run.job}")
+    return lines
+
+
+def told(outcome: Outcome) -> str:
+    """The outcome in words."""
+    return f"{outcome.word} ({outcome.detail})" if outcome.word in ("interrupted", "stopped") else outcome.word
+
+
+def _keep(session: Session, state: RunState, report: dict[str, Any]) -> list[str]:
+    """Write what is kept of the run; a full disk costs the report, not the run."""
+    try:
+        write_report(session.run, report)
+        learn(os.path.dirname(os.path.dirname(session.run.path)), state)
+    except (OSError, DSecError) as problem:
+        return [f"warning: the report could not be written: {getattr(problem, 'strerror', None) or problem}"]
+    return []
+
+
+def write_report(run: RunDir, report: dict[str, Any]) -> None:
+    """Both files, each whole or not at all."""
+    from dsec_cli.commands.carrying import write_whole
+
+    text = json.dumps(report, ensure_ascii=False, separators=(",", ":"))
+    write_whole(f"{run.path}/report.json", text.encode() + b"\n")
+    write_whole(f"{run.path}/report.md", markdown(report).encode())
+
+
+def learn(state_folder: str, state: RunState) -> None:
+    """Keep the median duration of each Step that succeeded."""
+    fresh = {
+        step: Learned(median_low(tally.walls_us) // 1000, len(tally.walls_us))
+        for step, tally in state.tallies.items()
+        if tally.walls_us
+    }
+    if fresh:
+        write_durations(state_folder, {**read_durations(state_folder), **fresh})
+
+
+def failure_lines(run: RunDir, report: dict[str, Any]) -> list[str]:
+    """Each failure: cause, log and its last lines."""
+    lines: list[str] = []
+    failures = [one for one in report["failures"] if one["cause"] != "interrupted"]
+    for one in failures[:_SHOWN_FAILURES]:
+        lines.append(f"{one['step']}@{one['iteration']} {one['text']}")
+        if one["log"]:
+            tail = last_lines(f"{run.path}/{one['log']}")
+            lines.append(f"  {run.path}/{one['log']}" + ("" if tail else " (empty)"))
+            lines += [f"  | {text}" for text in tail]
+    if len(failures) > _SHOWN_FAILURES:
+        lines.append(f"... and {len(failures) - _SHOWN_FAILURES} more: dsec report {run.job}")
+    return lines
+
+
+def last_lines(path: str) -> list[str]:
+    """The end of a log, without what a terminal would obey."""
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))
+            text = file.read().decode("utf-8", "replace")
+    except OSError:
+        return []
+    shown = text.splitlines()[-LAST_LINES:]
+    return ["".join(ch if ch.isprintable() or ch == "\t" else "\ufffd" for ch in line) for line in shown]

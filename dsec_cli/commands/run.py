@@ -6,12 +6,14 @@ import os
 import time
 from typing import NamedTuple
 
-from dsec.engines.local import Session, boot_id
+from dsec.core.fold import Fold
+from dsec.engines.local import Session
 from dsec.errors import FileProblem, RunProblem
 from dsec.journal import Header, Journal, header_payload
 from dsec.quickplan import parse_plan
 from dsec.rundir import RunDir, create, home, is_job, new_job
 from dsec.runner import Past
+from dsec.sweep import boot_id
 from dsec_cli.commands.carrying import carry_out, check_feasible, folder_of, inventory_for, write_whole
 from dsec_cli.exit import NO, UsageError
 
@@ -32,7 +34,7 @@ def main(args: Args) -> int:
     check_feasible(prepared.plan, prepared.inventory)
     run = _new_run(prepared, args.job_id)
     journal = _begin(run, prepared)
-    session = Session(prepared.plan, run, prepared.folder, prepared.inventory, Past(), 1, args.keep_going)
+    session = Session(prepared.plan, run, prepared.folder, prepared.inventory, Past(), 1, args.keep_going, Fold())
     return carry_out(session, journal=journal, args=args)
 
 

@@ -131,24 +131,25 @@ def read_header(payloads: list[str], *, name: str) -> Header:
 class Journal:
     """An open journal that this process alone appends to."""
 
-    def __init__(self, path: str, *, clock: Callable[[], float], length: int = 0) -> None:
-        """Open `path` for appending after its first `length` bytes; what follows them (a torn tail) is cut off.
-
-        Raises BlockingIOError when another process holds the journal.
-        """
+    def __init__(self, path: str, *, clock: Callable[[], float]) -> None:
+        """Open `path`, or make it; raises BlockingIOError when another process holds the journal."""
         self._path = path
         self._reserve = f"{path}.reserve"
         self._clock = clock
         self._fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
         fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        os.ftruncate(self._fd, length)
-        self._length = length
+        self._length = os.fstat(self._fd).st_size
         self._set_aside()
         self._synced_at = clock()
         self._unsynced = False
         self._urgent = False
         self.full = False
         """The disk is full: only what fits into the reserve was kept, and the run must end."""
+
+    def cut(self, length: int) -> None:
+        """Forget what follows the first `length` bytes (a torn tail)."""
+        os.ftruncate(self._fd, length)
+        self._length = length
 
     def _set_aside(self) -> None:
         reserve = os.open(self._reserve, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -157,6 +158,7 @@ class Journal:
         except OSError as problem:
             os.unlink(self._reserve)
             if problem.errno in _NO_SPACE:
+                os.close(self._fd)
                 raise DiskFull(f"{self._path}: no space for a journal", hint="free some space first") from None
             # Some file systems cannot set space aside; then a full disk costs the last ends.
         finally:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import resource
 import signal
 import time
 from typing import NamedTuple
@@ -48,7 +49,8 @@ class Ended(NamedTuple):
     signal: int | None
     wall_us: int
     cpu_us: int
-    rss_kb: int
+    rss_kb: int | None
+    """Peak; None when below the executor's own, which the kernel counts in until exec."""
 
 
 class Child:
@@ -152,7 +154,7 @@ class Children:
             -code if code < 0 else None,
             int(wall * 1e6),
             int((usage.ru_utime + usage.ru_stime) * 1e6),
-            usage.ru_maxrss,
+            usage.ru_maxrss if usage.ru_maxrss > resource.getrusage(resource.RUSAGE_SELF).ru_maxrss else None,
         )
         if _group_exists(child.pid) or self._has_strays(child):
             self._clear(child, term=True)

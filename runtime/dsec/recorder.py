@@ -1,4 +1,4 @@
-"""Where every event goes: to the journal first, then to who watches."""
+"""Where every event goes: to the journal first, then to the run's state and to who watches."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dsec.events import encode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from dsec.core.fold import Fold
     from dsec.events import Event
     from dsec.journal import Journal
     from dsec.ports import Observer
@@ -16,9 +17,10 @@ if TYPE_CHECKING:
 class Recorder:
     """Stamps, keeps and shows the events of one executor."""
 
-    def __init__(self, journal: Journal, observer: Observer) -> None:
+    def __init__(self, journal: Journal, observer: Observer, fold: Fold) -> None:
         self.journal = journal
         self.observer = observer
+        self._fold = fold
         self._origin = time.monotonic()
 
     def at_us(self) -> int:
@@ -29,4 +31,5 @@ class Recorder:
         """Record an event; `long` as in `Journal.append`."""
         payload = encode(event)
         self.journal.append(payload, long=long)
+        self._fold.take(event)
         self.observer.event(event, payload)

@@ -64,10 +64,30 @@ def create(state: str, job: str) -> RunDir:
     """Make the folder of a new run; raises FileExistsError when the job exists."""
     run = RunDir(job, os.path.join(state, "runs", job))
     os.makedirs(os.path.dirname(run.path), exist_ok=True)
-    os.mkdir(run.path)
+    try:
+        os.mkdir(run.path)
+    except FileExistsError:
+        if _began(run):
+            raise
+        _forget(run)
+        os.mkdir(run.path)
     os.mkdir(run.logs)
     os.mkdir(run.work)
     return run
+
+
+def _began(run: RunDir) -> bool:
+    """Whether the run got as far as a first record; one killed earlier did nothing and is no run."""
+    try:
+        return os.path.getsize(run.journal) > 0
+    except FileNotFoundError:
+        return False
+
+
+def _forget(run: RunDir) -> None:
+    import shutil
+
+    shutil.rmtree(run.path)
 
 
 def find(folder: str, environ: Mapping[str, str], job: str | None) -> RunDir:

@@ -43,6 +43,12 @@ def marker(job: str, run_dir: str) -> Marker:
     return Marker(frozenset(entry.encode("utf-8", "surrogateescape") for entry in entries), f"{run_dir}/logs/")
 
 
+def boot_id() -> str:
+    """Names this boot of the machine; pids of another boot mean nothing."""
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+        return file.read().strip()
+
+
 def look(pid: int) -> Process | None:
     """The process (or thread) `pid`; None: there is none."""
     try:

@@ -25,13 +25,17 @@ def pids_in(journal: str) -> dict[int, tuple[int, int]]:
     import json
 
     begun: dict[int, tuple[int, int]] = {}
+    begun_in = ""
     instances: dict[tuple[object, object], int] = {}
     with open(journal, "rb") as file:
         for line in file:
             try:
                 data = json.loads(line[18:])
                 kind = data.get("event")
-                if kind == "worker-start" or (kind == "spawn" and not data["worker"]):
+                if kind == "run-start":
+                    # Its executor had ended all of these before it went on.
+                    begun, begun_in = {}, data["boot"]
+                elif kind == "worker-start" or (kind == "spawn" and not data["worker"]):
                     begun[data["pid"]] = (data["ticks"], data["ticks_by"])
                     instances[data.get("step"), data.get("iteration")] = data["pid"]
                 elif kind == "exit":
@@ -40,7 +44,7 @@ def pids_in(journal: str) -> dict[int, tuple[int, int]]:
                     begun.pop(data["pid"], None)
             except (ValueError, KeyError, AttributeError):
                 continue
-    return begun
+    return begun if begun_in == sweep.boot_id() else {}
 
 
 def sessions_of(begun: dict[int, tuple[int, int]]) -> set[int]:

@@ -53,13 +53,15 @@ def group_of(step: PlannedStep) -> str:
 class Worker:
     """One resident worker, running or not."""
 
-    __slots__ = ("cause", "child", "demand", "idle_since", "lease", "log", "name", "on_answer", "serial", "sock")
+    __slots__ = ("cause", "child", "demand", "idle_since", "lease", "log", "log_end", "name", "on_answer", "serial", "sock")
 
     def __init__(self, name: str, demand: Demand, log: str) -> None:
         self.name = name
         self.demand = demand
         """Its GPUs; nothing else."""
         self.log = log
+        self.log_end = 0
+        """Bytes of the log that belong to calls that ended."""
         self.child: Child | None = None
         self.sock: socket.socket | None = None
         self.lease: Lease | None = None
@@ -155,6 +157,7 @@ class Workers:
             theirs.close()
         child.mark = frozenset((f"DSEC_WORKER={worker.name}".encode(), b"DSEC_RUN_DIR=" + os.fsencode(self._launcher.run.work)))
         worker.child, worker.sock, worker.cause = child, ours, ""
+        worker.log_end = os.path.getsize(launch.log)
         self._loop.watch(ours.fileno(), lambda: self._readable(worker))
         devices = worker.lease.devices if worker.lease else ()
         event = WorkerStart(
@@ -197,6 +200,7 @@ class Workers:
 
     def _answered(self, worker: Worker, answer: Answer) -> None:
         on_answer, worker.on_answer = worker.on_answer, None
+        worker.log_end = worker.log_end if answer.log_to is None else answer.log_to
         worker.idle_since = self._loop.now()
         if on_answer is not None:
             on_answer(answer)
@@ -294,7 +298,9 @@ class Workers:
             self._ledger.release(worker.lease)
             worker.lease = None
         if worker.on_answer is not None:
-            self._answered(worker, pending or Answer("worker-lost", f"worker {worker.name} {cause}", None, None, None))
+            size = os.path.getsize(f"{self._launcher.run.path}/{worker.log}")
+            lost = Answer("worker-lost", f"worker {worker.name} {cause}", None, worker.log_end, size)
+            self._answered(worker, pending or lost)
 
 
 def _decode(packet: bytes, serial: int) -> Answer | None:

@@ -26,6 +26,8 @@ class Tally:
     """Of the successful attempts, in order of their ends."""
     cpu_us: int
     rss_kb: int
+    gpu_us: int
+    """Time on GPUs, times how many, of attempts in processes of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +40,16 @@ class RunState:
     finished: dict[Instance, Exit]
     failed: dict[Instance, Exit]
     """Instances whose latest attempt failed and that no later attempt redeemed."""
+    logs: dict[Instance, str]
+    """Log of each failed instance's latest attempt, relative to the run's folder."""
     dropped: dict[Instance, str]
+    spans_us: dict[Instance, tuple[int, int]]
+    """Begin and end of each finished instance's last attempt, from the start of the first executor."""
     attempts: dict[Instance, int]
     """Attempts begun so far."""
     workers: dict[str, WorkerStart]
+    worker_us: dict[str, tuple[int, int, int]]
+    """Of the workers that ended: CPU, peak RSS in KiB, and GPU time held, by name."""
     tallies: dict[str, Tally]
     cancelled: str
     """Reason of an early end, or ""."""
@@ -52,10 +60,10 @@ class RunState:
 class _Sum:
     """A tally in the making."""
 
-    __slots__ = ("attempts", "cpu_us", "dropped", "failures", "retries", "rss_kb", "walls_us")
+    __slots__ = ("attempts", "cpu_us", "dropped", "failures", "gpu_us", "retries", "rss_kb", "walls_us")
 
     def __init__(self) -> None:
-        self.attempts = self.failures = self.retries = self.dropped = self.cpu_us = self.rss_kb = 0
+        self.attempts = self.failures = self.retries = self.dropped = self.cpu_us = self.rss_kb = self.gpu_us = 0
         self.walls_us: list[int] = []
 
     def frozen(self) -> Tally:
@@ -67,25 +75,31 @@ class _Sum:
             walls_us=tuple(self.walls_us),
             cpu_us=self.cpu_us,
             rss_kb=self.rss_kb,
+            gpu_us=self.gpu_us,
         )
 
 
-class _Folding:
-    """A state in the making: one method per kind of event that changes instances."""
+class Fold:
+    """A state in the making: events go in one by one, `state` can be asked for at any time."""
 
     def __init__(self) -> None:
         self.sessions: list[RunStart] = []
         self.running: dict[Instance, Spawn] = {}
         self.finished: dict[Instance, Exit] = {}
         self.failed: dict[Instance, Exit] = {}
+        self.logs: dict[Instance, str] = {}
         self.dropped: dict[Instance, str] = {}
+        self.spans_us: dict[Instance, tuple[int, int]] = {}
         self.attempts: dict[Instance, int] = {}
         self.workers: dict[str, WorkerStart] = {}
+        self.worker_us: dict[str, tuple[int, int, int]] = {}
+        self._origin_us = 0
         self.sums: dict[str, _Sum] = {}
         self.cancelled = ""
         self.end: RunEnd | None = None
 
-    def apply(self, event: Event) -> None:
+    def take(self, event: Event) -> None:
+        """Add the next event, in journal order."""
         match event:
             case Spawn():
                 self._spawned(event)
@@ -96,17 +110,34 @@ class _Folding:
             case Drop():
                 self._dropped(event)
             case RunStart():
-                self.sessions.append(event)
-                self.cancelled = ""
-                self.end = None
+                self._took_over(event)
             case WorkerStart():
                 self.workers[event.worker] = event
             case WorkerStop():
-                self.workers.pop(event.worker, None)
+                self._worker_stopped(event)
             case Cancel():
                 self.cancelled = event.reason
             case RunEnd():
                 self.end = event
+
+    def _took_over(self, event: RunStart) -> None:
+        self.sessions.append(event)
+        self._origin_us = (event.wall_ms - self.sessions[0].wall_ms) * 1000
+        self.cancelled = ""
+        self.end = None
+        # Whatever the executor before had running, it has been ended since.
+        self.running.clear()
+        self.workers.clear()
+
+    def _worker_stopped(self, event: WorkerStop) -> None:
+        start = self.workers.pop(event.worker, None)
+        held_us = (event.at_us - start.at_us) * len(start.devices) if start else 0
+        cpu_us, rss_kb, gpu_us = self.worker_us.get(event.worker, (0, 0, 0))
+        self.worker_us[event.worker] = (
+            cpu_us + (event.cpu_us or 0),
+            max(rss_kb, event.rss_kb or 0),
+            gpu_us + held_us,
+        )
 
     def _sum(self, step: str) -> _Sum:
         found = self.sums.get(step)
@@ -121,19 +152,25 @@ class _Folding:
 
     def _exited(self, event: Exit) -> None:
         instance = (event.step, event.iteration)
-        self.running.pop(instance, None)
+        begun = self.running.pop(instance, None)
         total = self._sum(event.step)
         total.attempts += 1
         total.cpu_us += event.cpu_us or 0
-        total.rss_kb = max(total.rss_kb, event.rss_kb or 0)
+        if event.rss_kb is not None and event.rss_kb > total.rss_kb:
+            total.rss_kb = event.rss_kb
+        if begun is not None and begun.devices and not begun.worker:
+            total.gpu_us += event.wall_us * len(begun.devices)
         if event.cause == "ok":
             total.walls_us.append(event.wall_us)
             self.finished[instance] = event
-            self.failed.pop(instance, None)
-            self.dropped.pop(instance, None)
+            end_us = self._origin_us + event.at_us
+            self.spans_us[instance] = (end_us - event.wall_us, end_us)
+            if self.failed:
+                self.failed.pop(instance, None)
             return
         total.failures += event.cause != "interrupted"
         self.failed[instance] = event
+        self.logs[instance] = begun.log if begun is not None else ""
 
     def _dropped(self, event: Drop) -> None:
         instance = (event.step, event.iteration)
@@ -142,20 +179,28 @@ class _Folding:
         self._sum(event.step).dropped += 1
 
 
+    def state(self) -> RunState:
+        """The state after the events so far; later events do not change it."""
+        return RunState(
+            sessions=tuple(self.sessions),
+            running=dict(self.running),
+            finished=dict(self.finished),
+            failed=dict(self.failed),
+            logs=dict(self.logs),
+            dropped=dict(self.dropped),
+            spans_us=dict(self.spans_us),
+            attempts=dict(self.attempts),
+            workers=dict(self.workers),
+            worker_us=dict(self.worker_us),
+            tallies={step: total.frozen() for step, total in sorted(self.sums.items())},
+            cancelled=self.cancelled,
+            end=self.end,
+        )
+
+
 def fold(events: Iterable[Event]) -> RunState:
     """The state after `events`, in journal order."""
-    state = _Folding()
+    folding = Fold()
     for event in events:
-        state.apply(event)
-    return RunState(
-        sessions=tuple(state.sessions),
-        running=state.running,
-        finished=state.finished,
-        failed=state.failed,
-        dropped=state.dropped,
-        attempts=state.attempts,
-        workers=state.workers,
-        tallies={step: total.frozen() for step, total in sorted(state.sums.items())},
-        cancelled=state.cancelled,
-        end=state.end,
-    )
+        folding.take(event)
+    return folding.state()

@@ -23,6 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from dsec.core.fold import Fold
     from dsec.inventory import Inventory
     from dsec.journal import Journal
     from dsec.plan import Plan
@@ -58,6 +59,8 @@ class Session(NamedTuple):
     number: int
     """Executors of this run so far, this one included."""
     keep_going: bool
+    fold: Fold
+    """The run so far; kept current while it goes on."""
 
 
 class Warden:
@@ -98,16 +101,11 @@ class Warden:
         os.waitpid(self.pid, 0)
 
 
-def boot_id() -> str:
-    """Names this boot of the machine; pids of another boot mean nothing."""
-    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-        return file.read().strip()
-
 
 def execute(session: Session, *, journal: Journal, observer: Observer, environ: Mapping[bytes, bytes]) -> Outcome:
     """Carry the plan out; every process of the run has ended when this returns."""
     begun = time.monotonic()
-    recorder = Recorder(journal, observer)
+    recorder = Recorder(journal, observer, session.fold)
     me = sweep.look(os.getpid())
     recorder.emit(
         RunStart(
@@ -115,7 +113,7 @@ def execute(session: Session, *, journal: Journal, observer: Observer, environ: 
             session.number,
             os.getpid(),
             me.ticks if me else 0,
-            boot_id(),
+            sweep.boot_id(),
             time.time_ns() // 1_000_000,
             session.keep_going,
         )

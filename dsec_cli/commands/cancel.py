@@ -1,0 +1,53 @@
+"""`dsec cancel`: ask the executor of a run to end it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+
+from dsec.errors import RunProblem
+from dsec.resume import is_alive, read_run
+from dsec.rundir import find
+from dsec.sweep import Process, look, send
+from dsec_cli.exit import NO, YES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec.rundir import RunDir
+    from dsec_cli.options import Args
+
+_PATIENCE_S = 60.0
+
+
+def main(args: Args) -> int:
+    """Signal the executor, and wait until it has ended everything."""
+    run = find(os.getcwd(), os.environ, args.job)
+    told = read_run(run)
+    if not is_alive(told):
+        word = told.state.end.outcome if told.state.end else "its executor is gone; dsec resume continues it"
+        sys.stdout.write(f"{run.job} is not running: {word}\n")
+        return NO
+    session = told.state.sessions[-1]
+    with open(f"{run.path}/cancel", "w", encoding="ascii") as note:
+        note.write("cancel\n")
+    executor = look(session.pid)
+    if executor is not None:
+        send(executor, signal.SIGTERM)
+        _await_end(run, executor)
+    sys.stdout.write(f"{run.job} cancelled\n")
+    return YES
+
+
+def _await_end(run: RunDir, executor: Process) -> None:
+    until = time.monotonic() + _PATIENCE_S
+    while time.monotonic() < until:
+        now = look(executor.pid)
+        if now is None or now.ticks != executor.ticks or now.zombie:
+            return
+        time.sleep(0.02)
+    raise RunProblem(
+        f"{run.job} was asked to end {_PATIENCE_S:.0f} s ago and its process {executor.pid} is still there",
+        hint="its Steps' grace periods may be longer; dsec status shows what is running",
+    )

@@ -1,0 +1,132 @@
+"""`dsec logs`: what the attempts of a run printed."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import NamedTuple
+
+from dsec.errors import RunProblem
+from dsec.events import Exit, Spawn, decode
+from dsec.journal import read
+from dsec.resume import is_alive, read_run
+from dsec.rundir import find
+from dsec_cli.exit import YES, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dsec.events import Event
+    from dsec.rundir import RunDir
+    from dsec_cli.options import Args
+
+_PIECE = 1 << 16
+
+
+class Part(NamedTuple):
+    """An attempt's output: a file, or (calls) a part of the worker's."""
+
+    step: str
+    iteration: int
+    attempt: int
+    path: str
+    begin: int
+    end: int | None
+    """None: up to where the file ends."""
+
+
+def main(args: Args) -> int:
+    """Print the logs of a run, a Step or one iteration of it; `-f` goes on until the run ends."""
+    run = find(os.getcwd(), os.environ, args.job)
+    parts = [part for part in parts_of(_events(run)) if _wanted(part, args)]
+    if args.step is not None and not parts and not args.follow:
+        _explain_nothing(run, args)
+    single = len(parts) == 1
+    for part in parts:
+        if not single:
+            _write(f"==> {part.step}@{part.iteration} attempt {part.attempt} <==\n".encode())
+        _copy(run, part)
+    if args.follow:
+        _follow(run, args, parts)
+    return YES
+
+
+def _events(run: RunDir) -> Iterable[Event]:
+    with open(run.journal, "rb") as file:
+        recorded = read(file.read(), name=run.journal)
+    return map(decode, recorded.payloads[1:])
+
+
+def parts_of(events: Iterable[Event]) -> list[Part]:
+    """Where the output of each attempt lies, in the order in which they began."""
+    begun: dict[tuple[str, int, int], Part] = {}
+    ends: dict[str, int] = {}
+    for event in events:
+        if isinstance(event, Spawn):
+            begin = ends.get(event.log, 0) if event.worker else 0
+            part = Part(event.step, event.iteration, event.attempt, event.log, begin, None)
+            begun[event.step, event.iteration, event.attempt] = part
+        elif isinstance(event, Exit):
+            key = (event.step, event.iteration, event.attempt)
+            if key in begun and event.log_from is not None and event.log_to is not None:
+                ends[begun[key].path] = event.log_to
+                begun[key] = begun[key]._replace(begin=event.log_from, end=event.log_to)
+    return list(begun.values())
+
+
+def _wanted(part: Part, args: Args) -> bool:
+    if args.step is not None and part.step != args.step:
+        return False
+    return args.iteration is None or part.iteration == args.iteration
+
+
+def _explain_nothing(run: RunDir, args: Args) -> None:
+    from dsec.quickplan import read_plan
+
+    ids = [step.id for step in read_plan(run.plan).steps]
+    if args.step not in ids:
+        raise UsageError(f"run {run.job} has no Step {args.step!r}", hint=f"Steps: {', '.join(ids[:12])}")
+    raise RunProblem(f"{args.step} has not started in run {run.job}" + (f" for iteration {args.iteration}" * (args.iteration is not None)))
+
+
+def _copy(run: RunDir, part: Part, *, begin: int | None = None) -> int:
+    """Write the part out; gives back where it ended in its file."""
+    at = part.begin if begin is None else begin
+    try:
+        file = open(f"{run.path}/{part.path}", "rb")  # noqa: SIM115  # closed below
+    except FileNotFoundError:
+        return at
+    with file:
+        file.seek(at)
+        while piece := file.read(_PIECE if part.end is None else min(_PIECE, part.end - at)):
+            _write(piece)
+            at += len(piece)
+    return at
+
+
+def _write(data: bytes) -> None:
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def _follow(run: RunDir, args: Args, parts: list[Part]) -> None:
+    """Print what is added, and attempts that begin, until the executor is gone."""
+    seen: dict[tuple[str, int, int], int] = {}
+    for part in parts:
+        path = f"{run.path}/{part.path}"
+        size = os.path.getsize(path) if os.path.exists(path) else 0
+        seen[part[:3]] = size if part.end is None else part.end
+    while True:
+        over = not is_alive(read_run(run))
+        for part in parts_of(_events(run)):
+            if not _wanted(part, args):
+                continue
+            if part[:3] not in seen:
+                _write(f"==> {part.step}@{part.iteration} attempt {part.attempt} <==\n".encode())
+            begin = seen.get(part[:3], part.begin)
+            seen[part[:3]] = _copy(run, part, begin=begin) if part.end is None or begin < part.end else begin
+        if over:
+            return
+        time.sleep(0.2)

@@ -1,0 +1,33 @@
+"""`dsec report`: what a run came to."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from dsec.core.report import build, markdown
+from dsec.quickplan import read_plan
+from dsec.resume import read_run
+from dsec.rundir import find
+from dsec_cli.commands.concluding import write_report
+from dsec_cli.exit import YES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec_cli.options import Args
+
+
+def main(args: Args) -> int:
+    """Build the report anew from plan and journal, keep it if the run has ended, and print it."""
+    run = find(os.getcwd(), os.environ, args.job)
+    plan = read_plan(run.plan)
+    told = read_run(run)
+    report = build(plan, told.state, job=run.job, inventory=plan.inventory)
+    if told.state.end is not None:
+        write_report(run, report)
+    if args.json:
+        sys.stdout.write(json.dumps(report, ensure_ascii=False, indent=2) + "\n")
+    else:
+        sys.stdout.write(markdown(report))
+    return YES

@@ -1,0 +1,87 @@
+"""`dsec resume`: go on with a run whose executor ended, from its journal."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from dsec.engines.local import Session
+from dsec.errors import RunProblem
+from dsec.journal import Journal
+from dsec.launch import fill
+from dsec.quickplan import read_plan
+from dsec.resume import holder, past_of, read_run
+from dsec.rundir import find
+from dsec.warden import end_run
+from dsec_cli.commands.carrying import carry_out, check_feasible, inventory_for
+from dsec_cli.exit import UNKNOWN, YES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec.plan import PlannedStep
+    from dsec.resume import Told
+    from dsec.rundir import RunDir
+    from dsec.runner import Past
+    from dsec_cli.options import Args
+
+_GRACE_S = 2.0
+
+
+def main(args: Args) -> int:
+    """Take the run over: end what its last executor left behind, then do what is not done."""
+    run = find(os.getcwd(), os.environ, args.job)
+    plan = read_plan(run.plan)
+    journal = _take(run)
+    told = read_run(run)
+    journal.cut(told.good_bytes)
+    left = end_run(run.job, run.path, grace_s=_GRACE_S)
+    if left:
+        pids = ", ".join(str(process.pid) for process in left)
+        raise RunProblem(f"processes of the earlier executor cannot be ended: {pids}", hint="end them, then resume again")
+    past = past_of(plan, told, missing_output=lambda step, iteration: _missing(run, told, step, iteration))
+    if _behind(past) == len(plan.steps) * plan.iterations.count:
+        return _nothing_left(run, told, args)
+    inventory = inventory_for(plan, args.inventory)
+    check_feasible(plan, inventory)
+    _forget_cancel(run)
+    number = len(told.state.sessions) + 1
+    session = Session(plan, run, told.header.folder, inventory, past, number, args.keep_going, told.fold)
+    return carry_out(session, journal=journal, args=args)
+
+
+def _take(run: RunDir) -> Journal:
+    """The run's journal, for us alone."""
+    try:
+        return Journal(run.journal, clock=time.monotonic)
+    except BlockingIOError:
+        raise RunProblem(
+            f"run {run.job} is being carried out by {holder(run)}", hint=f"dsec status {run.job} shows how far it is"
+        ) from None
+
+
+def _missing(run: RunDir, told: Told, step: PlannedStep, iteration: int) -> str:
+    for output in step.outputs:
+        path = fill(output, work=run.work, iteration=iteration)
+        if not os.path.lexists(os.path.join(told.header.folder, path)):
+            return path
+    return ""
+
+
+def _behind(past: Past) -> int:
+    return sum(map(len, past.finished.values())) + sum(map(len, past.dropped.values()))
+
+
+def _nothing_left(run: RunDir, told: Told, args: Args) -> int:
+    import sys
+
+    end = told.state.end
+    if not args.json:
+        sys.stdout.write(f"{run.job}: nothing is left to do\n")
+    return YES if end is None or end.outcome == "succeeded" else UNKNOWN
+
+
+def _forget_cancel(run: RunDir) -> None:
+    try:
+        os.unlink(f"{run.path}/cancel")
+    except FileNotFoundError:
+        return

@@ -1,0 +1,218 @@
+"""What a run came to: per Step and in all, planned against actual; as plain data and as Markdown."""
+
+from __future__ import annotations
+
+import json
+from statistics import median_low
+
+from dsec.outcomes import words
+from dsec.progress import span
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from dsec.core.fold import RunState, Tally
+    from dsec.inventory import Inventory
+    from dsec.plan import Plan, PlannedStep
+
+FORMAT = "dsec.report/1"
+
+
+def build(plan: Plan, state: RunState, *, job: str, inventory: Inventory) -> dict[str, Any]:
+    """The report as JSON-ready data; a reading that could not be had is None."""
+    wall_us = _wall_us(state)
+    rows = [_row(step, state.tallies.get(step.id), plan.iterations.count, state) for step in plan.steps]
+    held_us = sum(gpu_us for _, _, gpu_us in state.worker_us.values())
+    attempts_us = sum(tally.gpu_us for tally in state.tallies.values())
+    cpu_us = sum(tally.cpu_us for tally in state.tallies.values())
+    worker_cpu_us = sum(cpu for cpu, _, _ in state.worker_us.values())
+    uses_gpus = any(step.demand.gpu_count for step in plan.steps)
+    gpu_us = held_us + attempts_us if uses_gpus else None
+    path = actual_critical_path(plan, state)
+    return {
+        "format": FORMAT,
+        "job": job,
+        "plan": plan.hash,
+        "outcome": state.end.outcome if state.end else "unfinished",
+        "detail": state.end.detail if state.end else "",
+        "sessions": len(state.sessions),
+        "wall_ms": wall_us // 1000,
+        "cpu_ms": (cpu_us + worker_cpu_us) // 1000,
+        "gpu_ms": None if gpu_us is None else gpu_us // 1000,
+        "instances": {
+            "total": len(plan.steps) * plan.iterations.count,
+            "done": len(state.finished),
+            "failed": len(state.failed),
+            "dropped": len(state.dropped),
+        },
+        "idle_share": _idle(plan, state, inventory, wall_us=wall_us, gpu_us=gpu_us),
+        "critical_path": {
+            "planned": list(plan.analysis.critical_path),
+            "planned_ms": plan.analysis.critical_path_ms,
+            "actual": [f"{step}@{iteration}" for step, iteration in path],
+            "actual_ms": sum(state.finished[at].wall_us for at in path) // 1000,
+        },
+        "steps": rows,
+        "workers": [
+            {"worker": name, "cpu_ms": cpu // 1000, "rss_kb": rss or None, "gpu_held_ms": gpu // 1000}
+            for name, (cpu, rss, gpu) in sorted(state.worker_us.items())
+        ],
+        "failures": _failures(state),
+        "results": _results(state),
+    }
+
+
+def _wall_us(state: RunState) -> int:
+    """From the first executor's start to the last thing that ended."""
+    ends = [end for _, end in state.spans_us.values()]
+    if state.sessions and state.end is not None:
+        ends.append((state.sessions[-1].wall_ms - state.sessions[0].wall_ms) * 1000 + state.end.at_us)
+    return max(ends, default=0)
+
+
+def _row(step: PlannedStep, tally: Tally | None, count: int, state: RunState) -> dict[str, Any]:
+    walls = tally.walls_us if tally else ()
+    call = bool(step.command.call)
+    return {
+        "id": step.id,
+        "name": step.name,
+        "level": step.level,
+        "instances": count,
+        "done": len(walls),
+        "attempts": tally.attempts if tally else 0,
+        "failures": tally.failures if tally else 0,
+        "retries": tally.retries if tally else 0,
+        "dropped": tally.dropped if tally else 0,
+        "wall_p50_ms": median_low(walls) / 1000 if walls else None,
+        "wall_max_ms": max(walls) / 1000 if walls else None,
+        "estimate_ms": step.estimate_ms,
+        "cpu_ms": None if call or not tally else tally.cpu_us // 1000,
+        "rss_kb": (tally.rss_kb or None) if tally else None,
+        "gpu_ms": tally.gpu_us // 1000 if tally and step.demand.gpu_count and not call else None,
+    }
+
+
+def _idle(
+    plan: Plan, state: RunState, inventory: Inventory, *, wall_us: int, gpu_us: int | None
+) -> dict[str, float | None]:
+    """Share of the leasable processor and GPU time that no finished attempt held."""
+    if not wall_us:
+        return {"cpu": None, "gpu": None}
+    demand = {step.id: min(step.demand.cpu_m, inventory.cpu_m) for step in plan.steps}
+    busy = sum(demand[step] * (end - begin) for (step, _), (begin, end) in state.spans_us.items())
+    gpus = len(inventory.devices)
+    return {
+        "cpu": _share(busy, wall_us * inventory.cpu_m),
+        "gpu": None if gpu_us is None or not gpus else _share(gpu_us, wall_us * gpus),
+    }
+
+
+def _share(busy: int, all_of_it: int) -> float | None:
+    return round(max(0.0, 1 - busy / all_of_it), 4) if all_of_it else None
+
+
+def actual_critical_path(plan: Plan, state: RunState) -> list[tuple[str, int]]:
+    """From the last end backwards: each time the need that ended last, so what the end waited for."""
+    if not state.spans_us:
+        return []
+    needs = {step.id: step.needs for step in plan.steps}
+    at = max(state.spans_us, key=lambda instance: (state.spans_us[instance][1], instance))
+    path = [at]
+    while True:
+        step, iteration = at
+        before = [
+            (edge.step, iteration - 1 - edge.staleness if edge.kind == "carried" else iteration) for edge in needs[step]
+        ]
+        before.append((step, iteration - 1))
+        known = [one for one in before if one in state.spans_us and one not in path[-1:]]
+        if not known:
+            return path[::-1]
+        at = max(known, key=lambda instance: (state.spans_us[instance][1], instance))
+        path.append(at)
+
+
+def _failures(state: RunState) -> list[dict[str, Any]]:
+    return [
+        {
+            "step": step,
+            "iteration": iteration,
+            "attempt": end.attempt,
+            "cause": end.cause,
+            "code": end.code,
+            "signal": end.signal,
+            "text": words(end.cause, code=end.code, signal=end.signal, detail=end.detail),
+            "log": state.logs.get((step, iteration), ""),
+        }
+        for (step, iteration), end in state.failed.items()
+    ]
+
+
+def _results(state: RunState) -> dict[str, Any]:
+    """What the last iteration of each call returned, where it returned something."""
+    latest: dict[str, tuple[int, str]] = {}
+    for (step, iteration), end in state.finished.items():
+        if end.result not in (None, "null") and iteration >= latest.get(step, (-1, ""))[0]:
+            latest[step] = (iteration, end.result or "")
+    return {step: {"iteration": iteration, "value": json.loads(text)} for step, (iteration, text) in sorted(latest.items())}
+
+
+def markdown(report: dict[str, Any]) -> str:
+    """The report for people."""
+    lines = [f"# Run {report['job']}: {report['outcome']}", ""]
+    lines += [f"{text}  " for text in summary(report)]
+    lines += ["", "| Step | done | p50 | max | CPU | RSS | failures | retries | dropped |", "|---|---|---|---|---|---|---|---|---|"]
+    lines += [_markdown_row(row) for row in report["steps"]]
+    path = report["critical_path"]
+    if path["actual"]:
+        shown = path["actual"] if len(path["actual"]) <= 24 else [*path["actual"][:12], "...", *path["actual"][-11:]]
+        lines += ["", f"Actual critical path ({span(path['actual_ms'] / 1000)}): {' > '.join(shown)}"]
+    if path["planned"]:
+        lines += ["", f"Planned, one iteration ({span(path['planned_ms'] / 1000)}): {' > '.join(path['planned'][:24])}"]
+    if report["failures"]:
+        lines += ["", "## Failures", ""]
+        lines += [f"- {one['step']}@{one['iteration']} {one['text']} (log: {one['log'] or 'none'})" for one in report["failures"]]
+    if report["results"]:
+        lines += ["", "## Results", ""]
+        lines += [
+            f"- {step}@{one['iteration']}: `{json.dumps(one['value'], ensure_ascii=False)[:500]}`"
+            for step, one in report["results"].items()
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def summary(report: dict[str, Any]) -> list[str]:
+    """The run in a few lines."""
+    count = report["instances"]
+    odd = [f"{count[word]} {word}" for word in ("failed", "dropped") if count[word]]
+    lines = [
+        f"{count['done']} of {count['total']} done" + (f", {', '.join(odd)}" if odd else ""),
+        f"wall {span(report['wall_ms'] / 1000)}, CPU {span(report['cpu_ms'] / 1000)}"
+        + ("" if report["gpu_ms"] is None else f", GPU {span(report['gpu_ms'] / 1000)}"),
+    ]
+    idle = report["idle_share"]
+    told = [f"{word} {share:.0%}" for word, share in (("processors", idle["cpu"]), ("GPUs", idle["gpu"])) if share is not None]
+    if told:
+        lines.append(f"not leased: {', '.join(told)}")
+    if report["sessions"] > 1:
+        lines.append(f"carried out in {report['sessions']} sessions")
+    return lines
+
+
+def _markdown_row(row: dict[str, Any]) -> str:
+    def told(value: float | None, text: str) -> str:
+        return "-" if value is None else text
+
+    name = f"{row['id']} {row['name']}".strip()
+    cells = (
+        name,
+        f"{row['done']}/{row['instances']}",
+        told(row["wall_p50_ms"], span((row["wall_p50_ms"] or 0) / 1000)),
+        told(row["wall_max_ms"], span((row["wall_max_ms"] or 0) / 1000)),
+        told(row["cpu_ms"], span((row["cpu_ms"] or 0) / 1000)),
+        told(row["rss_kb"], f"{(row['rss_kb'] or 0) / 1024:.0f} MiB"),
+        str(row["failures"]),
+        str(row["retries"]),
+        str(row["dropped"]),
+    )
+    return f"| {' | '.join(cells)} |"

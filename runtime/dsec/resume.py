@@ -1,0 +1,119 @@
+"""What a run has behind it when another executor takes it over.
+
+An instance is finished when its exit 0 is in the journal, its Step's key is the plan's (the journal
+names the plan by its hash, which covers every key) and its declared outputs exist. Outputs are
+looked for as far back as an unfinished iteration reads; older ones belong to iterations that are
+complete, and Steps may have cleared them away (a checkpoint rotation does).
+"""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from dsec.core.fold import Fold, RunState
+from dsec.errors import PlanProblem, RunProblem
+from dsec.events import decode
+from dsec.journal import Header, read, read_header
+from dsec.runner import Past
+from dsec.sweep import boot_id, look
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dsec.plan import Plan, PlannedStep
+    from dsec.rundir import RunDir
+
+
+class Told(NamedTuple):
+    """A journal, read."""
+
+    header: Header
+    fold: Fold
+    """All events so far, ready to take more."""
+    state: RunState
+    good_bytes: int
+    torn_bytes: int
+
+
+def read_run(run: RunDir) -> Told:
+    """The journal of the run; raises StoredFormError where it is damaged."""
+    try:
+        with open(run.journal, "rb") as file:
+            recorded = read(file.read(), name=run.journal)
+    except OSError as problem:
+        raise RunProblem(f"{run.journal}: {problem.strerror}") from None
+    header = read_header(recorded.payloads, name=run.journal)
+    folding = Fold()
+    for payload in recorded.payloads[1:]:
+        folding.take(decode(payload))
+    return Told(header, folding, folding.state(), recorded.good_bytes, recorded.torn_bytes)
+
+
+def past_of(plan: Plan, told: Told, *, missing_output: Callable[[PlannedStep, int], str]) -> Past:
+    """What need not be done again; `missing_output` gives the first declared output that is absent, or ""."""
+    if told.header.plan != plan.hash:
+        raise PlanProblem(
+            f"the plan of run {told.header.job} is not the one that it began with",
+            hint="restore its plan.json, or start a new run",
+        )
+    number = {step.id: at for at, step in enumerate(plan.steps)}
+    finished = _by_iteration(told.state.finished, number)
+    dropped = _by_iteration(told.state.dropped, number)
+    _distrust(plan, finished, dropped, missing_output)
+    return Past(
+        finished={iteration: frozenset(steps) for iteration, steps in finished.items() if steps},
+        dropped={iteration: frozenset(steps) for iteration, steps in dropped.items() if steps},
+        attempts=told.state.attempts,
+    )
+
+
+def _by_iteration(instances: dict[tuple[str, int], object] | dict[tuple[str, int], str], number: dict[str, int]) -> dict[int, set[int]]:
+    found: dict[int, set[int]] = {}
+    for step, iteration in instances:
+        found.setdefault(iteration, set()).add(number[step])
+    return found
+
+
+def _distrust(
+    plan: Plan,
+    finished: dict[int, set[int]],
+    dropped: dict[int, set[int]],
+    missing_output: Callable[[PlannedStep, int], str],
+) -> None:
+    """Take back what lost its outputs, as far back as something unfinished may read."""
+    reach = max((1 + edge.staleness for step in plan.steps for edge in step.needs if edge.kind == "carried"), default=0)
+    none: set[int] = set()
+
+    def left(iteration: int) -> bool:
+        return len(finished.get(iteration, none)) + len(dropped.get(iteration, none)) < len(plan.steps)
+
+    base = next((iteration for iteration in range(plan.iterations.count) if left(iteration)), plan.iterations.count)
+    lowest = max(0, min(base, plan.iterations.count - 1) - reach)
+    iteration = max(finished, default=-1)
+    while iteration >= lowest:
+        gone = {at for at in finished.get(iteration, none) if missing_output(plan.steps[at], iteration)}
+        if gone:
+            finished[iteration] -= gone
+            lowest = max(0, min(lowest, iteration - reach))
+        iteration -= 1
+
+
+def holder(run: RunDir) -> str:
+    """Who carries the run out now, in words."""
+    try:
+        told = read_run(run)
+    except (RunProblem, PlanProblem):
+        return "another process"
+    session = told.state.sessions[-1] if told.state.sessions else None
+    return f"process {session.pid}" if session else "another process"
+
+
+def is_alive(told: Told) -> bool:
+    """Whether the executor that wrote last is still there."""
+    session = told.state.sessions[-1] if told.state.sessions else None
+    if session is None or told.state.end is not None or session.boot != boot_id():
+        return False
+    process = look(session.pid)
+    return process is not None and not process.zombie and process.ticks == session.ticks and session.pid != os.getpid()
