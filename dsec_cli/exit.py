@@ -30,24 +30,19 @@ class Terminated(BaseException):
     """SIGTERM arrived in a command that has something to put in order first."""
 
 
-class UsageError(Exception):
+class UsageError(DSecError):
     """The command line parsed but asks for something that does not exist (a key, a code)."""
-
-    def __init__(self, what: str, *, hint: str = "") -> None:
-        super().__init__(what)
-        self.what = what
-        self.hint = hint
 
 
 def guarded(run: Callable[[], int]) -> int:
     """Run a command; whatever happens becomes an exit code and at most a line or two on stderr."""
+    if sys.stdout is None:
+        # The next file that is opened would get its number, and our output.
+        return _say(UNKNOWN, "standard output is closed", "redirect it to a file, or to /dev/null")
     try:
         code = run()
-        sys.stdout.flush()
     except SystemExit as leaving:
         code = leaving.code if isinstance(leaving.code, int) else OURS if leaving.code else YES
-    except UsageError as problem:
-        code = _say(USAGE, problem.what, problem.hint)
     except DSecError as problem:
         code = say(problem)
     except KeyboardInterrupt:
@@ -78,7 +73,7 @@ def leave(code: int) -> NoReturn:
 
 def say(problem: DSecError) -> int:
     """Put an error into one line on stderr; the exit code that belongs to it."""
-    return _say(UNKNOWN, problem.what, problem.hint)
+    return _say(USAGE if isinstance(problem, UsageError) else UNKNOWN, problem.what, problem.hint)
 
 
 def _say(code: int, what: str, hint: str) -> int:
@@ -132,8 +127,6 @@ def _flushed(code: int) -> int:
     except (OSError, ValueError) as problem:
         code = _say(UNKNOWN, f"standard output: {getattr(problem, 'strerror', None) or problem}", "")
         _drop_stdout()
-    except AttributeError:
-        return code
     return code
 
 

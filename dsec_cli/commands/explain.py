@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 
+from dsec_cli.commands.terminal import colored
 from dsec_cli.exit import YES, UsageError
 from dsec_cli.lint import page
 from dsec_cli.lint.nearest import did_you_mean
 from dsec_cli.lint.rule import find_rules
 from dsec_cli.report.cells import wrap
 from dsec_cli.report.output import emit
-from dsec_cli.report.terminal import columns, paint, wants_color
+from dsec_cli.report.terminal import columns, paint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 def main(args: Args) -> int:
     """Print one page, or one line per rule."""
     rules = find_rules()
-    ink = paint(wanted=wants_color("auto", sys.stdout))
+    ink = paint(wanted=colored("auto", sys.stdout))
     if args.code is None:
         emit(_list(rules, ink))
         return YES
@@ -59,7 +60,8 @@ def _page(rule: Rule, ink: Paint) -> str:
         f"{ink('Bad', '1;31')}\n{_indented(read.bad.text)}",
         f"{ink('Good', '1;32')}\n{_indented(read.good.text)}",
         _filled(f"Source: {read.source}"),
-        f"To excuse one place, write on its line or on the line above:\n\n    # dsec: ignore[{rule.code}] why",
+        "To excuse one place, write on its line or on the line above:",
+        f"    # dsec: ignore[{rule.code}] why",
     ]
     return "\n\n".join(blocks) + "\n"
 

@@ -7,12 +7,13 @@ import sys
 from dsec.errors import DSecError
 from dsec_cli import exit as codes
 from dsec_cli.commands.sources import expand, read_source
+from dsec_cli.commands.terminal import colored
 from dsec_cli.diagnostics import Severity
 from dsec_cli.lint.linter import lint
 from dsec_cli.lint.rule import find_rules
 from dsec_cli.report.format import Report
 from dsec_cli.report.output import emit
-from dsec_cli.report.terminal import columns, wants_color
+from dsec_cli.report.terminal import columns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def _report(
         texts={text.name: text for text in texts},
         diagnostics=tuple(sorted(diagnostics, key=_by_place)),
         rules=lambda: _pages(rules),
-        color=wants_color("never" if to_file and args.color == "auto" else args.color, sys.stdout),
+        color=colored("never" if to_file and args.color == "auto" else args.color, sys.stdout),
         width=columns(sys.stdout),
         quiet=args.quiet,
     )

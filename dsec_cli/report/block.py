@@ -27,11 +27,11 @@ def headline(one: Diagnostic, report: Report) -> str:
     return f"{where} {kind} {ink(shown(one.message), BOLD)}"
 
 
-def block(one: Diagnostic, report: Report) -> str:
+def block(one: Diagnostic, report: Report, *, hidden: dict[str, list[Span]]) -> str:
     """Everything there is to say about one diagnostic."""
     ink = paint(wanted=report.color)
     lines = [headline(one, report)]
-    lines += excerpt(_marks(one), report.texts, hidden=_hidden(report), width=report.width, paint=ink)
+    lines += excerpt(_marks(one), report.texts, hidden=hidden, width=report.width, paint=ink)
     if one.reason:
         lines += _labelled("why", one.reason, report)
     if one.help:
@@ -47,7 +47,7 @@ def _marks(one: Diagnostic) -> list[Mark]:
     return [Mark(one.place, own, _ANSI[one.severity], "^"), *others]
 
 
-def _hidden(report: Report) -> dict[str, list[Span]]:
+def secrets(report: Report) -> dict[str, list[Span]]:
     """Places that no excerpt may show: logs of CI are read by more people than the file is."""
     hidden: dict[str, list[Span]] = {}
     for one in report.diagnostics:

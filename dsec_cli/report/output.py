@@ -18,12 +18,29 @@ def emit(text: str, path: str | None = None) -> None:
 
 def to_stdout(text: str) -> None:
     """Write `text`; what the terminal's encoding lacks is written as an escape."""
-    if sys.stdout is None:
-        raise FileProblem("standard output is closed", hint="use --output FILE")
-    encoding = sys.stdout.encoding or "utf-8"
+    data = text.encode(sys.stdout.encoding or "utf-8", "backslashreplace")
     sys.stdout.flush()
-    sys.stdout.buffer.write(text.encode(encoding, "backslashreplace"))
-    sys.stdout.buffer.flush()
+    try:
+        descriptor = sys.stdout.fileno()
+    except (OSError, ValueError):  # a stand-in without a file behind it
+        sys.stdout.write(data.decode(sys.stdout.encoding or "utf-8"))
+        return
+    write_all(descriptor, data)
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write every byte: unbuffered Python (-u) takes what the first write took for the whole.
+
+    Some parents leave a pipe that does not block; then we wait until it takes more.
+    """
+    rest = memoryview(data)
+    while rest:
+        try:
+            rest = rest[os.write(descriptor, rest) :]
+        except BlockingIOError:
+            from select import select
+
+            select([], [descriptor], [])
 
 
 def to_file(path: str, data: bytes) -> None:

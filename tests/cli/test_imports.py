@@ -14,7 +14,8 @@ CONTRACT = ROOT / "examples" / "grpo-addition" / "dsandbox.yaml"
 HEAVY = {
     "typer", "click", "rich", "pydantic", "jsonschema", "graphviz", "pynvml", "blake3",
     "dataclasses", "json", "logging", "importlib.metadata", "typing", "pathlib", "subprocess", "tempfile",
-    "argparse", "inspect", "asyncio", "threading", "ruamel.yaml.main", "ruamel.yaml.constructor",
+    "argparse", "inspect", "asyncio", "threading", "copy", "datetime",
+    "ruamel.yaml.main", "ruamel.yaml.comments",
 }  # fmt: skip
 LEAST = {"dsec_cli.fast", "dsec_cli.exit", "dsec_cli.options"}
 

@@ -24,10 +24,15 @@ def render(report: Report) -> str:
 def _blocks(report: Report) -> Iterator[str]:
     if not report.diagnostics:
         return
-    from dsec_cli.report.block import block, headline  # a clean file, the usual case, does not pay for it
+    from dsec_cli.report.block import (
+        block,
+        headline,
+        secrets,
+    )  # a clean file, the usual case, does not pay for it
 
+    hidden = secrets(report)
     for one in report.diagnostics:
-        yield headline(one, report) + "\n" if report.quiet else block(one, report)
+        yield headline(one, report) + "\n" if report.quiet else block(one, report, hidden=hidden)
 
 
 def _summary(report: Report) -> str:
