@@ -129,6 +129,7 @@ def locator(opened: Opened, name_of: Callable[[str], str]) -> Callable[[Path], S
 NAMES = {
     "DS109": "missing-key",
     "DS210": "demand-no-device-meets",
+    "DS501": "unknown-step",
     "DS503": "dependency-cycle",
     "DS504": "break-cycle-breaks-nothing",
 }

@@ -16,15 +16,20 @@ from dsec_cli.dag.findings import cut_findings, cycle_findings
 from dsec_cli.dag.graph import step_graph
 from dsec_cli.diagnostics import Finding, Severity, arrange
 from dsec_cli.lint.linter import lint
+from dsec_cli.lint.rule import Facts
+from dsec_cli.lint.rules.unknown_step import check as unknown_steps
 from dsec_cli.report.format import Report
 from dsec_cli.report.formats.text import render
 from dsec_cli.report.terminal import columns, wants_color
+from dsec_cli.source.tree import Tree
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dsec.inventory import Inventory
     from dsec.plan import Plan
+    from dsec_cli.dag.cycles import Order
+    from dsec_cli.dag.graph import StepGraph
     from dsec_cli.diagnostics import Diagnostic
     from dsec_cli.source.text import SourceText
 
@@ -49,15 +54,15 @@ def prepare(path: str, inventory: Inventory) -> Plan | Refused:
     Warnings do not stand in the way of a plan; errors do, and all of them are told at once.
     """
     opened = open_contract(path)
-    errors = lint_errors(opened)
+    graph = step_graph(opened.contract)
+    order = order_steps(graph)
+    errors = _errors(opened, graph, order)
     if errors:
         return _refused(opened, errors)
-    graph = step_graph(opened.contract)
+    if isinstance(order, Cycles):
+        raise AssertionError("every cycle is an error, and errors are refused")
     if not graph.steps:
         return _refused(opened, diagnose(opened, (_no_steps(),)))
-    order = order_steps(graph)
-    if isinstance(order, Cycles) or graph.misplaced:
-        return _refused(opened, diagnose(opened, (*cycle_findings(order), *cut_findings(graph))))
     plan = compile_plan(
         order, opened.contract, inventory=inventory, origin=_origin(opened), learned=learned(opened.folder)
     )
@@ -66,9 +71,32 @@ def prepare(path: str, inventory: Inventory) -> Plan | Refused:
     return plan
 
 
-def lint_errors(opened: Opened) -> tuple[Diagnostic, ...]:
-    """What lint refuses in any of the contract's files."""
-    return tuple(one for part in opened.parts for one in lint(part.text) if one.severity is Severity.ERROR)
+_JOINT = ("DS501", "DS503", "DS504")
+"""Questions about Steps that only the merged contract can answer."""
+
+
+def _errors(opened: Opened, graph: StepGraph, order: Order | Cycles) -> tuple[Diagnostic, ...]:
+    """What lint refuses in any of the contract's files, and in all of them taken together."""
+    alone = [one for part in opened.parts for one in lint(part.text, ignore=_JOINT)]
+    joint = (*unknown_steps(_facts(opened)), *cycle_findings(order), *cut_findings(graph))
+    errors = [one for one in alone if one.severity is Severity.ERROR]
+    return (*errors, *diagnose(opened, joint))
+
+
+def _facts(opened: Opened) -> Facts:
+    """The merged contract, for a rule that asks for Steps by their names only."""
+    own = opened.parts[0]
+    return Facts(
+        text=own.text,
+        tree=Tree((own.document,), (), ()),
+        document=own.document,
+        contract=opened.contract,
+        structural=(),
+        inventory=None,
+        file_name=own.text.name,
+        codes=frozenset(),
+        suppressions=(),
+    )
 
 
 def learned(folder: str) -> dict[str, int]:

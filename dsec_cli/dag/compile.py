@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from dsec.codec import canonical
 from dsec.core.placement import Refusal, feasible, reason, slots
 from dsec.hashing import digest
@@ -56,11 +58,13 @@ def compile_plan(
     """
     steps = order.graph.steps
     demands = [demand_of(step, contract) for step in steps]
-    findings = [*_not_runnable(steps), *_refused(steps, demands, inventory)]
+    # Free memory is read anew before anything starts; a plan that held it would change by the minute.
+    # Free disk is looked at once: a Step that needs more would fail late and leave the disk full.
+    machine = steady(inventory)
+    disk = dataclasses.replace(machine, disk_bytes=inventory.disk_bytes)
+    findings = [*_not_runnable(steps), *_refused(steps, demands, disk)]
     if findings:
         return Infeasible(tuple(findings))
-    # Free memory is read anew before anything starts; a plan that held it would change by the minute.
-    machine = steady(inventory)
     estimates = estimate(steps, learned)
     found = analyze(
         order, estimates, demands=demands, inventory=machine, rounds=rounds_of(order.graph, contract)

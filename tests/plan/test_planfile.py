@@ -1,0 +1,139 @@
+"""Stored plans: whole or not at all, and nothing odd gets in."""
+
+import json
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dsec.codec import canonical
+from dsec.durations import Learned, parse_durations, read_durations, write_durations
+from dsec.errors import FileProblem, StoredFormError
+from dsec.hashing import digest
+from dsec.inventory import Inventory
+from dsec.plan import FORMAT, Source
+from dsec.planfile import load_plan, parse_plan, plan_bytes, save_plan
+from dsec_cli.dag.compile import Origin, compile_plan
+from dsec_cli.dag.cycles import order_steps
+from dsec_cli.dag.graph import step_graph
+
+BOX = Inventory("os", 2000, 2**33, None, None, (), ())
+
+
+@pytest.fixture(scope="session")
+def plan(make):
+    contract = make.contract([make.step("A"), make.step("B", ["A"], at=1)], name="stored")
+    origin = Origin("dsandbox.yaml", (b"x",), "dsec 0", lambda _: Source("dsandbox.yaml", 1, 1))
+    return compile_plan(order_steps(step_graph(contract)), contract, inventory=BOX, origin=origin, learned={})
+
+
+def test_a_saved_plan_loads_as_it_was_and_leaves_nothing_beside_it(plan, tmp_path):
+    path = tmp_path / "plan.json"
+    path.write_text("old")
+    save_plan(str(path), plan)
+    assert load_plan(str(path)) == plan
+    assert path.read_bytes() == canonical(plan) + b"\n"
+    assert os.listdir(tmp_path) == ["plan.json"]
+
+
+def test_the_hash_is_over_everything_but_itself(plan):
+    document = json.loads(plan_bytes(plan))
+    document["hash"] = ""
+    bare = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    assert plan.hash == digest(FORMAT, bare)
+
+
+def test_a_full_or_missing_folder_is_a_file_problem_and_the_old_plan_stays(plan, tmp_path):
+    with pytest.raises(FileProblem):
+        save_plan(str(tmp_path / "none" / "plan.json"), plan)
+    with pytest.raises(FileProblem):
+        load_plan(str(tmp_path / "plan.json"))
+    with pytest.raises(FileProblem):
+        load_plan(str(tmp_path))
+
+
+def edited(plan, change):
+    document = json.loads(plan_bytes(plan))
+    change(document)
+    return json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda d: d["steps"][0].update(timeout_ms=5), "does not match its hash"),
+        (lambda d: d["steps"].reverse(), "does not match its hash"),
+        (lambda d: d.update(format="dsec.plan/2"), "this DSec reads 'dsec.plan/1'"),
+        (lambda d: d.update(format="ninja"), "is no plan"),
+        (lambda d: d.pop("format"), "is no plan"),
+        (lambda d: d.update(extra=1), "unknown key 'extra'"),
+        (lambda d: d["steps"][0]["demand"].pop("cpu_m"), "lacks 'cpu_m'"),
+        (lambda d: d["steps"][0].update(timeout_ms="5"), "not int"),
+        (lambda d: d["steps"][0].update(timeout_ms=True), "not an integer"),
+        (lambda d: d["steps"][0].update(timeout_ms=1.5), "1.5 is not an integer"),
+        (lambda d: d.update(name="\ud800"), "surrogate"),
+    ],
+)
+def test_an_edited_plan_is_refused_in_words(plan, change, words):
+    with pytest.raises(StoredFormError, match=words):
+        parse_plan(edited(plan, change), where="plan.json")
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"{", b"[]", b"null", b"NaN", b'{"a":1,"a":2}', b"\xff\xfe\x00", b"[" * 100_000]
+)
+def test_what_is_no_plan_is_said_to_be_none(data):
+    with pytest.raises(StoredFormError):
+        parse_plan(data, where="plan.json")
+
+
+@given(data=st.binary(max_size=200))
+def test_any_bytes_give_a_plan_or_words(data):
+    with pytest.raises(StoredFormError):
+        parse_plan(data, where="plan.json")
+
+
+@given(at=st.integers(0, 10**6), byte=st.integers(0, 255))
+def test_a_flipped_byte_never_goes_unnoticed(plan, at, byte):
+    data = bytearray(plan_bytes(plan))
+    at %= len(data) - 1
+    if data[at] == byte:
+        return
+    data[at] = byte
+    try:
+        found = parse_plan(bytes(data), where="plan.json")
+    except StoredFormError:
+        return
+    assert found == plan, "white space may change, content may not"
+
+
+def test_domains_and_lengths_keep_hashes_apart():
+    assert digest("a", b"bc") != digest("ab", b"c") != digest("a", b"b", b"c")
+    assert len(digest("a")) == 64
+
+
+def test_durations_come_back_as_written(tmp_path):
+    assert read_durations(str(tmp_path)) == {}
+    learned = {"S1": Learned(120, 3), "S2": Learned(0, 1)}
+    write_durations(str(tmp_path), learned)
+    assert read_durations(str(tmp_path)) == learned
+    assert os.listdir(tmp_path) == ["durations.json"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        '{"version":1}',
+        '{"version":2,"steps":{}}',
+        '{"version":1,"steps":{"S":5}}',
+        '{"version":1,"steps":{"S":{"ms":-1,"n":1}}}',
+        '{"version":1,"steps":{"S":{"ms":1.5,"n":1}}}',
+        '{"version":1,"steps":{"S":{"ms":1,"n":0}}}',
+    ],
+)
+def test_a_damaged_durations_file_is_refused_with_the_way_out(text):
+    with pytest.raises(StoredFormError, match="delete it"):
+        parse_durations(text.encode(), where="durations.json")
