@@ -36,8 +36,8 @@ def render(report: Report) -> str:
     """One run with every rule that ran and every result that fits."""
     rules = report.rules()
     index = {rule.code: at for at, rule in enumerate(rules)}
+    prints = tuple(_fingerprints(report))
     kept = _kept(report.diagnostics)
-    prints = dict(zip(map(id, report.diagnostics), _fingerprints(report), strict=True))
     run: Object = {
         "tool": {
             "driver": {
@@ -48,7 +48,9 @@ def render(report: Report) -> str:
         },
         "columnKind": "utf16CodeUnits",
         "artifacts": [{"location": _artifact(file)} for file in report.files],
-        "results": [_result(one, report, index=index, fingerprint=prints[id(one)]) for one in kept],
+        "results": [
+            _result(report.diagnostics[at], report, index=index, fingerprint=prints[at]) for at in kept
+        ],
     }
     left_out = len(report.diagnostics) - len(kept)
     if left_out:
@@ -58,13 +60,11 @@ def render(report: Report) -> str:
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
-def _kept(diagnostics: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
-    """The first `MOST` by severity, in their own order."""
-    if len(diagnostics) <= MOST:
-        return diagnostics
+def _kept(diagnostics: tuple[Diagnostic, ...]) -> list[int]:
+    """Which are written: the first `MOST` by severity, in their own order."""
     rank = {severity: at for at, severity in enumerate(Severity)}
     first = sorted(range(len(diagnostics)), key=lambda at: (rank[diagnostics[at].severity], at))[:MOST]
-    return tuple(diagnostics[at] for at in sorted(first))
+    return sorted(first)
 
 
 def _rule(rule: RuleInfo) -> Object:
