@@ -69,6 +69,7 @@ def _report(
         color=colored("never" if to_file and args.color == "auto" else args.color, sys.stdout),
         width=columns(sys.stdout),
         quiet=args.quiet,
+        fold=not to_file and sys.stdout.isatty(),
     )
 
 

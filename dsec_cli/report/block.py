@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dsec_cli.diagnostics import Severity
-from dsec_cli.report.cells import shown, wrap
+from dsec_cli.report.cells import cells, shown, wrap
 from dsec_cli.report.excerpt import Mark, excerpt
 from dsec_cli.report.format import SECRETS
 from dsec_cli.report.terminal import paint
@@ -22,9 +22,16 @@ def headline(one: Diagnostic, report: Report) -> str:
     """`file:line:column: severity[code] message`."""
     ink = paint(wanted=report.color)
     start = one.place.start
-    where = ink(f"{shown(one.place.file)}:{start.line}:{start.column}:", BOLD)
-    kind = ink(f"{one.severity.value}[{one.code}]", _ANSI[one.severity])
-    return f"{where} {kind} {ink(shown(one.message), BOLD)}"
+    where = f"{shown(one.place.file)}:{start.line}:{start.column}:"
+    kind = f"{one.severity.value}[{one.code}]"
+    head = f"{ink(where, BOLD)} {ink(kind, _ANSI[one.severity])} "
+    message = shown(one.message)
+    if not report.fold:
+        return head + ink(message, BOLD)
+    taken = "." * cells(f"{where} {kind}")
+    rows = wrap(f"{taken} {message}", report.width - 2)
+    rows[0] = rows[0][len(taken) + 1 :]
+    return head + "\n  ".join(ink(row, BOLD) for row in rows)
 
 
 def block(one: Diagnostic, report: Report, *, hidden: dict[str, list[Span]]) -> str:

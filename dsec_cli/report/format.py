@@ -41,6 +41,8 @@ class Report(Record):
     color: bool = False
     width: int = 80
     quiet: bool = False
+    fold: bool = False
+    """Fold headlines too: for a terminal, which would break them anywhere; never for a file or pipe."""
 
 
 class Format(Record):

@@ -258,3 +258,13 @@ def test_sarif_says_what_it_leaves_out(monkeypatch: pytest.MonkeyPatch) -> None:
     (run,) = json.loads(sarif_format.render(report(remark, error, remark, error, texts=(text,))))["runs"]
     assert [one["level"] for one in run["results"]] == ["error", "error"]
     assert "2 findings" in run["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"]
+
+
+def test_text_headlines_are_folded_for_terminals_only() -> None:
+    one = found(TEXT, "24G", message="one two three four five six seven eight nine ten")
+    piped = text_format.render(report(one, texts=(TEXT,), quiet=True, width=40))
+    assert piped.count("\n") == 1
+    shown = text_format.render(report(one, texts=(TEXT,), quiet=True, width=40, fold=True))
+    assert shown.split() == piped.split()
+    assert shown.startswith("a b/合同.yaml:2:7: error[DS106] one two\n  three")
+    assert max(map(len, shown.splitlines())) <= 40
