@@ -243,6 +243,17 @@ def _by_line(fault: Fault, text: str, line: str) -> tuple[str, str] | None:
     return _by_layout(fault, text, line)
 
 
+def _names_an_anchor(fault: Fault, text: str) -> bool:
+    """True for `&a.b`, and for `*a.b` if that is anchored; `*.log` only lacks its quotes."""
+    here, start = text[fault.at : fault.at + 1], fault.context_at
+    if not here or here.isspace() or not fault.context.endswith(("an anchor", "an alias")):
+        return False
+    if start is None or text[start : start + 1] != "*":
+        return True
+    name = re.match(r"[^\s,\[\]{}]*", text[start + 1 :])
+    return name is not None and f"&{name[0]}" in text
+
+
 def _limitation(fault: Fault, text: str) -> tuple[str, str] | None:
     """Legal YAML that the C parser cannot read; each case is in the yaml-test-suite."""
     here = text[fault.at : fault.at + 1]
@@ -250,7 +261,7 @@ def _limitation(fault: Fault, text: str) -> tuple[str, str] | None:
         return "only the directives %YAML and %TAG can be read", "remove the line"
     if "incompatible YAML document" in fault.problem:
         return "only YAML 1.1 and 1.2 can be read", "remove the %YAML directive, or state 1.2"
-    if fault.context.endswith(("an anchor", "an alias")) and not here.isspace() and here:
+    if _names_an_anchor(fault, text):
         return "names of anchors hold ASCII letters, digits, `-` and `_` only", "rename the anchor"
     leads = not text[line_span(text, fault.at)[0] : fault.at].strip()
     if here == ":" and leads and "expected ',' or" in fault.problem:
