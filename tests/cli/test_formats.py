@@ -266,5 +266,5 @@ def test_text_headlines_are_folded_for_terminals_only() -> None:
     assert piped.count("\n") == 1
     shown = text_format.render(report(one, texts=(TEXT,), quiet=True, width=40, fold=True))
     assert shown.split() == piped.split()
-    assert shown.startswith("a b/合同.yaml:2:7: error[DS106] one two\n  three")
+    assert shown.startswith("a b/合同.yaml:2:7: error[DS106] one\n  two three")
     assert max(map(len, shown.splitlines())) <= 40
