@@ -2,6 +2,7 @@
 # The main job on the shipped example, end to end: lint, graph, plan, run, report.
 set -eu
 cd "$(dirname "$0")/../examples/grpo-addition"
+mkdir -p .dsec
 job=${JOB:-demo-$(date -u +%Y%m%d-%H%M%S)}
 
 say() { printf '\n$ %s\n' "$*"; }
