@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-ITERATIONS = 4
+ITERATIONS = 3
 BIN = Path(sys.executable).parent
 
 
@@ -153,7 +153,7 @@ def test_a_stale_run_overlaps_and_is_repeatable(folder: Path) -> None:
     edit(folder / "dsandbox.yaml", "max_staleness: 0", "max_staleness: 1")
     first, second = run(folder, "dsandbox.yaml", "one"), run(folder, "dsandbox.yaml", "two")
     assert final_hash(first) == final_hash(second) != in_process(folder)
-    assert [line["policy_iteration"] for line in metrics(first)] == [-1, -1, 0, 1]
+    assert [line["policy_iteration"] for line in metrics(first)] == [-1, -1, 0]
 
 
 def test_shipped_contracts_keep_more_files_than_iterations_in_flight(
