@@ -56,7 +56,7 @@ class Ended(NamedTuple):
 class Child:
     """A process that the executor started, in a session of its own."""
 
-    __slots__ = ("born", "ended", "kill_at", "logs", "mark", "on_gone", "pid", "pidfd", "ticks", "ticks_by")
+    __slots__ = ("born", "ended", "kill_at", "logs", "mark", "on_gone", "pid", "pidfd", "ticks", "ticks_by", "told")
 
     def __init__(self, pid: int, *, born: float, ticks: int, ticks_by: int) -> None:
         self.pid = pid
@@ -69,6 +69,8 @@ class Child:
         self.logs = ""
         self.on_gone: Callable[[Child], None]
         self.ended: Ended | None = None
+        self.told: set[tuple[int, int]] = set()
+        """Leftovers (pid, start time) that got their TERM."""
         self.kill_at: float | None = None
         """Set once it was told to end."""
 
@@ -156,19 +158,23 @@ class Children:
             int((usage.ru_utime + usage.ru_stime) * 1e6),
             usage.ru_maxrss if usage.ru_maxrss > resource.getrusage(resource.RUSAGE_SELF).ru_maxrss else None,
         )
-        if _group_exists(child.pid) or self._has_strays(child):
-            self._clear(child, term=True)
+        if _group_exists(child.pid) or self._has_strays(child, since=child.pid):
+            self._clear(child)
             return
         del self._live[child.pid]
         child.on_gone(child)
 
-    def _has_strays(self, child: Child) -> bool:
-        """Whether some process became ours that is neither a child we started nor in the session of one."""
-        last = int(os.pread(self._loadavg, 128, 0).rsplit(None, 1)[-1])
-        first = child.pid
-        if last == first:
+    def _last_pid(self) -> int:
+        """The pid that the kernel gave away last."""
+        return int(os.pread(self._loadavg, 128, 0).rsplit(None, 1)[-1])
+
+    def _has_strays(self, child: Child, *, since: int) -> bool:
+        """Whether a process younger than pid `since` became ours that is in no session of a live child."""
+        last = self._last_pid()
+        if last == since:
             return False
-        pids = range(first + 1, last + 1) if 0 < last - first <= _FEW else map(int, filter(str.isdigit, os.listdir("/proc")))
+        few = 0 < last - since <= _FEW
+        pids = range(since + 1, last + 1) if few else map(int, filter(str.isdigit, os.listdir("/proc")))
         live = self._live
         found = False
         for pid in pids:
@@ -179,7 +185,7 @@ class Children:
                 continue
             if process.zombie:
                 _reap(pid)
-            elif process.session not in live or process.session == first:
+            elif process.session not in live or process.session == child.pid:
                 found = True
         return found
 
@@ -194,10 +200,15 @@ class Children:
             children_of=self._me if alone else 0,
         )
 
-    def _clear(self, child: Child, *, term: bool) -> None:
+    def _clear(self, child: Child) -> None:
         """End what the child left, again and again until nothing is left, then say that it is gone."""
+        youngest = self._last_pid()
         left = self.left_of(child)
         now = self.loop.now()
+        # A process that forked and died while /proc was being listed hides its child from the list.
+        if not left and self._has_strays(child, since=youngest):
+            self.loop.at(now, lambda: self._clear(child))
+            return
         if not left or (child.kill_at is not None and now > child.kill_at + _GIVE_UP_S):
             self.reap_strays()
             del self._live[child.pid]
@@ -208,11 +219,12 @@ class Children:
         for process in left:
             if now >= child.kill_at:
                 sweep.send(process, signal.SIGKILL)
-            elif term:
+            elif process[:2] not in child.told:
+                child.told.add(process[:2])
                 sweep.send(process, signal.SIGTERM)
                 sweep.send(process, signal.SIGCONT)
         self.reap_strays()
-        self.loop.at(now + 0.01, lambda: self._clear(child, term=False))
+        self.loop.at(now + 0.01, lambda: self._clear(child))
 
     def reap_strays(self) -> None:
         """Collect dead descendants that became ours."""
@@ -220,8 +232,11 @@ class Children:
             if process.zombie and process.parent == self._me and pid not in self._live and pid not in self._spare:
                 _reap(pid)
 
-    def end_everyone(self, sign: sweep.Marker, *, grace_s: float) -> list[sweep.Process]:
-        """Last sweep of a run: end whatever still belongs to it; gives back who could not be ended."""
+    def end_everyone(self, sign: sweep.Marker, *, grace_s: float, orderly: bool) -> list[sweep.Process]:
+        """Last sweep of a run: end whatever still belongs to it; gives back who could not be ended.
+
+        `orderly`: every child ended by itself and was cleared up after, so one look is enough.
+        """
 
         def find() -> list[sweep.Process]:
             found = sweep.members(sign, sessions=(), spare=self._spare, children_of=self._me)
@@ -229,7 +244,7 @@ class Children:
                 self.reap_strays()
             return found
 
-        return sweep.end_all(find, grace_s=grace_s, clock=time.monotonic, pause=time.sleep)
+        return sweep.end_all(find, grace_s=grace_s, clock=time.monotonic, pause=time.sleep, times=1 if orderly else 3)
 
     def close(self) -> None:
         """Let go of what was held."""

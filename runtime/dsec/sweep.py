@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 
+PATIENCE_S = 30.0
+"""How long after the grace a process may resist KILL before it is given up."""
+
+
 class Process(NamedTuple):
     """A process as /proc shows it."""
 
@@ -135,16 +139,22 @@ def end_all(
     grace_s: float,
     clock: Callable[[], float],
     pause: Callable[[float], object],
-    patience_s: float = 30.0,
+    times: int = 3,
 ) -> list[Process]:
-    """TERM, then after `grace_s` KILL, until `find` finds nobody; gives back who could not be ended."""
+    """TERM, then after `grace_s` KILL, until `find` finds nobody; gives back who could not be ended.
+
+    Nobody must be found `times` times in a row, and three times once somebody was found: a process
+    that forks and dies while /proc is being listed hides its child from the list.
+    """
     begun = clock()
     told: set[tuple[int, int]] = set()
     wait = 0.002
+    empty = 3 - times
     while True:
         alive = find()
         passed = clock() - begun
-        if not alive or passed > grace_s + patience_s:
+        empty = 0 if alive else empty + 1
+        if empty > 2 or passed > grace_s + PATIENCE_S:
             return alive
         for process in alive:
             if passed >= grace_s:

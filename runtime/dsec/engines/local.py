@@ -126,7 +126,8 @@ def execute(session: Session, *, journal: Journal, observer: Observer, environ: 
     loop.on_signals(SIGNALS, runner.cancel)
     try:
         runner.work()
-        left = children.end_everyone(sweep.marker(session.run.job, session.run.path), grace_s=_LAST_GRACE_S)
+        sign = sweep.marker(session.run.job, session.run.path)
+        left = children.end_everyone(sign, grace_s=_LAST_GRACE_S, orderly=not runner.cancelled)
     finally:
         loop.close()
         children.close()

@@ -1,0 +1,113 @@
+"""No process of a run is left over, however it tried to leave and however the run ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import uuid
+
+import pytest
+
+PYTHON = __import__("sys").executable
+DOUBLE_FORK = (
+    "import os,time\n"
+    "if os.fork(): os._exit(0)\n"
+    "os.setsid()\n"
+    "if os.fork(): os._exit(0)\n"
+    "for fd in range(3): os.close(fd)\n"
+    "time.sleep(600)\n"
+)
+IGNORES_TERM = "import signal,time; [signal.signal(n, signal.SIG_IGN) for n in (1, 2, 15)]; time.sleep(600)"
+SHAPES = {
+    "plain": "exec sleep 600.{n}",
+    "background": "sleep 600.{n} &\nsleep 601.{n}",
+    "setsid": "setsid sleep 600.{n} &\nsleep 601.{n}",
+    "double-fork": f"{PYTHON} -c '{DOUBLE_FORK}' {{n}}\nsleep 601.{{n}}",
+    "ignores-term": f"trap '' TERM INT HUP\n{PYTHON} -c '{IGNORES_TERM}' {{n}} & sleep 601.{{n}}",
+}
+WAYS = ("ctrl-c", "INT", "TERM", "HUP", "KILL")
+CODES = {"ctrl-c": 130, "INT": 130, "TERM": 143, "HUP": 129, "KILL": -9}
+
+
+def end(process, way):
+    if way == "ctrl-c":
+        os.killpg(process.pid, signal.SIGINT)
+    else:
+        process.send_signal(signal.Signals[f"SIG{way}"])
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_nothing_survives(job, kit, shape, way):
+    number = str(uuid.uuid4().int % 10**12)
+    script = SHAPES[shape].format(n=number)
+    job.save(kit.plan(kit.step("S1", shell=script, timeout_ms=0), kit.step("S2", argv=["sleep", f"602.{number}"])))
+    job.env["DSEC_TEST_MARK"] = number
+    bystander = subprocess.Popen(["sleep", f"700.{number}"], env={"NOT": "marked"})
+    try:
+        process = job.start("run", "plan.json", "--job-id", "j")
+        wanted = {"plain": 1, "background": 3, "setsid": 3, "double-fork": 3, "ignores-term": 3}[shape]
+
+        def sleepers():
+            found = [one for one in kit.alive(number) if "700." not in one and "dsec" not in one]
+            return len(found) >= wanted + 1 and found  # and S2
+
+        kit.wait_for(sleepers)
+        end(process, way)
+        out = process.communicate(timeout=60)[0].decode()
+        assert process.returncode == CODES[way], out
+        kit.wait_for(lambda: not [one for one in kit.alive(number) if "700." not in one], seconds=20)
+        assert bystander.poll() is None
+        if way != "KILL":
+            assert job.events()[-1]["event"] == "run-end"
+            assert job.events()[-1]["outcome"] == "interrupted"
+    finally:
+        bystander.kill()
+        bystander.wait()
+
+
+def test_a_steps_leftovers_end_with_the_step(job, kit):
+    number = str(uuid.uuid4().int % 10**12)
+    script = f"setsid sleep 600.{number} >/dev/null 2>&1 &\nsleep 601.{number} &\n"
+    check = f"! pgrep -f '60[01].{number}$' >/dev/null"
+    job.run(kit.plan(kit.step("S1", shell=script), kit.step("S2", "S1", shell=check)))
+
+
+def test_a_daemon_without_marker_ends_with_its_step(job, kit):
+    number = str(uuid.uuid4().int % 10**12)
+    script = f"env -i {PYTHON} -c '{DOUBLE_FORK}' {number}\n"
+    check = f"! pgrep -f 'python.* {number}$' >/dev/null"
+    job.run(kit.plan(kit.step("S1", shell=script), kit.step("S2", "S1", shell=check)))
+
+
+def test_the_third_ctrl_c_ends_at_once(job, kit):
+    script = "trap '' TERM INT\nwhile :; do sleep 1; done"
+    job.save(kit.plan(kit.step("S1", shell=script, grace_ms=600_000)))
+    process = job.start("run", "plan.json", "--job-id", "j")
+    kit.wait_for(lambda: job.run_dir.exists() and (job.run_dir / "journal").exists() and job.events("spawn"))
+    for presses in (1, 2, 3):
+        os.killpg(process.pid, signal.SIGINT)
+        if presses == 1:
+            kit.wait_for(lambda: job.events("cancel"))
+    process.communicate(timeout=20)
+    assert process.returncode == 130
+
+
+def test_other_runs_are_left_alone(job, kit, tmp_path):
+    """Two runs of one name in two folders: killing one executor touches only its own."""
+    number = str(uuid.uuid4().int % 10**12)
+    other = type(job)(tmp_path / "other")
+    other.folder.mkdir()
+    for one, seconds in ((job, 600), (other, 601)):
+        one.save(kit.plan(kit.step("S1", argv=["sleep", f"{seconds}.{number}"])))
+    first = job.start("run", "plan.json", "--job-id", "j")
+    second = other.start("run", "plan.json", "--job-id", "j")
+    kit.wait_for(lambda: len(kit.alive(f"600.{number}")) and len(kit.alive(f"601.{number}")))
+    first.kill()
+    first.wait()
+    kit.wait_for(lambda: not kit.alive(f"600.{number}"), seconds=20)
+    assert kit.alive(f"601.{number}")
+    second.terminate()
+    second.communicate(timeout=30)
+    assert second.returncode == 143

@@ -1,0 +1,229 @@
+"""How Steps end, and what the run makes of it: causes in words, retries, drops, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+
+import pytest
+
+
+def test_what_a_step_gets(job, kit):
+    script = "env | sort > \"$DSEC_RUN_DIR/env.$DSEC_STEP.$DSEC_ITERATION\"; pwd; echo oops >&2; cat"
+    steps = [
+        kit.step("A", shell=script, env=(("MINE", "a b"),)),
+        kit.step("B", shell=script, carried=[("A", 0), ("A", 0)], cwd="sub"),
+    ]
+    (job.folder / "sub").mkdir()
+    job.run(kit.plan(*steps, count=2))
+
+    def env(name):
+        return dict(line.split("=", 1) for line in (job.run_dir / "work" / name).read_text().splitlines() if "=" in line)
+
+    first, second = env("env.A.0"), env("env.B.1")
+    assert first["DSEC_RUN"] == "j"
+    assert first["DSEC_RUN_DIR"] == str(job.run_dir / "work")
+    assert first["DSEC_CONTRACT_DIR"] == str(job.folder)
+    assert first["DSEC_ATTEMPT"] == "1"
+    assert first["MINE"] == "a b"
+    assert first["CUDA_VISIBLE_DEVICES"] == ""
+    assert first["CUDA_DEVICE_ORDER"] == "PCI_BUS_ID"
+    assert env("env.B.0")["DSEC_CARRIED"] == "A=-1"
+    assert second["DSEC_CARRIED"] == "A=0"
+    assert (job.run_dir / "logs" / "B@1.1.log").read_text() == f"{job.folder}/sub\noops\n"
+
+
+def test_argv_is_never_a_shell(job, kit):
+    job.run(kit.plan(kit.step("A", argv=["echo", "$HOME", ";", "a  b"])))
+    assert (job.run_dir / "logs" / "A@0.1.log").read_text() == "$HOME ; a  b\n"
+
+
+FAILURES = {
+    "exit": ({"shell": "echo last words; exit 7"}, "exited with code 7", "exit"),
+    "signal": ({"shell": "kill -9 $$"}, "was killed by SIGKILL (not by dsec)", "signal"),
+    "timeout": ({"argv": ["sleep", "60"], "timeout_ms": 100}, "ran past its timeout", "timeout"),
+    "deaf": ({"shell": "trap '' TERM; while :; do sleep 0.05; done", "timeout_ms": 100}, "ran past its timeout", "timeout"),
+    "not found": ({"argv": ["no-such-program"]}, "the program was not found: no-such-program", "not-found"),
+    "no such path": ({"argv": ["./nothing"]}, "the program was not found", "not-found"),
+    "not executable": ({"argv": ["./plan.json"]}, "is not executable", "not-executable"),
+    "no interpreter": ({"argv": ["./script"]}, "the interpreter that", "cannot-start"),
+    "no folder": ({"cwd": "nowhere"}, "nowhere does not exist", "cannot-start"),
+    "no output": ({"outputs": ("{run}/x-{iteration}",)}, "did not write a declared output", "missing-output"),
+    "too long": ({"argv": ["true", "x" * 200_000]}, "Argument list too long", "cannot-start"),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_every_failure_has_a_cause_in_words(job, kit, name):
+    given, words, cause = FAILURES[name]
+    script = job.folder / "script"
+    script.write_text("#!/no/such/interpreter\n")
+    script.chmod(0o755)
+    out = job.run(kit.plan(kit.step("A", **given), kit.step("B", "A")), expect=1)
+    assert words in out
+    assert job.ends() == [("A", cause)]
+    if name == "exit":
+        assert "  | last words" in out
+        assert "A@0.1.log" in out
+    report = json.loads((job.run_dir / "report.json").read_text())
+    assert report["outcome"] == "failed"
+    assert report["failures"][0]["cause"] == cause
+
+
+def test_retries_back_off_and_can_succeed(job, kit):
+    script = 'test "$DSEC_ATTEMPT" = 3'
+    begun = time.monotonic()
+    job.run(kit.plan(kit.step("A", shell=script, retries=kit.retries(4, 100, 3))))
+    assert time.monotonic() - begun > 0.4
+    assert job.ends() == [("A", "exit"), ("A", "exit"), ("A", "ok")]
+    assert [event["delay_ms"] for event in job.events("retry")] == [100, 300]
+    assert sorted(os.listdir(job.run_dir / "logs")) == ["A@0.1.log", "A@0.2.log", "A@0.3.log"]
+
+
+def test_retries_without_delay_of_a_missing_program(job, kit):
+    job.run(kit.plan(kit.step("A", argv=["no-such"], retries=kit.retries(50, 0, 1))), expect=1)
+    assert job.ends() == [("A", "not-found")] * 51
+
+
+def test_a_discardable_step_that_only_such_need_is_dropped(job, kit):
+    steps = [
+        kit.step("A"),
+        kit.step("metrics", "A", shell="exit 1", level="discardable", retries=kit.retries(1, 0, 1)),
+        kit.step("plot", "metrics", level="discardable"),
+        kit.step("B", "A"),
+    ]
+    out = job.run(kit.plan(*steps, count=2))
+    assert "metrics@0 was dropped: it failed 2 times and is discardable" in out
+    assert {(event["step"], event["iteration"]) for event in job.events("drop")} == {
+        (step, iteration) for step in ("metrics", "plot") for iteration in (0, 1)
+    }
+    assert ("plot", "ok") not in job.ends()
+
+
+def test_a_discardable_step_that_others_need_fails_the_run(job, kit):
+    job.run(kit.plan(kit.step("A", shell="exit 1", level="discardable"), kit.step("B", "A")), expect=1)
+
+
+def test_after_a_failure_nothing_starts_but_what_runs_ends(job, kit):
+    steps = [
+        kit.step("bad", shell="sleep 0.2; exit 1", rank_ms=9),
+        kit.step("slow", argv=["sleep", "1"], rank_ms=8),
+        kit.step("later", "slow"),
+    ]
+    job.run(kit.plan(*steps), expect=1)
+    assert job.ends() == [("bad", "exit"), ("slow", "ok")]
+
+
+def test_keep_going_runs_what_is_independent(job, kit):
+    steps = [kit.step("bad", shell="exit 1"), kit.step("child", "bad"), kit.step("other"), kit.step("last", "other")]
+    job.run(kit.plan(*steps), "--keep-going", expect=1)
+    assert sorted(job.ends()) == [("bad", "exit"), ("last", "ok"), ("other", "ok")]
+
+
+def test_the_same_job_id_twice_is_asked_wrongly(job, kit):
+    plan = kit.plan(kit.step("A"))
+    job.run(plan)
+    assert "dsec resume j" in job.run(plan, expect=2)
+    assert "cannot be a job id" in job.dsec("run", "plan.json", "--job-id", "a/b", expect=2)
+
+
+def test_a_demand_this_machine_cannot_meet_is_refused_before_anything_starts(job, kit):
+    out = job.run(kit.plan(kit.step("A"), kit.step("B", demand=kit.demand(gpu_count=1000))), expect=3)
+    assert "Step B cannot run here: needs 1000 GPUs" in out
+    assert not (job.run_dir / "journal").exists()
+
+
+def test_a_plan_that_was_edited_is_refused(job, kit):
+    job.save(kit.plan(kit.step("A")))
+    text = (job.folder / "plan.json").read_text()
+    (job.folder / "plan.json").write_text(text.replace('"true"', '"reboot"'))
+    assert "hash" in job.dsec("run", "plan.json", expect=3)
+
+
+def test_json_lines_are_the_journal(job, kit):
+    out = job.run(kit.plan(kit.step("A"), kit.step("B", "A")), "--json")
+    assert [json.loads(line) for line in out.splitlines()] == job.events()
+
+
+def test_a_reader_that_goes_away_does_not_stop_the_run(job, kit):
+    job.save(kit.plan(*(kit.step(f"S{at}") for at in range(40))))
+    process = job.start("run", "plan.json", "--job-id", "j")
+    process.stdout.close()
+    process.stdout = None
+    assert process.wait(timeout=60) == 0
+    assert len(job.ends()) == 40
+
+
+def test_a_reader_that_does_not_read_does_not_stop_the_run(job, kit):
+    script = "i=0; while [ $i -lt 200 ]; do echo x; i=$((i+1)); done; exit 1"
+    steps = [kit.step(f"S{at}", shell=script, level="discardable", retries=kit.retries(9, 0, 1)) for at in range(30)]
+    read, write = os.pipe()
+    job.save(kit.plan(*steps))
+    process = job.start("run", "plan.json", "--job-id", "j", "--json", stdout=write)
+    os.close(write)
+    kit.wait_for(lambda: (job.run_dir / "journal").exists() and any(one["event"] == "run-end" for one in job.events()), seconds=60)
+    os.close(read)
+    assert process.wait(timeout=60) == 0
+
+
+def test_a_clock_jump_changes_nothing(job, kit):
+    """Time is read from the monotonic clock; the calendar is only written down."""
+    code = "import time; real=time.time_ns; time.time_ns=lambda: real()-10**18\n" + job_entry()
+    job.save(kit.plan(kit.step("A", argv=["sleep", "0.3"], timeout_ms=5000)))
+    import subprocess
+    import sys
+
+    done = subprocess.run(
+        [sys.executable, "-c", code, "run", "plan.json", "--job-id", "j"], cwd=job.folder, env=job.env, timeout=60
+    )
+    assert done.returncode == 0
+    assert 250_000 < job.events("exit")[0]["wall_us"] < 5_000_000
+
+
+def job_entry():
+    return "import sys; from dsec_cli.fast import dsec; sys.exit(dsec())"
+
+
+FULL_DISK = """
+mount -t tmpfs -o size=1400k none "$PWD/small" || exit 99
+DSEC_HOME="$PWD/small" "$@" run plan.json --job-id j; echo "run $?"
+cp small/runs/j/journal journal.full
+mount -o remount,size=64m "$PWD/small"
+DSEC_HOME="$PWD/small" "$@" resume j --quiet; echo "resume $?"
+mkdir -p .dsec/runs && cp -r small/runs/j .dsec/runs/
+"""
+
+
+def test_a_full_disk_ends_the_run_in_order_and_resume_goes_on(job, kit):
+    """A real file system that runs full of journal, in a mount namespace of its own."""
+    import subprocess
+    import sys
+
+    (job.folder / "small").mkdir()
+    count = 1200
+    job.save(kit.plan(*(kit.step(f"S{at:04}", *([f"S{at - 1:04}"] if at else [])) for at in range(count))))
+    script = [*"unshare --user --map-root-user --mount sh -c".split(), FULL_DISK, "sh", sys.executable, "-c", job_entry()]
+    if os.geteuid() == 0:
+        script = [*"unshare --mount sh -c".split(), *script[5:]]
+    done = subprocess.run(script, cwd=job.folder, env=job.env, capture_output=True, text=True, timeout=120)
+    if done.returncode == 99 or "unshare" in done.stderr:
+        pytest.skip(f"no mount namespace here: {done.stderr.strip()}")
+    out = done.stdout
+    assert "run 3" in out, done
+    assert "stopped (the disk is full)" in out
+    assert "resume 0" in out, done
+    ends = [step for step, cause in job.ends() if cause == "ok"]
+    assert len(ends) == len(set(ends)) == count, "no finished Step ran again and none was lost"
+
+
+def test_signals_reach_steps_as_default(job, kit):
+    """A run under nohup or with ignored signals gives its Steps default dispositions and an empty mask."""
+    script = "grep -E '^Sig(Blk|Ign)' /proc/self/status"
+    ignore = lambda: (signal.signal(signal.SIGHUP, signal.SIG_IGN), signal.pthread_sigmask(signal.SIG_BLOCK, {10}))  # noqa: E731
+    job.save(kit.plan(kit.step("A", shell=script)))
+    job.dsec("run", "plan.json", "--job-id", "j", preexec_fn=ignore)
+    lines = (job.run_dir / "logs" / "A@0.1.log").read_text().split()
+    assert int(lines[1], 16) == 0
+    assert int(lines[3], 16) & 0x7FFFFFFF == 0
