@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 from dsec_cli.contract import generate_reference, generate_schema, generate_table
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def outputs() -> dict[str, str]:
@@ -23,17 +23,13 @@ def outputs() -> dict[str, str]:
     }
 
 
-def stale(files: Mapping[str, str], *, root: str) -> list[str]:
+def stale(files: Mapping[str, str], *, root: Path) -> list[str]:
     """Paths whose content on disk is missing or different."""
-    return [path for path, text in files.items() if _read(os.path.join(root, path)) != text]
+    return [path for path, text in files.items() if _read(root / path) != text.encode()]
 
 
-def _read(path: str) -> str | None:
-    try:
-        with open(path, encoding="utf-8", newline="") as file:
-            return file.read()
-    except FileNotFoundError:
-        return None
+def _read(path: Path) -> bytes | None:
+    return path.read_bytes() if path.is_file() else None
 
 
 def main(argv: list[str]) -> int:
@@ -42,11 +38,9 @@ def main(argv: list[str]) -> int:
     old = stale(files, root=ROOT)
     for path in old:
         sys.stdout.write(f"{'stale' if '--check' in argv else 'wrote'} {path}\n")
-        if "--check" in argv:
-            continue
-        os.makedirs(os.path.dirname(os.path.join(ROOT, path)), exist_ok=True)
-        with open(os.path.join(ROOT, path), "w", encoding="utf-8", newline="") as file:
-            file.write(files[path])
+        if "--check" not in argv:
+            (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
+            (ROOT / path).write_bytes(files[path].encode())
     return 1 if old and "--check" in argv else 0
 
 

@@ -26,7 +26,7 @@ HEAVY = {"pydantic", "typer", "rich", "jsonschema", "json", "dataclasses", "logg
 
 
 def test_generated_files_are_fresh() -> None:
-    assert generate.stale(generate.outputs(), root=str(ROOT)) == [], "run make generate"
+    assert generate.stale(generate.outputs(), root=ROOT) == [], "run make generate"
 
 
 def test_generation_is_deterministic() -> None:
@@ -39,11 +39,11 @@ def test_what_is_missing_or_changed_is_stale(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("old")
     (tmp_path / "b").write_text("same")
     files = {"a": "new", "b": "same", "c": "new"}
-    assert generate.stale(files, root=str(tmp_path)) == ["a", "c"]
+    assert generate.stale(files, root=tmp_path) == ["a", "c"]
 
 
 def test_check_answers_1_when_something_is_stale(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(generate, "ROOT", str(tmp_path))
+    monkeypatch.setattr(generate, "ROOT", tmp_path)
     assert generate.main(["--check"]) == 1
     assert list(tmp_path.iterdir()) == [], "--check writes nothing"
     assert generate.main([]) == 0
