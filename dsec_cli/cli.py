@@ -18,7 +18,7 @@ from dsec_cli.options import COMMANDS, PROGRAMS, Args, attribute, defaults
 from dsec_cli.report.cells import wrap
 
 if TYPE_CHECKING:
-    from dsec_cli.options import Argument, Command, Option
+    from dsec_cli.options_shared import Argument, Command, Option
 
 Parsed = tuple[str, Args]
 

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dsec_cli.options import Command, Option
+    from dsec_cli.options_shared import Command, Option
 
 
 def dsec() -> int:

@@ -17,7 +17,8 @@ HEAVY = {
     "argparse", "inspect", "asyncio", "threading", "copy", "datetime",
     "ruamel.yaml.main", "ruamel.yaml.comments",
 }  # fmt: skip
-LEAST = {"dsec_cli.fast", "dsec_cli.exit", "dsec_cli.options"}
+TABLES = {f"dsec_cli.options{part}" for part in ("", "_shared", "_contract", "_run")}
+LEAST = {"dsec_cli.fast", "dsec_cli.exit", *TABLES}
 
 PROBE = """
 import os, sys

@@ -1,0 +1,257 @@
+"""Grammar of the commands that work on contracts and settings; see `options`."""
+
+from __future__ import annotations
+
+from dsec_cli.options_shared import COLOR, INVENTORY, JSON, OUTPUT, UNKNOWN, USAGE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec_cli.options_shared import Command
+
+CONFIG: Command = (
+    "config",
+    "Read and change the user settings.",
+    (
+        "Settings live in ~/.ds/config.yaml. A change replaces the file as a whole or not at all, and "
+        "leaves its comments and the other settings as they are.",
+        "DSec has no telemetry: nothing is ever sent. The setting is false, and true is refused.",
+    ),
+    (
+        ("ACTION", "one", ("get", "list", "set", "unset"), "What to do."),
+        ("KEY", "maybe", (), "Name of the setting."),
+        ("VALUE", "maybe", (), "New value (set)."),
+    ),
+    (),
+    (
+        ("dsctl config set telemetry false", "Say that nothing may be sent (the default)."),
+        ("dsctl config get color", "Print one setting."),
+        ("dsctl config list", "Print every setting, where its value comes from and what it means."),
+    ),
+    ((0, "done"), USAGE, (3, "the settings file could not be read or written")),
+)
+
+DAG: Command = (
+    "dag",
+    "Draw the Step graph of a contract, and say what it means in time.",
+    (
+        "Shows levels, needs, tolerance, critical path, slack, a lower bound and idle GPU time. Edges "
+        "come from needs, from files that one Step writes and another reads, and from communication. "
+        "Steps in a ds_config.yaml beside the contract count as its own.",
+        "A cyclic graph is drawn as well; every cycle is told on standard error, with the line of "
+        "each edge and the cheapest place to break it.",
+        "--job-id lays the states and durations of a run over the graph; FILE is then found through the run.",
+        "dsec dag and ds-dag-analyze are one program.",
+    ),
+    (("FILE", "maybe", (), "Contract; default: the one in this folder."),),
+    (
+        (
+            "job-id",
+            "",
+            "value",
+            "JOB",
+            (),
+            None,
+            "Show what this run (finished or not) did with each Step.",
+        ),
+        (
+            "out",
+            "o",
+            "value",
+            "FILE",
+            (),
+            None,
+            "Write to FILE (whole or not at all) instead of standard output.",
+        ),
+        (
+            "output",
+            "",
+            "value",
+            "VIEW",
+            ("dot", "json", "mermaid", "text"),
+            "text",
+            "How the graph is drawn.",
+        ),
+    ),
+    (
+        ("ds-dag-analyze dsandbox.yaml", "Read the graph in the terminal."),
+        ("ds-dag-analyze dsandbox.yaml --output dot | dot -Tpng -o dag.png", "Make a picture of it."),
+        (
+            "ds-dag-analyze --job-id abc123 --output dot | dot -Tpng -o dag.png",
+            "Make a picture of a run.",
+        ),
+    ),
+    (
+        (0, "drawn"),
+        (1, "the graph has cycles, or a break_cycle that breaks nothing (it is drawn all the same)"),
+        USAGE,
+        UNKNOWN,
+    ),
+)
+
+EXPLAIN: Command = (
+    "explain",
+    "Explain a lint rule: why it exists, a bad and a good example.",
+    ("Everything is read from the installed rules, so it works offline. Without CODE all rules are listed.",),
+    (("CODE", "maybe", (), "Code (DS106) or name (bad-quantity) of a rule."),),
+    (),
+    (
+        ("dsec explain DS106", "Print the page of one rule."),
+        ("dsec explain", "List every rule with its severity and summary."),
+    ),
+    ((0, "printed"), (2, "there is no such rule")),
+)
+
+INIT: Command = (
+    "init",
+    "Write a commented starter contract.",
+    (
+        "Writes dsandbox.yaml into the folder: a two-Step job that lints clean and runs as it is "
+        "(dsec run). An existing file is never overwritten.",
+    ),
+    (("NAME", "maybe", (), "Name of the job; default: the folder's name."),),
+    (("dir", "", "value", "DIR", (), ".", "Folder to write into; it is created when missing."),),
+    (
+        ("dsec init grpo-warmup", "Write dsandbox.yaml for the job grpo-warmup here."),
+        ("dsec init --dir jobs/eval", "Write jobs/eval/dsandbox.yaml."),
+    ),
+    ((0, "written"), USAGE, (3, "the file exists already or could not be written")),
+)
+
+INVENTORY_PAGE: Command = (
+    "inventory",
+    "Show processors, memory and GPUs of this machine, or of a described one.",
+    (
+        "What was not available is said with its reason and remedy; a reading that could not be had "
+        "is unknown, never 0. GPUs that CUDA_VISIBLE_DEVICES hides do not belong to the inventory.",
+        "With --inventory the machines of a file are shown: YAML, JSON, the output of dsec inventory "
+        "--json, saved output of nvidia-smi -q -x or of nvidia-smi -L and topo -m; or builtin:NAME.",
+    ),
+    (),
+    (INVENTORY, JSON, OUTPUT),
+    (
+        ("dsec inventory", "Show this machine."),
+        (
+            "dsec inventory --json -o box.json",
+            "Save it, to plan for it elsewhere with --inventory box.json.",
+        ),
+        ("dsec inventory --inventory builtin:8xa100-sxm-80gb", "Show a machine that DSec brings along."),
+    ),
+    ((0, "shown, with or without GPUs"), USAGE, UNKNOWN),
+)
+
+LINT: Command = (
+    "lint",
+    "Check contracts and say what is wrong, where, why and what to write instead.",
+    (
+        "PATHS are files, folders (searched for dsandbox.yaml, agent-train-sandbox.yaml, "
+        "ds_config.yaml and plugin.yaml, not deeper) or - for standard input; without PATHS this "
+        "folder is searched.",
+        "A line is excused by a comment that names the code and says why, on the line or on the line "
+        "above: # dsec: ignore[DS203] the pool is ours alone.",
+        "dsec lint and ds-contract-lint are one program.",
+    ),
+    (("PATHS", "many", (), "Files, folders or - for standard input."),),
+    (
+        COLOR,
+        (
+            "exit-zero",
+            "",
+            "flag",
+            "",
+            (),
+            None,
+            "Exit 0 although there are findings (2, 3 and 70 stay).",
+        ),
+        (
+            "format",
+            "f",
+            "value",
+            "FORMAT",
+            ("json", "sarif", "text"),
+            "text",
+            "How the findings are written.",
+        ),
+        (
+            "ignore",
+            "",
+            "multi",
+            "CODES",
+            (),
+            None,
+            "Leave out these codes or prefixes (DS3), comma separated.",
+        ),
+        INVENTORY,
+        OUTPUT,
+        ("quiet", "q", "flag", "", (), None, "One line per finding, and no summary."),
+        (
+            "select",
+            "",
+            "multi",
+            "CODES",
+            (),
+            None,
+            "Only these codes or prefixes (DS5), comma separated.",
+        ),
+        ("stdin-name", "", "value", "NAME", (), "<stdin>", "What to call standard input in the output."),
+    ),
+    (
+        ("ds-contract-lint", "Check the contracts of this folder."),
+        (
+            "ds-contract-lint jobs/*.yaml --format sarif -o lint.sarif",
+            "Write one SARIF file for code scanning.",
+        ),
+        (
+            "ds-contract-lint --inventory pool.yaml dsandbox.yaml",
+            "Also check that the listed devices suffice.",
+        ),
+        (
+            "git show :dsandbox.yaml | ds-contract-lint - --stdin-name dsandbox.yaml",
+            "Check what is staged.",
+        ),
+        ("dsec explain DS106", "Read why a rule exists."),
+    ),
+    (
+        (0, "nothing found, or only remarks (info)"),
+        (1, "errors or warnings found"),
+        USAGE,
+        (3, "a file could not be read, or nothing to check was found"),
+    ),
+)
+
+PLAN: Command = (
+    "plan",
+    "Compile a contract into a plan: order, devices, estimates, reasons and a hash.",
+    (
+        "The same contract on the same inventory gives the same bytes, on every run. Steps in a "
+        "ds_config.yaml beside the contract count as its own. Errors of the contract, cycles and "
+        "demands that the inventory cannot meet are shown, and no plan is written.",
+        "With --diff the two FILES are plans, and their differences are listed Step by Step.",
+    ),
+    (("FILES", "many", (), "Contract (default: the one in this folder); with --diff two plans."),),
+    (("diff", "", "flag", "", (), None, "Compare two plans: --diff OLD NEW."), INVENTORY, JSON, OUTPUT),
+    (
+        ("dsec plan", "Show the plan for this machine."),
+        ("dsec plan dsandbox.yaml -o plan.json", "Show it, and store it for: dsec run plan.json"),
+        (
+            "dsec plan --inventory pool.yaml --json",
+            "Print the plan for machines one does not have here.",
+        ),
+        ("dsec plan --diff old.json new.json", "List what differs between two plans."),
+    ),
+    (
+        (0, "planned (with --diff: the plans are the same)"),
+        (1, "no plan is possible (with --diff: they differ)"),
+        USAGE,
+        UNKNOWN,
+    ),
+)
+
+VERSION: Command = (
+    "version",
+    "Print the versions of DSec and of what it stands on.",
+    ("What to put into a bug report: versions, platform, and whether YAML is read by the C parser.",),
+    (),
+    (JSON,),
+    (("dsec version", "Print the table."), ("dsec --version", "Print only DSec's own version.")),
+    ((0, "printed"), USAGE),
+)

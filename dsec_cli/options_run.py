@@ -1,0 +1,171 @@
+"""Grammar of the commands that work on runs; see `options`."""
+
+from __future__ import annotations
+
+from dsec_cli.options_shared import INVENTORY, JOB, JSON, NO_RUN, USAGE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec_cli.options_shared import Command
+
+CANCEL: Command = (
+    "cancel",
+    "End a run that is going on.",
+    (
+        "Asks the run's executor to end its Steps (TERM, each Step's grace period, KILL) and waits "
+        "until nothing is left. The executor is known by pid, start time and boot, so no other "
+        "process is ever signalled.",
+    ),
+    (JOB,),
+    (),
+    (("dsec cancel nightly-7", "End the run nightly-7; dsec resume would continue it."),),
+    ((0, "ended"), (1, "it was not running"), USAGE, NO_RUN),
+)
+
+LOGS: Command = (
+    "logs",
+    "Print what the Steps of a run wrote.",
+    (
+        "Each attempt has a log of its own; calls of a resident worker share the worker's, and their "
+        "part of it is shown.",
+    ),
+    (JOB, ("STEP", "maybe", (), "Only this Step.")),
+    (
+        ("follow", "f", "flag", "", (), None, "Go on printing until the run ends."),
+        ("iteration", "", "int", "N", (), None, "Only this iteration, from 0."),
+    ),
+    (
+        ("dsec logs nightly-7 S5 --iteration 3", "What Step S5 printed in iteration 3, all attempts."),
+        ("dsec logs nightly-7 -f", "Follow a run."),
+    ),
+    (
+        (0, "printed"),
+        (2, "the run has no such Step"),
+        (3, "there is no such run, or the Step has not started"),
+    ),
+)
+
+REPORT: Command = (
+    "report",
+    "Say what a run came to.",
+    (
+        "Built from the run's plan and journal: per Step the counts, times, CPU, memory, retries and "
+        "failures; idle share, critical path planned and actual, GPU time, results. A run that has "
+        "ended also gets report.json and report.md in its folder.",
+    ),
+    (JOB,),
+    (JSON,),
+    (
+        ("dsec report", "Report on the latest run."),
+        ("dsec report nightly-7 --json", "The same as data."),
+    ),
+    ((0, "printed"), USAGE, NO_RUN),
+)
+
+RESUME: Command = (
+    "resume",
+    "Go on with a run that was interrupted, killed or failed.",
+    (
+        "Ends what the earlier executor left behind, then does what is not done: a Step whose success "
+        "is in the journal and whose outputs exist is not run again. Failed Steps get their retries "
+        "anew.",
+    ),
+    (JOB,),
+    (
+        INVENTORY,
+        ("json", "", "flag", "", (), None, "Print every event as one line of JSON, and nothing else."),
+        (
+            "keep-going",
+            "k",
+            "flag",
+            "",
+            (),
+            None,
+            "After a failure go on with the Steps that do not depend on it.",
+        ),
+        ("quiet", "q", "flag", "", (), None, "Print only how the run ended."),
+    ),
+    (
+        ("dsec resume", "Go on with the latest run."),
+        ("dsec resume nightly-7", "Go on with the run nightly-7."),
+    ),
+    (
+        (0, "every Step succeeded"),
+        (1, "a Step failed"),
+        USAGE,
+        (3, "there is no such run, another process carries it out, or it could not go on"),
+        (130, "interrupted (Ctrl-C)"),
+        (143, "terminated (TERM, or dsec cancel)"),
+    ),
+)
+
+RUN: Command = (
+    "run",
+    "Carry out a contract or a plan on this machine.",
+    (
+        "FILE is a contract (compiled first, as dsec plan does) or a plan.json; without it the "
+        "contract of this folder is taken. Every transition is journalled in .dsec/runs/JOB before it "
+        "is acted on, so a run that was killed at any moment goes on with dsec resume JOB.",
+        "Ctrl-C ends the Steps with TERM and, after each Step's grace period, KILL; a second Ctrl-C "
+        "shortens the grace to a second, a third ends everything at once. No process of the run is "
+        "left over, also when dsec itself is killed.",
+    ),
+    (("FILE", "maybe", (), "Contract or plan.json; default: the contract of this folder."),),
+    (
+        INVENTORY,
+        (
+            "job-id",
+            "",
+            "value",
+            "ID",
+            (),
+            None,
+            "Name of the run; default: <name>-<UTC time>-<4 hex digits>.",
+        ),
+        ("json", "", "flag", "", (), None, "Print every event as one line of JSON, and nothing else."),
+        (
+            "keep-going",
+            "k",
+            "flag",
+            "",
+            (),
+            None,
+            "After a failure go on with the Steps that do not depend on it.",
+        ),
+        ("quiet", "q", "flag", "", (), None, "Print only how the run ended."),
+    ),
+    (
+        ("dsec run", "Run the contract of this folder."),
+        ("dsec run plan.json --job-id nightly-7", "Run a stored plan under a name of one's own."),
+        (
+            "dsec run --json | jq -c 'select(.event == \"exit\")'",
+            "Follow the ends of the Steps in a script.",
+        ),
+    ),
+    (
+        (0, "every Step succeeded (discardable ones may have been dropped)"),
+        (1, "a Step failed, or the contract has errors"),
+        (2, "the command line is wrong, or the job exists already"),
+        (
+            3,
+            "the run could not go on: the plan does not fit this machine, the disk is full, a file is "
+            "unreadable",
+        ),
+        (129, "hung up (HUP)"),
+        (130, "interrupted (Ctrl-C)"),
+        (143, "terminated (TERM, or dsec cancel)"),
+    ),
+)
+
+STATUS: Command = (
+    "status",
+    "Say how far a run is.",
+    (
+        "Read from the journal; works while the run goes on, after it, and after its executor was "
+        "killed (dead).",
+    ),
+    (JOB,),
+    (JSON,),
+    (("dsec status", "The latest run."), ("dsec status nightly-7 --json", "One run, as data.")),
+    ((0, "printed"), USAGE, NO_RUN),
+)
