@@ -26,6 +26,6 @@ def write_crash(argv: list[str]) -> str:
 
 
 def _versions() -> str:
-    from dsec_cli.commands.version import versions
+    from dsec_cli.report.versions import versions
 
     return "\n".join(f"{name} {version}" for name, version in versions())
