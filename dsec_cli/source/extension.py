@@ -108,6 +108,7 @@ def _postpone(name: str, path: Any) -> _Postponed:
 
 def _import_whole() -> None:
     """The ordinary way, after taking out what the short way left behind."""
-    for name in [name for name, module in sys.modules.items() if isinstance(module, _Postponed)]:
-        del sys.modules[name]
+    if isinstance(sys.modules.get(_PACKAGE), _Postponed):
+        for name in [name for name in sys.modules if name == _PACKAGE or name.startswith(f"{_PACKAGE}.")]:
+            del sys.modules[name]
     import _ruamel_yaml  # noqa: F401

@@ -75,6 +75,8 @@ def explain(fault: Fault, text: str, covered: Covered) -> Damage:
 
 def templates(text: str, at: int, covered: Covered) -> Damage:
     """All lines that are Helm or Jinja syntax, of which the one at `at` was noticed."""
+    if at and _TEMPLATE.match(text, at - 1):
+        at -= 1
     wide = [(start, end) for start, end in covered if text.find("{", start, end) >= 0]
     parts = [_part(text, at)]
     places = [at]
@@ -107,6 +109,8 @@ def line_span(text: str, at: int) -> tuple[int, int]:
 def follows(text: str, gaps: list[Span], damage: Damage) -> bool:
     """True where a fault only continues a gap: the lines below a damaged line that belong to it."""
     start, end = line_span(text, damage.problem.span.start)
+    if damage.lost and text[start:end].lstrip(" ").startswith("\t"):
+        return True  # the tab was told and taken for a space, which was not what it stood for
     for gap in gaps:
         gap_start, _ = line_span(text, gap.start)
         if gap_start == start:
@@ -179,7 +183,7 @@ def _left_open(fault: Fault, text: str) -> bool:
 
 def _last_ink(text: str, at: int) -> int:
     """The end of the text is no place to point at: step back to the last character."""
-    if text[at : at + 1].strip():
+    if text[at : at + 1].strip(" \r\n"):
         return at
     return max(len(text[:at].rstrip()) - 1, 0)
 

@@ -113,7 +113,7 @@ _ERRORS = {
 
 def _encoding(data: bytes) -> tuple[str, int]:
     for mark, encoding in _MARKS:
-        if data.startswith(mark):
+        if data.startswith(mark) and (len(mark) < 4 or len(data) % 4 == 0):
             return encoding, len(mark)
     return "utf-8", 0
 
