@@ -149,7 +149,7 @@ def run_round(tools: dict[str, list[str]], folder: Path, env: dict[str, str], tu
     return figures
 
 
-def tools_for(folder: Path, floor: Path) -> dict[str, list[str]]:
+def tools_for(floor: Path) -> dict[str, list[str]]:
     """Command lines; ninja only where it is installed."""
     dsec = [sys.executable, "-c", "import sys; from dsec_cli.fast import dsec; sys.exit(dsec())"]
     tools = {
@@ -167,7 +167,7 @@ def measure(name: str, graph: Graph, floor: Path, *, rounds: int, place: str) ->
         folder = Path(made)
         write_inputs(graph, folder)
         env = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "runtime")))}
-        tools = tools_for(folder, floor)
+        tools = tools_for(floor)
         figures = [run_round(tools, folder, env, turn) for turn in range(rounds)]
     needs = sum(map(len, graph))
     print(f"{name}: {len(graph)} Steps, {needs} needs, {SLOTS} at a time, {rounds} rounds")
@@ -179,7 +179,9 @@ def measure(name: str, graph: Graph, floor: Path, *, rounds: int, place: str) ->
         if other in tools:
             ratio = statistics.median(one["dsec"] / one[other] for one in figures)
             met = met and ratio <= target
-            print(f"  dsec / {other}: {ratio:.3f} (target <= {target}{'' if ratio <= target else ', MISSED'})")
+            print(
+                f"  dsec / {other}: {ratio:.3f} (target <= {target}{'' if ratio <= target else ', MISSED'})"
+            )
     return met
 
 

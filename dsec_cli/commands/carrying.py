@@ -11,7 +11,7 @@ import time
 from dsec.engines.local import execute
 from dsec.errors import FileProblem, PlanProblem
 from dsec.ports import Nobody
-from dsec.progress import Progress, span
+from dsec.progress import Progress
 from dsec_cli.commands.watching import JsonLines, PlainLines, Sink
 from dsec_cli.exit import INTERRUPTED, NO, TERMINATED, UNKNOWN, YES
 
@@ -86,10 +86,10 @@ def carry_out(session: Session, *, journal: Journal, args: Args) -> int:
     before = time.process_time()
     gc.collect()
     gc.freeze()  # the plan stays to the end; without this each collection walks all of it
-    outcome = execute(session, journal=journal, observer=observer, environ=os.environb)
-    close = getattr(observer, "close", None)
-    if close is not None:
-        close()
+    try:
+        outcome = execute(session, journal=journal, observer=observer, environ=os.environb)
+    finally:
+        observer.close()
     _conclude(session, outcome, args, own_cpu_s=time.process_time() - before)
     return exit_code(outcome)
 
@@ -110,12 +110,14 @@ def exit_code(outcome: Outcome) -> int:
     if outcome.word == "stopped":
         return UNKNOWN
     if outcome.signal:
-        return {signal.SIGINT: INTERRUPTED, signal.SIGHUP: HUNG_UP}.get(signal.Signals(outcome.signal), TERMINATED)
+        return {signal.SIGINT: INTERRUPTED, signal.SIGHUP: HUNG_UP}.get(
+            signal.Signals(outcome.signal), TERMINATED
+        )
     return YES if outcome.word == "succeeded" else NO
 
 
 def folder_of(plan_path: str, plan: Plan) -> str:
-    """The contract's folder for a plan given as a file: the plan's own, else this one if the contract is here."""
+    """The contract's folder for a plan in a file: the file's, else this one if the contract is here."""
     folder = os.path.dirname(os.path.abspath(plan_path))
     if os.path.exists(os.path.join(folder, plan.contract_file)):
         return folder
@@ -133,6 +135,3 @@ def write_whole(path: str, data: bytes) -> None:
         os.replace(aside, path)
     except OSError as problem:
         raise FileProblem(f"{path}: {problem.strerror}") from None
-
-
-__all__ = ["carry_out", "check_feasible", "folder_of", "inventory_for", "span", "write_whole"]

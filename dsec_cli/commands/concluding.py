@@ -46,7 +46,9 @@ def conclude(session: Session, outcome: Outcome, *, own_cpu_s: float) -> list[st
 
 def told(outcome: Outcome) -> str:
     """The outcome in words."""
-    return f"{outcome.word} ({outcome.detail})" if outcome.word in ("interrupted", "stopped") else outcome.word
+    return (
+        f"{outcome.word} ({outcome.detail})" if outcome.word in ("interrupted", "stopped") else outcome.word
+    )
 
 
 def _keep(session: Session, state: RunState, report: dict[str, Any]) -> list[str]:

@@ -88,7 +88,10 @@ def _explain_nothing(run: RunDir, args: Args) -> None:
     ids = [step.id for step in read_plan(run.plan).steps]
     if args.step not in ids:
         raise UsageError(f"run {run.job} has no Step {args.step!r}", hint=f"Steps: {', '.join(ids[:12])}")
-    raise RunProblem(f"{args.step} has not started in run {run.job}" + (f" for iteration {args.iteration}" * (args.iteration is not None)))
+    raise RunProblem(
+        f"{args.step} has not started in run {run.job}"
+        + (f" for iteration {args.iteration}" * (args.iteration is not None))
+    )
 
 
 def _copy(run: RunDir, part: Part, *, begin: int | None = None) -> int:

@@ -37,7 +37,9 @@ def main(args: Args) -> int:
     left = end_run(run.job, run.path, grace_s=_GRACE_S)
     if left:
         pids = ", ".join(str(process.pid) for process in left)
-        raise RunProblem(f"processes of the earlier executor cannot be ended: {pids}", hint="end them, then resume again")
+        raise RunProblem(
+            f"processes of the earlier executor cannot be ended: {pids}", hint="end them, then resume again"
+        )
     past = past_of(plan, told, missing_output=lambda step, iteration: _missing(run, told, step, iteration))
     if _behind(past) == len(plan.steps) * plan.iterations.count:
         return _nothing_left(run, told, args)
@@ -55,7 +57,8 @@ def _take(run: RunDir) -> Journal:
         return Journal(run.journal, clock=time.monotonic)
     except BlockingIOError:
         raise RunProblem(
-            f"run {run.job} is being carried out by {holder(run)}", hint=f"dsec status {run.job} shows how far it is"
+            f"run {run.job} is being carried out by {holder(run)}",
+            hint=f"dsec status {run.job} shows how far it is",
         ) from None
 
 

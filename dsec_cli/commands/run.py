@@ -27,14 +27,18 @@ if TYPE_CHECKING:
 def main(args: Args) -> int:
     """Plan where that is still to be done, make the run's folder, and carry the plan out."""
     if args.job_id is not None and not is_job(args.job_id):
-        raise UsageError(f"{args.job_id!r} cannot be a job id", hint="letters, digits, . _ and -, at most 128")
+        raise UsageError(
+            f"{args.job_id!r} cannot be a job id", hint="letters, digits, . _ and -, at most 128"
+        )
     prepared = _stored(args.file, args.inventory) or _compile(args.file, args.inventory)
     if prepared is None:
         return NO
     check_feasible(prepared.plan, prepared.inventory)
     run = _new_run(prepared, args.job_id)
     journal = _begin(run, prepared)
-    session = Session(prepared.plan, run, prepared.folder, prepared.inventory, Past(), 1, args.keep_going, Fold())
+    session = Session(
+        prepared.plan, run, prepared.folder, prepared.inventory, Past(), 1, args.keep_going, Fold()
+    )
     return carry_out(session, journal=journal, args=args)
 
 
@@ -87,10 +91,13 @@ def _new_run(prepared: Prepared, job: str | None) -> RunDir:
         return create(state, name)
     except FileExistsError:
         raise UsageError(
-            f"there is a run {name!r} already in {state}", hint=f"dsec resume {name} continues it; or take another --job-id"
+            f"there is a run {name!r} already in {state}",
+            hint=f"dsec resume {name} continues it; or take another --job-id",
         ) from None
     except OSError as problem:
-        raise FileProblem(f"{problem.filename}: {problem.strerror}", hint="DSEC_HOME names another folder for the state") from None
+        raise FileProblem(
+            f"{problem.filename}: {problem.strerror}", hint="DSEC_HOME names another folder for the state"
+        ) from None
 
 
 def _begin(run: RunDir, prepared: Prepared) -> Journal:

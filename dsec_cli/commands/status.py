@@ -41,6 +41,7 @@ def describe(plan: Plan, told: Told, *, now_ms: int) -> dict[str, Any]:
     state = told.state
     alive = is_alive(told)
     session = state.sessions[-1] if state.sessions else None
+    begun_ms = session.wall_ms if session else now_ms
     return {
         "job": told.header.job,
         "plan": told.header.plan,
@@ -59,9 +60,9 @@ def describe(plan: Plan, told: Told, *, now_ms: int) -> dict[str, Any]:
                 "attempt": one.attempt,
                 "pid": one.pid,
                 "devices": list(one.devices),
-                "for_ms": max(0, now_ms - session.wall_ms - one.at_us // 1000),
+                "for_ms": max(0, now_ms - begun_ms - one.at_us // 1000),
             }
-            for one in (state.running.values() if alive and session else ())
+            for one in (state.running.values() if alive else ())
         ],
         "failures": [
             {
@@ -90,7 +91,10 @@ def lines(found: dict[str, Any]) -> list[str]:
     for one in found["running"][:_SHOWN]:
         again = f" attempt {one['attempt']}" if one["attempt"] > 1 else ""
         devices = f" on {', '.join(one['devices'])}" if one["devices"] else ""
-        told.append(f"  {one['step']}@{one['iteration']}{again} running for {span(one['for_ms'] / 1000)}{devices} (pid {one['pid']})")
+        told.append(
+            f"  {one['step']}@{one['iteration']}{again} running for {span(one['for_ms'] / 1000)}{devices}"
+            f" (pid {one['pid']})"
+        )
     told += [f"  {one['step']}@{one['iteration']} {one['text']}" for one in found["failures"][:_SHOWN]]
     if found["state"] in ("dead", "interrupted", "cancelled", "stopped", "failed"):
         told.append(f"go on with: dsec resume {found['job']}")

@@ -67,13 +67,17 @@ class JsonLines:
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
 
-    def event(self, event: Event, payload: str) -> None:
+    def event(self, event: Event, payload: str) -> None:  # noqa: ARG002  # as the port has it
         """Write the payload."""
         self._sink.write(payload + "\n")
 
-    def tick(self, now_s: float) -> None:
+    def tick(self, now_s: float) -> None:  # noqa: ARG002  # as the port has it
         """Write what waits."""
         self._sink.push()
+
+    def close(self) -> None:
+        """Write the rest, also to a slow reader."""
+        self._sink.finish()
 
 
 class PlainLines:
@@ -88,7 +92,7 @@ class PlainLines:
         self._iterations = plan.iterations.count
         self._told_s = 0.0
 
-    def event(self, event: Event, payload: str) -> None:
+    def event(self, event: Event, payload: str) -> None:  # noqa: ARG002  # as the port has it
         """Count the event, and tell it."""
         self._progress.take(event)
         quiet = self._many and (not isinstance(event, (RunStart, RunEnd)))
@@ -98,7 +102,7 @@ class PlainLines:
         if text is not None:
             self._sink.write(text + "\n")
 
-    def tick(self, now_s: float) -> None:
+    def tick(self, now_s: float) -> None:  # as the port has it
         """Once a second: how far the run is."""
         self._sink.push()
         if not self._many or now_s - self._told_s < 1.0:
@@ -106,14 +110,6 @@ class PlainLines:
         self._told_s = now_s
         self._sink.write(self._progress.summary(now_s) + "\n")
 
-
-class Counting:
-    """Says nothing and only counts (`--quiet`)."""
-
-    interval_s: float | None = None
-
-    def event(self, event: Event, payload: str) -> None:
-        """Look away."""
-
-    def tick(self, now_s: float) -> None:
-        """Look away."""
+    def close(self) -> None:
+        """Write the rest, also to a slow reader."""
+        self._sink.finish()

@@ -54,11 +54,15 @@ class LiveTable:
         self._paper = io.StringIO()
         self._console = Console(file=self._paper, force_terminal=True, width=_width())
         self._live = Live(
-            console=self._console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False, transient=True
+            console=self._console,
+            auto_refresh=False,
+            redirect_stdout=False,
+            redirect_stderr=False,
+            transient=True,
         )
         self._live.start()
 
-    def event(self, event: Event, payload: str) -> None:
+    def event(self, event: Event, payload: str) -> None:  # noqa: ARG002  # as the port has it
         """Count the event; tell at once what went wrong."""
         self._progress.take(event)
         odd = isinstance(event, (Retry, Drop, Cancel)) or (isinstance(event, Exit) and event.cause != "ok")
@@ -67,7 +71,7 @@ class LiveTable:
             self._console.print(Text(text, style="yellow"))
             self._flush()
 
-    def tick(self, now_s: float) -> None:
+    def tick(self, now_s: float) -> None:  # as the port has it
         """Redraw."""
         self._now_s = now_s
         self._console.width = _width()
@@ -85,7 +89,9 @@ class LiveTable:
         self._paper.truncate()
 
     def _table(self) -> Table:
-        table = Table(box=None, pad_edge=False, caption=self._progress.summary(self._now_s), caption_justify="left")
+        table = Table(
+            box=None, pad_edge=False, caption=self._progress.summary(self._now_s), caption_justify="left"
+        )
         for head in ("Step", "state", "iteration", "attempt", "time"):
             table.add_column(head, no_wrap=True, justify="left" if head in ("Step", "state") else "right")
         for step in self._shown():

@@ -35,7 +35,7 @@ _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _HEAD = re.compile(rb"([0-9a-f]{8}) ([0-9a-f]{8}) (?=\{)")
 
 
-class DiskFull(DSecError):
+class DiskFullError(DSecError):
     """The journal cannot grow; the run must stop where it is."""
 
 
@@ -65,7 +65,7 @@ def read(data: bytes, *, name: str) -> Recorded:
         at += 19 + len(payload)
     if at < len(data) and (after := _next_record(data, at)):
         raise StoredFormError(
-            f"{name} is damaged at byte {at}: {_shown(data[at : at + 24])}, with good records again from byte {after}",
+            f"{name} is damaged at byte {at}: {_shown(data[at : at + 24])}, and good again from byte {after}",
             hint="restore the file, or run the job anew under another job id",
         )
     return Recorded(payloads, at, len(data) - at)
@@ -122,9 +122,13 @@ def read_header(payloads: list[str], *, name: str) -> Header:
         raise StoredFormError(f"{name} is no journal: its first record names no format")
     form = data.pop("format")
     if form != FORMAT:
-        raise StoredFormError(f"{name} has the format {form!r}; this dsec reads {FORMAT}", hint="use a newer dsec")
+        raise StoredFormError(
+            f"{name} has the format {form!r}; this dsec reads {FORMAT}", hint="use a newer dsec"
+        )
     if sorted(data) != sorted(Header._fields):
-        raise StoredFormError(f"{name} has a header with other keys than {FORMAT} has: {', '.join(sorted(data))}")
+        raise StoredFormError(
+            f"{name} has a header with other keys than {FORMAT} has: {', '.join(sorted(data))}"
+        )
     return Header(**data)
 
 
@@ -159,7 +163,9 @@ class Journal:
             os.unlink(self._reserve)
             if problem.errno in _NO_SPACE:
                 os.close(self._fd)
-                raise DiskFull(f"{self._path}: no space for a journal", hint="free some space first") from None
+                raise DiskFullError(
+                    f"{self._path}: no space for a journal", hint="free some space first"
+                ) from None
             # Some file systems cannot set space aside; then a full disk costs the last ends.
         finally:
             os.close(reserve)

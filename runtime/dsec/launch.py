@@ -137,7 +137,9 @@ def why_not_started(problem: OSError, launch: Launch | None) -> tuple[str, str]:
     """Cause and detail of a start that failed."""
     if launch is None:
         cause = "not-executable" if isinstance(problem, PermissionError) else "not-found"
-        return cause, f"{problem.filename}: {problem.strerror}" if cause == "not-found" else str(problem.filename)
+        return cause, f"{problem.filename}: {problem.strerror}" if cause == "not-found" else str(
+            problem.filename
+        )
     program = os.path.join(launch.cwd, os.fsdecode(launch.program))
     if not os.path.isdir(launch.cwd):
         return "cannot-start", f"its folder {launch.cwd} does not exist"

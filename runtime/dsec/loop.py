@@ -27,7 +27,7 @@ class Timer:
 
 
 class Loop:
-    """Waits for descriptors, timers (monotonic clock, so a jump of the calendar is not noticed) and signals."""
+    """Waits for descriptors, timers and signals; on the monotonic clock, which never jumps."""
 
     def __init__(self) -> None:
         self._epoll = select.epoll()

@@ -21,6 +21,9 @@ class Observer(Protocol):
     def tick(self, now_s: float) -> None:
         """Time passed (seconds since the executor began)."""
 
+    def close(self) -> None:
+        """The run is over."""
+
 
 class Nobody:
     """Watches nothing."""
@@ -32,3 +35,6 @@ class Nobody:
 
     def tick(self, now_s: float) -> None:
         """Look away."""
+
+    def close(self) -> None:
+        """Go away."""

@@ -56,7 +56,19 @@ class Ended(NamedTuple):
 class Child:
     """A process that the executor started, in a session of its own."""
 
-    __slots__ = ("born", "ended", "kill_at", "logs", "mark", "on_gone", "pid", "pidfd", "ticks", "ticks_by", "told")
+    __slots__ = (
+        "born",
+        "ended",
+        "kill_at",
+        "logs",
+        "mark",
+        "on_gone",
+        "pid",
+        "pidfd",
+        "ticks",
+        "ticks_by",
+        "told",
+    )
 
     def __init__(self, pid: int, *, born: float, ticks: int, ticks_by: int) -> None:
         self.pid = pid
@@ -229,7 +241,12 @@ class Children:
     def reap_strays(self) -> None:
         """Collect dead descendants that became ours."""
         for pid, process in sweep.everyone().items():
-            if process.zombie and process.parent == self._me and pid not in self._live and pid not in self._spare:
+            if (
+                process.zombie
+                and process.parent == self._me
+                and pid not in self._live
+                and pid not in self._spare
+            ):
                 _reap(pid)
 
     def end_everyone(self, sign: sweep.Marker, *, grace_s: float, orderly: bool) -> list[sweep.Process]:
@@ -244,7 +261,9 @@ class Children:
                 self.reap_strays()
             return found
 
-        return sweep.end_all(find, grace_s=grace_s, clock=time.monotonic, pause=time.sleep, times=1 if orderly else 3)
+        return sweep.end_all(
+            find, grace_s=grace_s, clock=time.monotonic, pause=time.sleep, times=1 if orderly else 3
+        )
 
     def close(self) -> None:
         """Let go of what was held."""

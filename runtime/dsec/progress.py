@@ -28,7 +28,17 @@ def span(seconds: float) -> str:
 class StepProgress:
     """One Step's row."""
 
-    __slots__ = ("attempt", "done", "dropped", "failed", "iteration", "running", "since_us", "state", "wall_us")
+    __slots__ = (
+        "attempt",
+        "done",
+        "dropped",
+        "failed",
+        "iteration",
+        "running",
+        "since_us",
+        "state",
+        "wall_us",
+    )
 
     def __init__(self) -> None:
         self.state = "waiting"
@@ -112,7 +122,11 @@ class Progress:
     def summary(self, now_s: float) -> str:
         """One line: `312 of 1000 done, 2 running, 1 failed, 12.3s, about 30s left`."""
         parts = [f"{self.done} of {self.total} done", f"{self.running} running"]
-        for count, word in ((self.failed, "failed attempts"), (self.retries, "retries"), (self.dropped, "dropped")):
+        for count, word in (
+            (self.failed, "failed attempts"),
+            (self.retries, "retries"),
+            (self.dropped, "dropped"),
+        ):
             if count:
                 parts.append(f"{count} {word}")
         parts.append(span(now_s))
@@ -134,7 +148,8 @@ def line(event: Event, *, iterations: int) -> str | None:
             took = f" in {span(event.wall_us / 1e6)}" if event.cause == "ok" else ""
             return f"{_instance(event, iterations)} {'done' if event.cause == 'ok' else told}{took}"
         case Retry():
-            return f"{_instance(event, iterations)} will be tried again in {span(event.delay_ms / 1000)} (attempt {event.attempt})"
+            delay = span(event.delay_ms / 1000)
+            return f"{_instance(event, iterations)} will be tried again in {delay} (attempt {event.attempt})"
         case Drop():
             return f"{_instance(event, iterations)} dropped: {event.reason}"
         case WorkerStop():

@@ -42,7 +42,9 @@ def read_plan(path: str) -> Plan:
         with open(path, "rb") as file:
             raw = file.read()
     except OSError as problem:
-        raise FileProblem(f"{path}: {problem.strerror}", hint="dsec plan FILE -o plan.json writes one") from None
+        raise FileProblem(
+            f"{path}: {problem.strerror}", hint="dsec plan FILE -o plan.json writes one"
+        ) from None
     return parse_plan(raw, name=path)
 
 
@@ -63,7 +65,9 @@ def _quick(raw: bytes) -> Plan | None:
     """The plan when `raw` is canonical and its hash right; None: have it looked at closely."""
     start = raw.find(_HASH) + len(_HASH)
     stored = raw[start : start + 64]
-    if raw.count(_HASH) != 1 or digest(FORMAT, raw[:start] + raw[start + 64 :].removesuffix(b"\n")) != stored.decode(errors="replace"):
+    if raw.count(_HASH) != 1 or digest(
+        FORMAT, raw[:start] + raw[start + 64 :].removesuffix(b"\n")
+    ) != stored.decode(errors="replace"):
         return None
     try:
         data = json.loads(raw)

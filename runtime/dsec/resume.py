@@ -20,7 +20,7 @@ from dsec.sweep import boot_id, look
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from dsec.plan import Plan, PlannedStep
     from dsec.rundir import RunDir
@@ -69,7 +69,7 @@ def past_of(plan: Plan, told: Told, *, missing_output: Callable[[PlannedStep, in
     )
 
 
-def _by_iteration(instances: dict[tuple[str, int], object] | dict[tuple[str, int], str], number: dict[str, int]) -> dict[int, set[int]]:
+def _by_iteration(instances: Iterable[tuple[str, int]], number: dict[str, int]) -> dict[int, set[int]]:
     found: dict[int, set[int]] = {}
     for step, iteration in instances:
         found.setdefault(iteration, set()).add(number[step])
@@ -83,13 +83,18 @@ def _distrust(
     missing_output: Callable[[PlannedStep, int], str],
 ) -> None:
     """Take back what lost its outputs, as far back as something unfinished may read."""
-    reach = max((1 + edge.staleness for step in plan.steps for edge in step.needs if edge.kind == "carried"), default=0)
+    reach = max(
+        (1 + edge.staleness for step in plan.steps for edge in step.needs if edge.kind == "carried"),
+        default=0,
+    )
     none: set[int] = set()
 
     def left(iteration: int) -> bool:
         return len(finished.get(iteration, none)) + len(dropped.get(iteration, none)) < len(plan.steps)
 
-    base = next((iteration for iteration in range(plan.iterations.count) if left(iteration)), plan.iterations.count)
+    base = next(
+        (iteration for iteration in range(plan.iterations.count) if left(iteration)), plan.iterations.count
+    )
     lowest = max(0, min(base, plan.iterations.count - 1) - reach)
     iteration = max(finished, default=-1)
     while iteration >= lowest:
@@ -116,4 +121,9 @@ def is_alive(told: Told) -> bool:
     if session is None or told.state.end is not None or session.boot != boot_id():
         return False
     process = look(session.pid)
-    return process is not None and not process.zombie and process.ticks == session.ticks and session.pid != os.getpid()
+    return (
+        process is not None
+        and not process.zombie
+        and process.ticks == session.ticks
+        and session.pid != os.getpid()
+    )

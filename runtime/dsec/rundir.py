@@ -91,7 +91,7 @@ def _forget(run: RunDir) -> None:
 
 
 def find(folder: str, environ: Mapping[str, str], job: str | None) -> RunDir:
-    """The run named `job` (an id or a run's folder), or the latest one; the nearest `.dsec` upwards counts."""
+    """The run `job` (an id or a run's folder), or the latest one, in the nearest `.dsec` upwards."""
     if job and os.path.isfile(os.path.join(job, "journal")):
         path = os.path.abspath(job)
         return RunDir(os.path.basename(path), path)
@@ -103,7 +103,9 @@ def find(folder: str, environ: Mapping[str, str], job: str | None) -> RunDir:
         raise RunProblem(f"there is no run {job!r} in {state}", hint=_known(state))
     found = latest(state)
     if found is None:
-        raise RunProblem(f"there is no run in {state}", hint="start one with dsec run, or go to the contract's folder")
+        raise RunProblem(
+            f"there is no run in {state}", hint="start one with dsec run, or go to the contract's folder"
+        )
     return found
 
 

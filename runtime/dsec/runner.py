@@ -30,7 +30,18 @@ _MAX_DELAY_MS = 3_600_000
 class Attempt:
     """One try of an instance, from its lease to its end."""
 
-    __slots__ = ("at", "began_us", "child", "iteration", "lease", "number", "step", "stopped", "timer", "worker")
+    __slots__ = (
+        "at",
+        "began_us",
+        "child",
+        "iteration",
+        "lease",
+        "number",
+        "step",
+        "stopped",
+        "timer",
+        "worker",
+    )
 
     def __init__(self, at: int, step: PlannedStep, iteration: int, *, number: int, lease: Lease) -> None:
         self.at = at
@@ -140,7 +151,9 @@ class Runner:
                 need = scheduler.starved(at, iteration)
                 if need is not None:
                     scheduler.start(entry)
-                    self._drop(at, iteration, f"it needs {self._steps[need[0]].id}@{need[1]}, which was dropped")
+                    self._drop(
+                        at, iteration, f"it needs {self._steps[need[0]].id}@{need[1]}, which was dropped"
+                    )
                     break
                 lease = self._grant(step)
                 if lease is not None:
@@ -284,7 +297,13 @@ class Runner:
         self._end(attempt, cause, detail=answer.detail if cause == answer.cause else "", answer=answer)
 
     def _end(
-        self, attempt: Attempt, cause: str, *, detail: str = "", ended: Ended | None = None, answer: Answer | None = None
+        self,
+        attempt: Attempt,
+        cause: str,
+        *,
+        detail: str = "",
+        ended: Ended | None = None,
+        answer: Answer | None = None,
     ) -> None:
         """Record the end of an attempt, then act on it."""
         step, iteration = attempt.step, attempt.iteration

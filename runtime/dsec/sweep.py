@@ -44,7 +44,9 @@ class Marker(NamedTuple):
 def marker(job: str, run_dir: str) -> Marker:
     """The marker of the run `job`; the folder tells runs of one name apart."""
     entries = (f"DSEC_RUN={job}", f"DSEC_RUN_DIR={run_dir}/work")
-    return Marker(frozenset(entry.encode("utf-8", "surrogateescape") for entry in entries), f"{run_dir}/logs/")
+    return Marker(
+        frozenset(entry.encode("utf-8", "surrogateescape") for entry in entries), f"{run_dir}/logs/"
+    )
 
 
 def boot_id() -> str:
@@ -107,7 +109,9 @@ def members(
         for pid, process in table.items()
         if pid not in spared
         and not process.zombie
-        and (process.session in inside or (process.parent == children_of and children_of) or carries(pid, sign))
+        and (
+            process.session in inside or (process.parent == children_of and children_of) or carries(pid, sign)
+        )
     }
     grown = len(chosen)
     while grown:

@@ -52,7 +52,7 @@ def _answer(call: dict[str, Any], functions: dict[str, Callable[..., object]]) -
         return f'"ok":true,"result":{_kept(function(_context(call), **call["args"]))}'
     except BadResultError as problem:
         return _failure("bad-result", str(problem))
-    except BaseException as problem:  # SystemExit and KeyboardInterrupt are a Step's failure, too
+    except BaseException as problem:  # noqa: BLE001  # whatever it is (SystemExit, too): the Step failed
         import traceback
 
         traceback.print_exc()
@@ -71,7 +71,9 @@ def _kept(result: object) -> str:
     except (TypeError, ValueError, RecursionError) as problem:
         raise BadResultError(f"{type(result).__name__} is no JSON value: {problem}") from None
     if len(text) > RESULT_BYTES:
-        raise BadResultError(f"{len(text)} bytes of JSON, {RESULT_BYTES} are kept; write it to a file (dsec.sdk.publish)")
+        raise BadResultError(
+            f"{len(text)} bytes of JSON, {RESULT_BYTES} are kept; write it to a file (dsec.sdk.publish)"
+        )
     return text
 
 

@@ -53,7 +53,19 @@ def group_of(step: PlannedStep) -> str:
 class Worker:
     """One resident worker, running or not."""
 
-    __slots__ = ("cause", "child", "demand", "idle_since", "lease", "log", "log_end", "name", "on_answer", "serial", "sock")
+    __slots__ = (
+        "cause",
+        "child",
+        "demand",
+        "idle_since",
+        "lease",
+        "log",
+        "log_end",
+        "name",
+        "on_answer",
+        "serial",
+        "sock",
+    )
 
     def __init__(self, name: str, demand: Demand, log: str) -> None:
         self.name = name
@@ -120,7 +132,9 @@ class Workers:
             return None
         return lease
 
-    def call(self, step: PlannedStep, *, iteration: int, attempt: int, on_answer: Callable[[Answer], None]) -> Worker:
+    def call(
+        self, step: PlannedStep, *, iteration: int, attempt: int, on_answer: Callable[[Answer], None]
+    ) -> Worker:
         """Send the call; the worker is started first where it is not running. Raises OSError."""
         worker = self._workers[group_of(step)]
         if worker.child is None:
@@ -137,7 +151,9 @@ class Workers:
             raise AssertionError(f"worker {worker.name} runs without a socket")
         if len(frame) > FRAME_BYTES:
             worker.on_answer = None
-            raise OSError(f"its arguments take {len(frame)} bytes, a call takes {FRAME_BYTES}; pass a file's path instead")
+            raise OSError(
+                f"its arguments take {len(frame)} bytes, a call takes {FRAME_BYTES}; pass a path instead"
+            )
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             worker.sock.send(frame)  # a dead worker is noticed by its pidfd
         return worker
@@ -147,15 +163,19 @@ class Workers:
 
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
-            ours.setblocking(False)  # noqa: FBT003
+            ours.setblocking(False)
             launch = self._launch(worker, step)
-            child = self._children.start(launch, on_gone=lambda _: self._gone(worker), pass_fd=theirs.fileno())
+            child = self._children.start(
+                launch, on_gone=lambda _: self._gone(worker), pass_fd=theirs.fileno()
+            )
         except OSError:
             ours.close()
             raise
         finally:
             theirs.close()
-        child.mark = frozenset((f"DSEC_WORKER={worker.name}".encode(), b"DSEC_RUN_DIR=" + os.fsencode(self._launcher.run.work)))
+        child.mark = frozenset(
+            (f"DSEC_WORKER={worker.name}".encode(), b"DSEC_RUN_DIR=" + os.fsencode(self._launcher.run.work))
+        )
         worker.child, worker.sock, worker.cause = child, ours, ""
         worker.log_end = os.path.getsize(launch.log)
         self._loop.watch(ours.fileno(), lambda: self._readable(worker))
@@ -249,7 +269,11 @@ class Workers:
         """Make room on the GPUs: retire the worker that idles longest; False: there is none to wait for."""
         if any(worker.cause for worker in self._running()):
             return True
-        idle = [worker for worker in self._running() if worker.lease and worker.on_answer is None and not worker.cause]
+        idle = [
+            worker
+            for worker in self._running()
+            if worker.lease and worker.on_answer is None and not worker.cause
+        ]
         if not idle:
             return False
         self._retire(min(idle, key=lambda worker: worker.idle_since), "evicted")
@@ -285,13 +309,19 @@ class Workers:
         if child is None or child.ended is None:
             raise AssertionError(f"worker {worker.name} ended without having run")
         ended = child.ended
-        how = f"exited with code {ended.code}" if ended.signal is None else f"was killed by {signal_name(ended.signal)}"
+        how = (
+            f"exited with code {ended.code}"
+            if ended.signal is None
+            else f"was killed by {signal_name(ended.signal)}"
+        )
         cause = worker.cause or how
         pending = self._receive(worker) if worker.on_answer is not None else None
         self._disconnect(worker)
         at_us = self._recorder.at_us()
         self._recorder.emit(
-            WorkerStop(at_us, worker.name, child.pid, ended.code, ended.signal, cause, ended.cpu_us, ended.rss_kb)
+            WorkerStop(
+                at_us, worker.name, child.pid, ended.code, ended.signal, cause, ended.cpu_us, ended.rss_kb
+            )
         )
         worker.child, worker.cause = None, ""
         if worker.lease is not None:

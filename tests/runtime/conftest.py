@@ -49,7 +49,7 @@ def make_demand(**given: Any) -> Demand:
     return Demand(**{**fields, **given})
 
 
-def make_step(id: str, *needs: str, **given: Any) -> PlannedStep:
+def make_step(name: str, *needs: str, **given: Any) -> PlannedStep:
     """A Step; `argv`, `shell` or `call` say what it does, `carried` lists (step, staleness)."""
     argv = tuple(given.pop("argv", ()))
     shell, call = given.pop("shell", ""), given.pop("call", "")
@@ -58,7 +58,7 @@ def make_step(id: str, *needs: str, **given: Any) -> PlannedStep:
     args, worker = given.pop("args", {}), given.pop("worker", "")
     carried = given.pop("carried", ())
     fields: dict[str, Any] = {
-        "id": id,
+        "id": name,
         "name": "",
         "command": Command(argv, shell, call, json.dumps(args) if call else "", worker),
         "env": (),
@@ -119,8 +119,14 @@ class Job:
         save_plan(str(self.folder / "plan.json"), plan)
 
     def start(self, *words: str, **options: Any) -> subprocess.Popen[bytes]:
-        options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "start_new_session": True} | options
-        process = subprocess.Popen([sys.executable, "-c", DSEC, *words], cwd=self.folder, env=self.env, **options)
+        options = {
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.STDOUT,
+            "start_new_session": True,
+        } | options
+        process = subprocess.Popen(
+            [sys.executable, "-c", DSEC, *words], cwd=self.folder, env=self.env, **options
+        )
         self.processes.append(process)
         return process
 
@@ -174,7 +180,7 @@ def alive(mark: str) -> list[str]:
     return found
 
 
-@pytest.fixture()
+@pytest.fixture
 def job(tmp_path: Path) -> Iterator[Job]:
     made = Job(tmp_path)
     yield made
@@ -189,5 +195,11 @@ def job(tmp_path: Path) -> Iterator[Job]:
 @pytest.fixture(scope="session")
 def kit() -> SimpleNamespace:
     return SimpleNamespace(
-        step=make_step, plan=make_plan, demand=make_demand, wait_for=wait_for, alive=alive, retries=Retries, root=ROOT
+        step=make_step,
+        plan=make_plan,
+        demand=make_demand,
+        wait_for=wait_for,
+        alive=alive,
+        retries=Retries,
+        root=ROOT,
     )

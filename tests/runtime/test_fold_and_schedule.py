@@ -28,7 +28,11 @@ def story(choices: random.Random, length: int):
         begun = running.pop(instance)
         cause = choices.choice(["ok", "exit", "timeout", "interrupted"])
         code = {"ok": 0, "exit": 3}.get(cause)
-        events.append(Exit(at, *instance, number[instance], cause, code, None, "", at - begun, 7, None, None, None, None))
+        events.append(
+            Exit(
+                at, *instance, number[instance], cause, code, None, "", at - begun, 7, None, None, None, None
+            )
+        )
         if cause == "exit" and choices.random() < 0.5:
             events.append(Retry(at, *instance, number[instance] + 1, 10))
         elif cause == "timeout":
@@ -79,12 +83,14 @@ def build(kit, drawn, finished=None):
         )
         for at in range(size)
     ]
-    return Scheduler(steps, Iterations(count, 2, in_flight), groups=[at % 2 for at in range(size)], finished=finished)
+    return Scheduler(
+        steps, Iterations(count, 2, in_flight), groups=[at % 2 for at in range(size)], finished=finished
+    )
 
 
 def drive(scheduler, drawn, choices, done):
     """Start and finish at random until nothing moves; checks each start against the rules."""
-    size, needs, carried, count, in_flight = drawn
+    size, needs, carried, _, in_flight = drawn
     running = []
     while True:
         heads = scheduler.ready()

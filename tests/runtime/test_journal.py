@@ -11,7 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsec.errors import StoredFormError
-from dsec.events import Cancel, Drop, Exit, Retry, RunEnd, RunStart, Spawn, WorkerStart, WorkerStop, decode, encode
+from dsec.events import (
+    Cancel,
+    Drop,
+    Exit,
+    Retry,
+    RunEnd,
+    RunStart,
+    Spawn,
+    WorkerStart,
+    WorkerStop,
+    decode,
+    encode,
+)
 from dsec.journal import FORMAT, Header, Journal, header_payload, read, read_header, record
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -53,7 +65,10 @@ def test_an_event_comes_back_as_it_was(event):
     assert decode(encode(event)) == event
 
 
-@given(st.lists(st.text(max_size=30).map(lambda text: '{"x":"' + text.replace('"', "") + '"}'), max_size=5), st.data())
+@given(
+    st.lists(st.text(max_size=30).map(lambda text: '{"x":"' + text.replace('"', "") + '"}'), max_size=5),
+    st.data(),
+)
 def test_a_torn_tail_costs_only_itself(payloads, data):
     payloads = [payload.encode("utf-8", "replace").decode() for payload in payloads]
     whole = b"".join(map(record, payloads))
@@ -68,7 +83,11 @@ def test_a_torn_tail_costs_only_itself(payloads, data):
 
 @pytest.mark.parametrize(
     ("harm", "words"),
-    [(b"\0" * 64, "a block of zeros"), (b"garbage\n", "not a record"), (record('{"a":1}')[:-4] + b"\n", "not a record")],
+    [
+        (b"\0" * 64, "a block of zeros"),
+        (b"garbage\n", "not a record"),
+        (record('{"a":1}')[:-4] + b"\n", "not a record"),
+    ],
 )
 def test_damage_in_the_middle_is_refused_with_its_place(harm, words):
     good = record('{"a":1}')

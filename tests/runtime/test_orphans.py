@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import uuid
 
 import pytest
 
-PYTHON = __import__("sys").executable
+PYTHON = sys.executable
 DOUBLE_FORK = (
     "import os,time\n"
     "if os.fork(): os._exit(0)\n"
@@ -42,7 +43,9 @@ def end(process, way):
 def test_nothing_survives(job, kit, shape, way):
     number = str(uuid.uuid4().int % 10**12)
     script = SHAPES[shape].format(n=number)
-    job.save(kit.plan(kit.step("S1", shell=script, timeout_ms=0), kit.step("S2", argv=["sleep", f"602.{number}"])))
+    job.save(
+        kit.plan(kit.step("S1", shell=script, timeout_ms=0), kit.step("S2", argv=["sleep", f"602.{number}"]))
+    )
     job.env["DSEC_TEST_MARK"] = number
     bystander = subprocess.Popen(["sleep", f"700.{number}"], env={"NOT": "marked"})
     try:

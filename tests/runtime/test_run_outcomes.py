@@ -11,7 +11,7 @@ import pytest
 
 
 def test_what_a_step_gets(job, kit):
-    script = "env | sort > \"$DSEC_RUN_DIR/env.$DSEC_STEP.$DSEC_ITERATION\"; pwd; echo oops >&2; cat"
+    script = 'env | sort > "$DSEC_RUN_DIR/env.$DSEC_STEP.$DSEC_ITERATION"; pwd; echo oops >&2; cat'
     steps = [
         kit.step("A", shell=script, env=(("MINE", "a b"),)),
         kit.step("B", shell=script, carried=[("A", 0), ("A", 0)], cwd="sub"),
@@ -20,7 +20,11 @@ def test_what_a_step_gets(job, kit):
     job.run(kit.plan(*steps, count=2))
 
     def env(name):
-        return dict(line.split("=", 1) for line in (job.run_dir / "work" / name).read_text().splitlines() if "=" in line)
+        return dict(
+            line.split("=", 1)
+            for line in (job.run_dir / "work" / name).read_text().splitlines()
+            if "=" in line
+        )
 
     first, second = env("env.A.0"), env("env.B.1")
     assert first["DSEC_RUN"] == "j"
@@ -44,7 +48,11 @@ FAILURES = {
     "exit": ({"shell": "echo last words; exit 7"}, "exited with code 7", "exit"),
     "signal": ({"shell": "kill -9 $$"}, "was killed by SIGKILL (not by dsec)", "signal"),
     "timeout": ({"argv": ["sleep", "60"], "timeout_ms": 100}, "ran past its timeout", "timeout"),
-    "deaf": ({"shell": "trap '' TERM; while :; do sleep 0.05; done", "timeout_ms": 100}, "ran past its timeout", "timeout"),
+    "deaf": (
+        {"shell": "trap '' TERM; while :; do sleep 0.05; done", "timeout_ms": 100},
+        "ran past its timeout",
+        "timeout",
+    ),
     "not found": ({"argv": ["no-such-program"]}, "the program was not found: no-such-program", "not-found"),
     "no such path": ({"argv": ["./nothing"]}, "the program was not found", "not-found"),
     "not executable": ({"argv": ["./plan.json"]}, "is not executable", "not-executable"),
@@ -117,7 +125,12 @@ def test_after_a_failure_nothing_starts_but_what_runs_ends(job, kit):
 
 
 def test_keep_going_runs_what_is_independent(job, kit):
-    steps = [kit.step("bad", shell="exit 1"), kit.step("child", "bad"), kit.step("other"), kit.step("last", "other")]
+    steps = [
+        kit.step("bad", shell="exit 1"),
+        kit.step("child", "bad"),
+        kit.step("other"),
+        kit.step("last", "other"),
+    ]
     job.run(kit.plan(*steps), "--keep-going", expect=1)
     assert sorted(job.ends()) == [("bad", "exit"), ("last", "ok"), ("other", "ok")]
 
@@ -158,12 +171,18 @@ def test_a_reader_that_goes_away_does_not_stop_the_run(job, kit):
 
 def test_a_reader_that_does_not_read_does_not_stop_the_run(job, kit):
     script = "i=0; while [ $i -lt 200 ]; do echo x; i=$((i+1)); done; exit 1"
-    steps = [kit.step(f"S{at}", shell=script, level="discardable", retries=kit.retries(9, 0, 1)) for at in range(30)]
+    steps = [
+        kit.step(f"S{at}", shell=script, level="discardable", retries=kit.retries(9, 0, 1))
+        for at in range(30)
+    ]
     read, write = os.pipe()
     job.save(kit.plan(*steps))
     process = job.start("run", "plan.json", "--job-id", "j", "--json", stdout=write)
     os.close(write)
-    kit.wait_for(lambda: (job.run_dir / "journal").exists() and any(one["event"] == "run-end" for one in job.events()), seconds=60)
+    kit.wait_for(
+        lambda: (job.run_dir / "journal").exists() and any(one["event"] == "run-end" for one in job.events()),
+        seconds=60,
+    )
     os.close(read)
     assert process.wait(timeout=60) == 0
 
@@ -176,7 +195,10 @@ def test_a_clock_jump_changes_nothing(job, kit):
     import sys
 
     done = subprocess.run(
-        [sys.executable, "-c", code, "run", "plan.json", "--job-id", "j"], cwd=job.folder, env=job.env, timeout=60
+        [sys.executable, "-c", code, "run", "plan.json", "--job-id", "j"],
+        cwd=job.folder,
+        env=job.env,
+        timeout=60,
     )
     assert done.returncode == 0
     assert 250_000 < job.events("exit")[0]["wall_us"] < 5_000_000
@@ -204,9 +226,8 @@ def test_a_full_disk_ends_the_run_in_order_and_resume_goes_on(job, kit):
     (job.folder / "small").mkdir()
     count = 1200
     job.save(kit.plan(*(kit.step(f"S{at:04}", *([f"S{at - 1:04}"] if at else [])) for at in range(count))))
-    script = [*"unshare --user --map-root-user --mount sh -c".split(), FULL_DISK, "sh", sys.executable, "-c", job_entry()]
-    if os.geteuid() == 0:
-        script = [*"unshare --mount sh -c".split(), *script[5:]]
+    user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+    script = ["unshare", *user, "--mount", "sh", "-c", FULL_DISK, "sh", sys.executable, "-c", job_entry()]
     done = subprocess.run(script, cwd=job.folder, env=job.env, capture_output=True, text=True, timeout=120)
     if done.returncode == 99 or "unshare" in done.stderr:
         pytest.skip(f"no mount namespace here: {done.stderr.strip()}")
@@ -221,7 +242,11 @@ def test_a_full_disk_ends_the_run_in_order_and_resume_goes_on(job, kit):
 def test_signals_reach_steps_as_default(job, kit):
     """A run under nohup or with ignored signals gives its Steps default dispositions and an empty mask."""
     script = "grep -E '^Sig(Blk|Ign)' /proc/self/status"
-    ignore = lambda: (signal.signal(signal.SIGHUP, signal.SIG_IGN), signal.pthread_sigmask(signal.SIG_BLOCK, {10}))  # noqa: E731
+
+    def ignore():
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+
     job.save(kit.plan(kit.step("A", shell=script)))
     job.dsec("run", "plan.json", "--job-id", "j", preexec_fn=ignore)
     lines = (job.run_dir / "logs" / "A@0.1.log").read_text().split()

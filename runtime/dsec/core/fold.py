@@ -63,7 +63,9 @@ class _Sum:
     __slots__ = ("attempts", "cpu_us", "dropped", "failures", "gpu_us", "retries", "rss_kb", "walls_us")
 
     def __init__(self) -> None:
-        self.attempts = self.failures = self.retries = self.dropped = self.cpu_us = self.rss_kb = self.gpu_us = 0
+        self.attempts = self.failures = self.retries = self.dropped = self.cpu_us = self.rss_kb = (
+            self.gpu_us
+        ) = 0
         self.walls_us: list[int] = []
 
     def frozen(self) -> Tally:
@@ -177,7 +179,6 @@ class Fold:
         self.dropped[instance] = event.reason
         self.failed.pop(instance, None)
         self._sum(event.step).dropped += 1
-
 
     def state(self) -> RunState:
         """The state after the events so far; later events do not change it."""

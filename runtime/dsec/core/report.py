@@ -22,7 +22,7 @@ FORMAT = "dsec.report/1"
 def build(plan: Plan, state: RunState, *, job: str, inventory: Inventory) -> dict[str, Any]:
     """The report as JSON-ready data; a reading that could not be had is None."""
     wall_us = _wall_us(state)
-    rows = [_row(step, state.tallies.get(step.id), plan.iterations.count, state) for step in plan.steps]
+    rows = [_row(step, state.tallies.get(step.id), plan.iterations.count) for step in plan.steps]
     held_us = sum(gpu_us for _, _, gpu_us in state.worker_us.values())
     attempts_us = sum(tally.gpu_us for tally in state.tallies.values())
     cpu_us = sum(tally.cpu_us for tally in state.tallies.values())
@@ -71,7 +71,7 @@ def _wall_us(state: RunState) -> int:
     return max(ends, default=0)
 
 
-def _row(step: PlannedStep, tally: Tally | None, count: int, state: RunState) -> dict[str, Any]:
+def _row(step: PlannedStep, tally: Tally | None, count: int) -> dict[str, Any]:
     walls = tally.walls_us if tally else ()
     call = bool(step.command.call)
     return {
@@ -122,7 +122,8 @@ def actual_critical_path(plan: Plan, state: RunState) -> list[tuple[str, int]]:
     while True:
         step, iteration = at
         before = [
-            (edge.step, iteration - 1 - edge.staleness if edge.kind == "carried" else iteration) for edge in needs[step]
+            (edge.step, iteration - 1 - edge.staleness if edge.kind == "carried" else iteration)
+            for edge in needs[step]
         ]
         before.append((step, iteration - 1))
         known = [one for one in before if one in state.spans_us and one not in path[-1:]]
@@ -154,24 +155,41 @@ def _results(state: RunState) -> dict[str, Any]:
     for (step, iteration), end in state.finished.items():
         if end.result not in (None, "null") and iteration >= latest.get(step, (-1, ""))[0]:
             latest[step] = (iteration, end.result or "")
-    return {step: {"iteration": iteration, "value": json.loads(text)} for step, (iteration, text) in sorted(latest.items())}
+    return {
+        step: {"iteration": iteration, "value": json.loads(text)}
+        for step, (iteration, text) in sorted(latest.items())
+    }
 
 
 def markdown(report: dict[str, Any]) -> str:
     """The report for people."""
     lines = [f"# Run {report['job']}: {report['outcome']}", ""]
     lines += [f"{text}  " for text in summary(report)]
-    lines += ["", "| Step | done | p50 | max | CPU | RSS | failures | retries | dropped |", "|---|---|---|---|---|---|---|---|---|"]
+    lines += [
+        "",
+        "| Step | done | p50 | max | CPU | RSS | failures | retries | dropped |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
     lines += [_markdown_row(row) for row in report["steps"]]
     path = report["critical_path"]
     if path["actual"]:
-        shown = path["actual"] if len(path["actual"]) <= 24 else [*path["actual"][:12], "...", *path["actual"][-11:]]
+        shown = (
+            path["actual"]
+            if len(path["actual"]) <= 24
+            else [*path["actual"][:12], "...", *path["actual"][-11:]]
+        )
         lines += ["", f"Actual critical path ({span(path['actual_ms'] / 1000)}): {' > '.join(shown)}"]
     if path["planned"]:
-        lines += ["", f"Planned, one iteration ({span(path['planned_ms'] / 1000)}): {' > '.join(path['planned'][:24])}"]
+        lines += [
+            "",
+            f"Planned, one iteration ({span(path['planned_ms'] / 1000)}): {' > '.join(path['planned'][:24])}",
+        ]
     if report["failures"]:
         lines += ["", "## Failures", ""]
-        lines += [f"- {one['step']}@{one['iteration']} {one['text']} (log: {one['log'] or 'none'})" for one in report["failures"]]
+        lines += [
+            f"- {one['step']}@{one['iteration']} {one['text']} (log: {one['log'] or 'none'})"
+            for one in report["failures"]
+        ]
     if report["results"]:
         lines += ["", "## Results", ""]
         lines += [
@@ -191,7 +209,11 @@ def summary(report: dict[str, Any]) -> list[str]:
         + ("" if report["gpu_ms"] is None else f", GPU {span(report['gpu_ms'] / 1000)}"),
     ]
     idle = report["idle_share"]
-    told = [f"{word} {share:.0%}" for word, share in (("processors", idle["cpu"]), ("GPUs", idle["gpu"])) if share is not None]
+    told = [
+        f"{word} {share:.0%}"
+        for word, share in (("processors", idle["cpu"]), ("GPUs", idle["gpu"]))
+        if share is not None
+    ]
     if told:
         lines.append(f"not leased: {', '.join(told)}")
     if report["sessions"] > 1:

@@ -11,7 +11,7 @@ from heapq import heappop, heappush
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from dsec.plan import Iterations, PlannedStep
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
@@ -72,9 +73,26 @@ class Warden:
 
     def __init__(self, run: RunDir) -> None:
         root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-        code = f"import sys; sys.path.insert(0, {root!r}); from dsec.warden import main; sys.exit(main(sys.argv[1:]))"
+        code = (
+            f"import sys; sys.path.insert(0, {root!r})\n"
+            "from dsec.warden import main\n"
+            "sys.exit(main(sys.argv[1:]))"
+        )
         wait = 'read -r word; [ "$word" = bye ] || exec "$@"'
-        argv = ["sh", "-c", wait, "dsec-warden", sys.executable, "-I", "-S", "-E", "-c", code, run.job, run.path]
+        argv = [
+            "sh",
+            "-c",
+            wait,
+            "dsec-warden",
+            sys.executable,
+            "-I",
+            "-S",
+            "-E",
+            "-c",
+            code,
+            run.job,
+            run.path,
+        ]
         read, self._write = os.pipe()
         actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = [
             (os.POSIX_SPAWN_DUP2, read, 0),
@@ -83,7 +101,12 @@ class Warden:
         ]
         try:
             self.pid = os.posix_spawn(
-                "/bin/sh", argv, os.environb, file_actions=actions, setsid=True, setsigmask=(*SIGNALS, signal.SIGQUIT)
+                "/bin/sh",
+                argv,
+                os.environb,
+                file_actions=actions,
+                setsid=True,
+                setsigmask=(*SIGNALS, signal.SIGQUIT),
             )
         except OSError as problem:
             os.close(self._write)
@@ -93,16 +116,15 @@ class Warden:
 
     def dismiss(self) -> None:
         """The run ended in order; nothing is left to clear up."""
-        try:
+        with contextlib.suppress(BrokenPipeError):  # somebody killed it; what it was for is over
             os.write(self._write, b"bye\n")
-        except BrokenPipeError:
-            pass  # somebody killed it; what it was for is over
         os.close(self._write)
         os.waitpid(self.pid, 0)
 
 
-
-def execute(session: Session, *, journal: Journal, observer: Observer, environ: Mapping[bytes, bytes]) -> Outcome:
+def execute(
+    session: Session, *, journal: Journal, observer: Observer, environ: Mapping[bytes, bytes]
+) -> Outcome:
     """Carry the plan out; every process of the run has ended when this returns."""
     begun = time.monotonic()
     recorder = Recorder(journal, observer, session.fold)

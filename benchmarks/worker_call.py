@@ -1,0 +1,79 @@
+"""What a call to a resident worker costs, through the real executor.
+
+A plan with one `call` Step of an empty function runs for many iterations; every call is granted,
+journalled (two records), sent, answered and folded as in any run. The figure is the time from one
+call's end to the next one's, so it is all that DSec adds: scheduling, journal, both ways. Times are
+read from the journal.
+
+    python benchmarks/worker_call.py [--calls 5000] [--rounds 5]
+"""
+
+from __future__ import annotations
+
+import argparse
+import compileall
+import dataclasses
+import itertools
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from executor import ROOT, plan_of  # a script beside this one
+
+from dsec.plan import Command, Iterations
+from dsec.planfile import save_plan, seal
+
+TARGET_US = 100
+WARM_UP = 200
+"""Calls left out: the interpreter of the worker is started by the first."""
+
+
+def measure(calls: int, folder: Path) -> list[float]:
+    """Microseconds from each call's end to the next one's, warm."""
+    (folder / "empty.py").write_text("def nothing(ctx):\n    return None\n")
+    plan = plan_of([[]])
+    command = Command((), "", "empty:nothing", "{}", "w")
+    steps = (dataclasses.replace(plan.steps[0], command=command),)
+    plan = dataclasses.replace(plan, steps=steps, iterations=Iterations(calls + WARM_UP, 0, 2), hash="")
+    save_plan(str(folder / "plan.json"), seal(plan))
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "runtime")))}
+    code = "import sys; from dsec_cli.fast import dsec; sys.exit(dsec())"
+    command_line = [sys.executable, "-c", code, "run", "plan.json", "--quiet", "--job-id", "calls"]
+    subprocess.run(command_line, cwd=folder, env=env, check=True, stdout=subprocess.DEVNULL)
+    lines = (folder / ".dsec" / "runs" / "calls" / "journal").read_bytes().splitlines()
+    records = (json.loads(line[18:]) for line in lines if b'"event":"exit"' in line)
+    ends = [record["at_us"] for record in records][WARM_UP:]
+    return [after - before for before, after in itertools.pairwise(ends)]
+
+
+def main() -> int:
+    """Measure; exit 1 when the best round misses the target."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--calls", type=int, default=5000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--dir", default="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
+    options = parser.parse_args()
+    for package in (ROOT / "dsec_cli", ROOT / "runtime" / "dsec"):
+        compileall.compile_dir(package, quiet=2)
+    medians = []
+    for _ in range(options.rounds):
+        with tempfile.TemporaryDirectory(prefix="dsec-call-", dir=options.dir) as place:
+            gaps = sorted(measure(options.calls, Path(place)))
+        medians.append(statistics.median(gaps))
+        print(
+            f"  p50 {medians[-1]:.0f} us, p90 {gaps[len(gaps) * 9 // 10]:.0f} us, p99 {gaps[len(gaps) * 99 // 100]:.0f} us"
+        )
+    middle = statistics.median(medians)
+    print(
+        f"resident call: p50 {middle:.0f} us over {options.rounds} rounds of {options.calls} calls (target < {TARGET_US} us)"
+    )
+    return 0 if middle < TARGET_US else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

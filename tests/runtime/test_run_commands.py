@@ -1,0 +1,109 @@
+"""status, logs, cancel and report: all read the journal, none needs the executor."""
+
+from __future__ import annotations
+
+import json
+
+
+def begun(job):
+    return (job.run_dir / "journal").exists() and job.events("spawn")
+
+
+def test_cancel_ends_a_run_and_says_so(job, kit):
+    job.save(kit.plan(kit.step("A", argv=["sleep", "60"])))
+    process = job.start("run", "plan.json", "--job-id", "j")
+    kit.wait_for(lambda: begun(job))
+    assert "running" in job.dsec("status", "j")
+    found = json.loads(job.dsec("status", "j", "--json"))
+    assert found["executor"] == process.pid
+    assert found["running"][0]["step"] == "A"
+    assert job.dsec("cancel", "j") == "j cancelled\n"
+    out = process.communicate()[0].decode()
+    assert process.returncode == 143
+    assert "dsec resume j" in out
+    assert job.events()[-1]["outcome"] == "cancelled"
+    assert "is not running: cancelled" in job.dsec("cancel", "j", expect=1)
+    assert "cancelled" in job.dsec("status")
+
+
+def test_a_killed_executor_is_dead_and_not_signalled(job, kit):
+    job.save(kit.plan(kit.step("A", argv=["sleep", "60"])))
+    process = job.start("run", "plan.json", "--job-id", "j")
+    kit.wait_for(lambda: begun(job))
+    process.kill()
+    process.communicate()
+    assert "j: dead, 0 of 1 done" in job.dsec("status")
+    assert "is not running" in job.dsec("cancel", "j", expect=1)
+
+
+def test_logs_of_steps_iterations_and_attempts(job, kit):
+    script = (
+        'echo "$DSEC_STEP $DSEC_ITERATION $DSEC_ATTEMPT"; test "$DSEC_ATTEMPT" = 2 || test "$DSEC_STEP" = B'
+    )
+    steps = [kit.step("A", shell=script, retries=kit.retries(1, 0, 1)), kit.step("B", "A", shell=script)]
+    job.run(kit.plan(*steps, count=2))
+    assert job.dsec("logs", "j", "B", "--iteration", "1") == "B 1 1\n"
+    assert job.dsec("logs", "j", "A", "--iteration", "0").splitlines() == [
+        "==> A@0 attempt 1 <==",
+        "A 0 1",
+        "==> A@0 attempt 2 <==",
+        "A 0 2",
+    ]
+    assert job.dsec("logs").count("==>") == 6
+    assert "has no Step 'X'; " in job.dsec("logs", "j", "X", expect=2).replace(
+        " (hint: Steps", "; (hint: Steps"
+    )
+    assert "there is no run 'k'" in job.dsec("logs", "k", expect=3)
+
+
+def test_logs_follow_until_the_end(job, kit):
+    script = "for i in 1 2 3 4 5; do echo line $i; sleep 0.2; done"
+    job.save(kit.plan(kit.step("A", shell=script), kit.step("B", "A", shell="echo done")))
+    process = job.start("run", "plan.json", "--job-id", "j")
+    kit.wait_for(lambda: begun(job))
+    out = job.dsec("logs", "j", "-f")
+    process.communicate()
+    assert [line for line in out.splitlines() if "==>" not in line] == [f"line {n}" for n in range(1, 6)] + [
+        "done"
+    ]
+
+
+def test_the_report_counts_and_the_durations_are_learned(job, kit):
+    steps = [
+        kit.step("A", argv=["sleep", "0.2"], estimate_ms=100),
+        kit.step("B", "A", shell='test "$DSEC_ATTEMPT" = 2', retries=kit.retries(1, 0, 1)),
+        kit.step("side"),
+    ]
+    job.run(kit.plan(*steps, count=2))
+    found = json.loads(job.dsec("report", "--json"))
+    rows = {row["id"]: row for row in found["steps"]}
+    assert found["outcome"] == "succeeded"
+    assert found["instances"] == {"total": 6, "done": 6, "failed": 0, "dropped": 0}
+    assert rows["B"]["retries"] == 2
+    assert rows["B"]["failures"] == 2
+    assert 150 < rows["A"]["wall_p50_ms"] < 5000
+    assert found["critical_path"]["actual"][-2:] == ["A@1", "B@1"]
+    assert found["gpu_ms"] is None
+    assert 0 <= found["idle_share"]["cpu"] <= 1
+    assert found["idle_share"]["gpu"] is None
+    learned = json.loads((job.folder / ".dsec" / "durations.json").read_text())
+    assert learned["version"] == 1
+    assert learned["steps"]["A"]["n"] == 2
+    assert "| A | 2/2 |" in job.dsec("report")
+    assert json.loads((job.run_dir / "report.json").read_text()) == found
+
+
+def test_a_run_folder_can_be_named_from_anywhere(job, kit, tmp_path):
+    job.run(kit.plan(kit.step("A")))
+    other = type(job)(tmp_path)
+    other.folder = tmp_path.parent
+    assert "succeeded" in other.dsec("status", str(job.run_dir))
+    inner = job.folder / "sub" / "deeper"
+    inner.mkdir(parents=True)
+    other.folder = inner
+    assert "j: succeeded" in other.dsec("status")
+
+
+def test_no_run_at_all(job):
+    assert "there is no run in" in job.dsec("status", expect=3)
+    assert "dsec run" in job.dsec("report", expect=3)
