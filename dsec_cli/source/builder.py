@@ -345,7 +345,12 @@ def skip_properties(text: str, start: int, end: int) -> int:
         char = text[at]
         if char in " \t\r\n":
             at += 1
-        elif char in "&!":
+        elif char == "&":
+            # The C parser ends an anchor at the first character that it does not know in one.
+            at += 1
+            while at < end and text[at].isascii() and (text[at].isalnum() or text[at] in "-_"):
+                at += 1
+        elif char == "!":
             at = _next(text, at, end, " \t\r\n")
         elif char == "#":
             at = _next(text, at, end, "\r\n")

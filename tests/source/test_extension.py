@@ -13,7 +13,8 @@ from dsec_cli.source import extension
 from dsec_cli.source.text import SourceText
 from dsec_cli.source.yaml import parse as read_tree
 def value():
-    return read_tree(SourceText.from_bytes("a", b"a: [1, 2]\\n")).documents[0].root.entries[0].value.items[1].text
+    tree = read_tree(SourceText.from_bytes("a", b"a: [1, 2]\\n"))
+    return tree.documents[0].root.entries[0].value.items[1].text
 """
 
 USE = """
@@ -50,9 +51,9 @@ names = [name for name, module in sys.modules.items() if name.startswith("ruamel
 
 
 def _run(code: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=120
-    )
+    command = [sys.executable, "-W", "error", "-c", code]
+    command = [sys.executable, "-W", "error", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 
@@ -85,7 +86,8 @@ def test_reading_imports_no_heavy_module() -> None:
         f"{PARSE}\nassert value() == '2'\n{USE}\nassert value() == '2'",
         f"{USE}\n{PARSE}\nassert value() == '2'\n{USE}",
         f"from ruamel.yaml import YAML\n{PARSE}\nassert value() == '2'\n{USE}",
-        f"{PARSE}\nvalue()\nimport ruamel.yaml.constructor\nimport ruamel.yaml.scanner as s\ns.Scanner\n{USE}",
+        f"{PARSE}\nvalue()\nimport ruamel.yaml.scanner as s\nassert s.Scanner\n{USE}",
+        f"{PARSE}\nvalue()\nimport ruamel.yaml.constructor\n{USE}",
         f"{PARSE}\nvalue()\nfrom ruamel.yaml import *\nassert YAML\n{USE}",
     ],
 )
