@@ -53,7 +53,9 @@ def _alive() -> list[str]:
             environment = Path(f"/proc/{pid}/environ").read_bytes()
             state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
             if mark in environment.split(b"\0") and state != "Z":
-                found.append(Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace"))
+                found.append(
+                    Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+                )
         except OSError:
             continue
     return found

@@ -61,7 +61,9 @@ def test_modules_stay_short() -> None:
 
 
 def test_every_module_says_its_job() -> None:
-    mute = [str(p.relative_to(ROOT)) for p in PRODUCT if not ast.get_docstring(ast.parse(p.read_text("utf-8")))]
+    mute = [
+        str(p.relative_to(ROOT)) for p in PRODUCT if not ast.get_docstring(ast.parse(p.read_text("utf-8")))
+    ]
     assert mute == []
 
 
@@ -73,7 +75,9 @@ def test_no_broad_except_outside_the_error_boundary() -> None:
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.ExceptHandler) and name not in allowed:
                 caught = node.type
-                if caught is None or (isinstance(caught, ast.Name) and caught.id in ("Exception", "BaseException")):
+                if caught is None or (
+                    isinstance(caught, ast.Name) and caught.id in ("Exception", "BaseException")
+                ):
                     strays.append(f"{name}:{node.lineno}")
     assert strays == []
 

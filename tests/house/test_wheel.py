@@ -37,7 +37,12 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_programs_start_anywhere(installed: Path, tmp_path: Path, program: str) -> None:
     environment = {**os.environ, "PATH": f"{installed}:{os.environ['PATH']}"}
     done = subprocess.run(
-        [installed / program, "--help"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60
+        [installed / program, "--help"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert done.returncode == 0, done.stderr
     assert "Usage" in done.stdout
