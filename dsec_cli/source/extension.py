@@ -8,6 +8,8 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
+from dsec.errors import DSecError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -111,4 +113,9 @@ def _import_whole() -> None:
     if isinstance(sys.modules.get(_PACKAGE), _Postponed):
         for name in [name for name in sys.modules if name == _PACKAGE or name.startswith(f"{_PACKAGE}.")]:
             del sys.modules[name]
-    import _ruamel_yaml  # noqa: F401
+    try:
+        import _ruamel_yaml  # noqa: F401
+    except ImportError as error:
+        # Since 0.19 the package does without its C parser, and then reads YAML thirty times slower.
+        what = f"the C parser of ruamel.yaml cannot be imported: {error}"
+        raise DSecError(what, hint="install the distribution ruamel.yaml.clib") from error

@@ -1,4 +1,4 @@
-"""Syntax errors: what the author most likely did, and which part of the text to leave out.
+"""Syntax errors: which part of the text to blame, and which to leave out.
 
 The parser stops at its first error. To find the others, and to keep the findings of the healthy
 rest, the damaged part is blanked (offsets stay) and the text is read again. Imported only for texts
@@ -11,32 +11,18 @@ import re
 from collections.abc import Sequence
 
 from dsec.record import Record
+from dsec_cli.source.causes import ITEM, UNCLOSED, Fault, cause, indent, line_above, line_span
 from dsec_cli.source.text import Span
-from dsec_cli.source.tree import Alias, Problem, Scalar
+from dsec_cli.source.tree import Problem, Scalar
 
 _KEY = r"""[^\s#\[\]{},&*!|>'"%@`-][^\n#:]*|"[^"\n]*"|'[^'\n]*'"""
 _ENTRY = re.compile(rf"[ \t]*(?:-[ ]+)*(?:{_KEY})[ ]*:[ \t]+(?=\S)")
-_ITEM = re.compile(r"[ \t]*(?:-[ ]+)+(?=\S)")
 _ANY_ENTRY = re.compile(rf"[ \t]*(?:-[ ]+)*(?:{_KEY})[ ]*:(?=\s|$)")
-_GLUED = re.compile(r"[ \t]*(?:-[ ]+)*([A-Za-z_][\w.-]*):(?=[^\s/:])")
 _TEMPLATE = re.compile(r"\{\{|\{%")
-_ODD_SPACE = re.compile(r"(?:^[ ]*|:)[\xa0\u3000]")
-_WIDE = "：“”‘’，｛｝［］"
 _MOST_RELATED = 8
 
 
 Covered = Sequence[tuple[int, int]]
-
-
-class Fault(Record):
-    """What the parser said, in our own terms; both places are offsets."""
-
-    context: str
-    context_at: int | None
-    problem: str
-    at: int
-    previous: Scalar | Alias | None
-    """The last scalar that was read."""
 
 
 class Part(Record):
@@ -65,7 +51,7 @@ def explain(fault: Fault, text: str, covered: Covered) -> Damage:
         return templates(text, at, covered)
     if _is_tab(fault, text, line):
         return _tabs(text, start, at)
-    message, advice = _UNCLOSED if swallowing else _cause(fault, text, line)
+    message, advice = UNCLOSED if swallowing else cause(fault, text, line)
     related: tuple[tuple[Span, str], ...] = ()
     if fault.at != at and fault.at < len(text):
         related = ((Span(fault.at, fault.at + 1), "the parser noticed it here"),)
@@ -82,8 +68,8 @@ def templates(text: str, at: int, covered: Covered) -> Damage:
     places = [at]
     for match in _TEMPLATE.finditer(text):
         start, end = line_span(text, match.start())
-        value = _ENTRY.match(text, start, end) or _ITEM.match(text, start, end)
-        begins = value.end() if value else start + _indent(text[start:end])
+        value = _ENTRY.match(text, start, end) or ITEM.match(text, start, end)
+        begins = value.end() if value else start + indent(text[start:end])
         known = any(start <= match.start() < end for start, end in wide)
         known = known or any(part.span.start <= match.start() < part.span.end for part in parts)
         if begins == match.start() and not known:
@@ -99,13 +85,6 @@ def templates(text: str, at: int, covered: Covered) -> Damage:
     return Damage(Problem("DS009", span, message, advice, related), tuple(parts), lost=True)
 
 
-def line_span(text: str, at: int) -> tuple[int, int]:
-    """Start and end (without its line end) of the line that holds `at`."""
-    start = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
-    ends = [end for end in (text.find("\n", at), text.find("\r", at)) if end >= 0]
-    return start, min(ends, default=len(text))
-
-
 def follows(text: str, gaps: list[Span], damage: Damage) -> bool:
     """True where a fault only continues a gap: the lines below a damaged line that belong to it."""
     start, end = line_span(text, damage.problem.span.start)
@@ -116,12 +95,8 @@ def follows(text: str, gaps: list[Span], damage: Damage) -> bool:
         if gap_start == start:
             return True
         if gap.end <= start and not text[gap.end : start].strip():
-            return _indent(text[start:end]) >= gap.start - gap_start or text[start:end].strip() in "]})"
+            return indent(text[start:end]) >= gap.start - gap_start or text[start:end].strip() in "]})"
     return False
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip(" \t"))
 
 
 def _swallowing(fault: Fault, text: str) -> Scalar | None:
@@ -145,30 +120,10 @@ def _culprit(fault: Fault, text: str) -> int:
             return fault.context_at
         if "flow" in fault.context and _left_open(fault, text):
             return fault.context_at
-    above = _line_above(fault, text)
+    above = line_above(fault, text)
     if above is not None and above.bare:
         return above.start
     return _last_ink(text, min(fault.at, len(text)))
-
-
-class _Above(Record):
-    """The beginning of a plain scalar that goes on into the line where a colon was not allowed."""
-
-    start: int
-    bare: bool
-    """It stands where a key would: that line has no colon of its own."""
-
-
-def _line_above(fault: Fault, text: str) -> _Above | None:
-    if "mapping values" not in fault.problem or fault.previous is None:
-        return None
-    at = fault.previous.span.start
-    start, end = line_span(text, at)
-    if end >= fault.at:
-        return None
-    item = _ITEM.match(text, start, end)
-    lead = item.end() if item else start + _indent(text[start:end])
-    return _Above(at, lead == at)
 
 
 def _left_open(fault: Fault, text: str) -> bool:
@@ -177,7 +132,7 @@ def _left_open(fault: Fault, text: str) -> bool:
     start, end = line_span(text, fault.at)
     if not text[fault.at :].strip():
         return True
-    outer = _indent(text[start:end]) <= _indent(text[opened:])
+    outer = indent(text[start:end]) <= indent(text[opened:])
     return start > opened and outer and _ANY_ENTRY.match(text, start, end) is not None
 
 
@@ -220,161 +175,3 @@ def _tabs(text: str, start: int, at: int) -> Damage:
     problem = Problem("DS002", Span(first, min(first + 1, len(text))), message, "replace each tab by spaces")
     parts = tuple(Part(Span(tab, tab + 1), value=False) for tab in sorted(set(tabs)))
     return Damage(problem, parts, lost=False)
-
-
-def _cause(fault: Fault, text: str, line: str) -> tuple[str, str]:
-    """Message and help for the most likely cause."""
-    specific = _by_line(fault, text, line) or _by_words(fault)
-    if specific:
-        return specific
-    return f"invalid YAML: {fault.problem or fault.context}", "the rest of this line is not read"
-
-
-def _by_line(fault: Fault, text: str, line: str) -> tuple[str, str] | None:
-    """Causes that the line itself shows."""
-    limit = _limitation(fault, text)
-    if limit:
-        return f"parser limitation: {limit[0]}", limit[1]
-    if "cannot start any token" in fault.problem:
-        char = text[fault.at : fault.at + 1]
-        return f"a plain value cannot start with `{char}`", f"put the value in quotes: '{char}...'"
-    wide = next((char for char in line if char in _WIDE), "")
-    if wide and ("quoted" in fault.context or ":" not in line or wide in _WIDE[1:]):
-        return f"full-width `{wide}` is ordinary text in YAML", "type it as an ASCII character"
-    glued = _GLUED.match(line)
-    if glued and "quoted" not in fault.context:
-        return f"no space after the colon of `{glued[1]}`", f"write `{glued[1]}: ...`"
-    return _by_layout(fault, text, line)
-
-
-def _names_an_anchor(fault: Fault, text: str) -> bool:
-    """True for `&a.b`, and for `*a.b` if that is anchored; `*.log` only lacks its quotes."""
-    here, start = text[fault.at : fault.at + 1], fault.context_at
-    if not here or here.isspace() or not fault.context.endswith(("an anchor", "an alias")):
-        return False
-    if start is None or text[start : start + 1] != "*":
-        return True
-    name = re.match(r"[^\s,\[\]{}]*", text[start + 1 :])
-    return name is not None and f"&{name[0]}" in text
-
-
-def _limitation(fault: Fault, text: str) -> tuple[str, str] | None:
-    """Legal YAML that the C parser cannot read; each case is in the yaml-test-suite."""
-    here = text[fault.at : fault.at + 1]
-    if "directive" in fault.problem + fault.context:
-        return "only the directives %YAML and %TAG can be read", "remove the line"
-    if "incompatible YAML document" in fault.problem:
-        return "only YAML 1.1 and 1.2 can be read", "remove the %YAML directive, or state 1.2"
-    if _names_an_anchor(fault, text):
-        return "names of anchors hold ASCII letters, digits, `-` and `_` only", "rename the anchor"
-    leads = not text[line_span(text, fault.at)[0] : fault.at].strip()
-    if here == ":" and leads and "expected ',' or" in fault.problem:
-        return "in brackets a key and its colon must be on one line", "join the two lines"
-    if here == ":" and ("expected key" in fault.problem or "node content" in fault.problem):
-        return "a key is missing before this colon", 'write the key, or `""` for an empty one'
-    if "unexpected ':'" in fault.problem:
-        return "in brackets a colon needs a space behind it", "add the space, or put the text in quotes"
-    if "tab character" in fault.problem:
-        return "a tab stands where this text's indentation is looked for", "replace it by spaces"
-    if here == "?" and "flow" in fault.context:
-        return "`?` inside brackets starts a complex key", "put the value in quotes"
-    return None
-
-
-def _by_layout(fault: Fault, text: str, line: str) -> tuple[str, str] | None:
-    """Causes that the line shows together with the one above."""
-    if _ODD_SPACE.search(line):
-        return "a no-break or full-width space stands where YAML needs an ordinary one", "type a space"
-    above = _line_above(fault, text)
-    if above is None:
-        return None
-    if above.bare:
-        return _NO_COLON
-    return (
-        "this key is indented as if it continued the value above",
-        "align it with the key above, or make that one's value empty",
-    )
-
-
-_NO_COLON = (
-    "this line is neither `key: value` nor a list item",
-    "add `: ` after the key, or indent the line below its key",
-)
-_UNCLOSED = ("this quote is never closed", "close it on the same line")
-
-_WORDS = (
-    ("quoted scalar", "unexpected", *_UNCLOSED),
-    (
-        "quoted scalar",
-        "escape",
-        "unknown escape in double quotes",
-        "double the backslash, or use single quotes",
-    ),
-    ("simple key", "", *_NO_COLON),
-    ("alias", "", "`*` starts an alias, and no name follows", "put text that begins with `*` in quotes"),
-    ("anchor", "", "`&` starts an anchor, and no name follows", "put text that begins with `&` in quotes"),
-    (
-        "",
-        "undefined tag handle",
-        "this tag handle is not declared",
-        "remove the tag, or put text that begins with `!` in quotes",
-    ),
-    (
-        "",
-        "mapping values are not allowed",
-        "a second `: ` on this line",
-        "put a value that contains `: ` in quotes",
-    ),
-    (
-        "",
-        "block sequence entries are not allowed",
-        "a list cannot start on the line of its key",
-        "start the list on the next line, or write `[a, b]`",
-    ),
-    (
-        "flow sequence",
-        "",
-        "this `[` list is not closed, or lacks a `,`",
-        "separate items by `,` and close it with `]`",
-    ),
-    (
-        "flow mapping",
-        "",
-        "this `{` mapping is not closed, or lacks a `,`",
-        "separate entries by `,` and close it with `}`",
-    ),
-    (
-        "block mapping",
-        "expected key",
-        "this fits into no mapping around it",
-        "align it with the keys of its mapping; after a quoted value nothing may follow",
-    ),
-    (
-        "block collection",
-        "expected '-'",
-        "this fits into no list around it",
-        "align the `-` of all items, and indent what belongs to an item",
-    ),
-    (
-        "",
-        "expected <document start>",
-        "something follows the end of the document",
-        "separate documents by a line `---`, and align keys with the first one",
-    ),
-    (
-        "block scalar",
-        "",
-        "the header or the indentation of this block text is wrong",
-        "write `|` or `>` alone, and indent all lines of the text",
-    ),
-    ("", "expected node content", "a value is expected here", "write the value, or remove the indicator"),
-)
-"""What the parser's context and problem contain, and what that means to the author."""
-
-
-def _by_words(fault: Fault) -> tuple[str, str] | None:
-    """Causes known from the parser's own words."""
-    for context, problem, message, advice in _WORDS:
-        if context in fault.context and problem in fault.problem:
-            return message, advice
-    return None

@@ -96,14 +96,14 @@ def _attempt(prepared: Prepared, gaps: tuple[Span, ...]) -> tuple[Builder, Excep
 
 
 def _damage(builder: Builder, failure: Exception | None, text: str) -> Damage | None:
-    from dsec_cli.source import syntax  # costs start-up, and most texts have no error
+    from dsec_cli.source import causes, syntax  # cost start-up, and most texts have no error
 
     if builder.templates:
         return syntax.templates(text, builder.templates[0], builder.covered)
     if failure is None:
         return None
     mark, context_mark = getattr(failure, "problem_mark", None), getattr(failure, "context_mark", None)
-    fault = syntax.Fault(
+    fault = causes.Fault(
         getattr(failure, "context", None) or "",
         None if context_mark is None else min(context_mark.index, len(text)),
         getattr(failure, "problem", None) or str(failure),

@@ -106,3 +106,20 @@ def test_the_package_works_as_ever_before_and_after(order: str) -> None:
 )
 def test_where_the_short_way_fails_the_ordinary_one_is_taken(breakage: str) -> None:
     _run(f"{PARSE}\n{breakage}\nassert value() == '2'\n{USE}")
+
+
+def test_without_the_c_parser_the_error_says_what_to_install() -> None:
+    _run(f"""{PARSE}
+from dsec.errors import DSecError
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name == "_ruamel_yaml":
+            raise ImportError("no such library")
+sys.meta_path.insert(0, Missing())
+try:
+    value()
+except DSecError as error:
+    assert "ruamel.yaml.clib" in error.hint and "no such library" in error.what
+else:
+    raise AssertionError("read without a parser")
+""")
