@@ -66,11 +66,13 @@ def main() -> int:
             gaps = sorted(measure(options.calls, Path(place)))
         medians.append(statistics.median(gaps))
         print(
-            f"  p50 {medians[-1]:.0f} us, p90 {gaps[len(gaps) * 9 // 10]:.0f} us, p99 {gaps[len(gaps) * 99 // 100]:.0f} us"
+            f"  p50 {medians[-1]:.0f} us, p90 {gaps[len(gaps) * 9 // 10]:.0f} us,"
+            f" p99 {gaps[len(gaps) * 99 // 100]:.0f} us"
         )
     middle = statistics.median(medians)
     print(
-        f"resident call: p50 {middle:.0f} us over {options.rounds} rounds of {options.calls} calls (target < {TARGET_US} us)"
+        f"resident call: p50 {middle:.0f} us, median of {options.rounds} rounds of {options.calls} calls"
+        f" (target < {TARGET_US} us{'' if middle < TARGET_US else ', MISSED'})"
     )
     return 0 if middle < TARGET_US else 1
 

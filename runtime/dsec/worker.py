@@ -1,9 +1,9 @@
 """A resident worker: `python -m dsec.worker`, calls the functions it is told to and answers.
 
-Descriptor 3 is a sequenced-packet socket; each packet is one JSON object. A call is
-{id, call, step, iteration, attempt, args, carried}, an answer {id, ok, result | cause, detail, log}.
-End of file means: leave. Output of the functions goes to the worker's log (descriptors 1 and 2);
-`log` says which bytes of it belong to the call.
+Descriptor 3 is a sequenced-packet socket. A call is a packet with one JSON object {id, call, step,
+iteration, attempt, args, carried}. An answer is a packet `ID FROM TO CAUSE TEXT`: FROM and TO say
+which bytes of the worker's log (descriptors 1 and 2) belong to the call; CAUSE is `ok`, and TEXT the
+result as JSON, or it names the failure, and TEXT is a line about it. End of file means: leave.
 """
 
 from __future__ import annotations
@@ -36,36 +36,37 @@ def serve() -> None:
     while packet := os.read(SOCKET, FRAME_BYTES):
         call = json.loads(packet)
         begin = os.fstat(1).st_size
-        answer = _answer(call, functions)
+        cause, text = _answer(call, functions)
         sys.stdout.flush()
         sys.stderr.flush()
-        log = f'"log":[{begin},{os.fstat(1).st_size}]'
-        os.write(SOCKET, f'{{"id":{call["id"]},{log},{answer}}}'.encode())
+        os.write(SOCKET, f"{call['id']} {begin} {os.fstat(1).st_size} {cause} {text}".encode())
 
 
-def _answer(call: dict[str, Any], functions: dict[str, Callable[..., object]]) -> str:
-    """Carry the call out; the answer's fields as JSON."""
+def _answer(call: dict[str, Any], functions: dict[str, Callable[..., object]]) -> tuple[str, str]:
+    """Carry the call out; cause and text of the answer."""
     try:
         function = functions.get(call["call"])
         if function is None:
             function = functions[call["call"]] = _import(call["call"])
-        return f'"ok":true,"result":{_kept(function(_context(call), **call["args"]))}'
+        return "ok", _kept(function(_context(call), **call["args"]))
     except BadResultError as problem:
-        return _failure("bad-result", str(problem))
+        return "bad-result", _line(str(problem))
     except BaseException as problem:  # noqa: BLE001  # whatever it is (SystemExit, too): the Step failed
         import traceback
 
         traceback.print_exc()
         text = "".join(traceback.format_exception_only(problem)).strip().splitlines()
-        return _failure("raised", text[-1] if text else type(problem).__name__)
+        return "raised", _line(text[-1] if text else type(problem).__name__)
 
 
-def _failure(cause: str, detail: str) -> str:
-    return f'"ok":false,"cause":{json.dumps(cause)},"detail":{json.dumps(detail[:500])}'
+def _line(text: str) -> str:
+    return " ".join(text[:500].split()).encode("utf-8", "replace").decode()
 
 
 def _kept(result: object) -> str:
-    """The result as JSON text."""
+    """The result as JSON text, in one line of ASCII."""
+    if result is None:
+        return "null"
     try:
         text = json.dumps(result, allow_nan=False, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError) as problem:
