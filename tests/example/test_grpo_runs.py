@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -147,6 +148,60 @@ def test_a_killed_run_resumes_to_the_same_policy(folder: Path, contract: str) ->
         r'"event":"exit","step":"(S\d)","iteration":(\d+),"attempt":\d+,"cause":"ok"', journal.read_text()
     )
     assert sorted(ends) == sorted((f"S{s}", str(i)) for s in range(1, 8) for i in range(ITERATIONS))
+
+
+def rewind(run: Path, whole: Path, kept: int) -> None:
+    """Lay a run's folder as it was when the journal held `kept` records and half of the next."""
+    shutil.rmtree(run)
+    shutil.copytree(whole, run)
+    lines = (whole / "journal").read_bytes().splitlines(keepends=True)
+    torn = lines[kept][: len(lines[kept]) // 2] if kept < len(lines) else b""
+    (run / "journal").write_bytes(b"".join(lines[:kept]) + torn)
+    done = {
+        (event["step"], event["iteration"])
+        for event in (json.loads(line[18:]) for line in lines[:kept])
+        if event.get("event") == "exit"
+    }
+    writes = {
+        "S1": ["prompts.npy"],
+        "S2": ["rollouts.npy"],
+        "S3": ["rewards.npy"],
+        "S4": ["groups.json", "batch.npy"],
+        "S5": ["optimizer.npy", "update.json", "policy.npy"],
+        "S6": ["checkpoint.npy"],
+    }
+    for step, names in writes.items():
+        for iteration in range(ITERATIONS):
+            if (step, iteration) not in done:
+                for stem, suffix in (name.split(".") for name in names):
+                    (run / "work" / f"{stem}-{iteration}.{suffix}").unlink()
+    if ("S6", 0) not in done:
+        (run / "work" / "policy.sha256").unlink()
+    if ("S7", 0) not in done:
+        (run / "work" / "metrics.jsonl").unlink()
+
+
+def resume_from(folder: Path, boundaries: Callable[[int], Iterable[int]]) -> None:
+    work = run(folder, "dsandbox.yaml", "loop")
+    want, lines = final_hash(work), metrics(work)
+    whole = folder / "whole"
+    shutil.copytree(work.parent, whole)
+    records = len((whole / "journal").read_bytes().splitlines())
+    for kept in boundaries(records):
+        rewind(work.parent, whole, kept)
+        done = dsec(folder, "resume", "loop")
+        assert done.returncode == 0, f"from record {kept}: {done.stdout}{done.stderr}"
+        assert final_hash(work) == want, f"from record {kept}"
+        assert metrics(work) == lines, f"from record {kept}"
+
+
+def test_resume_from_a_few_record_boundaries(folder: Path) -> None:
+    resume_from(folder, lambda records: (2, records // 2, records - 1))
+
+
+@pytest.mark.battery
+def test_resume_from_every_record_boundary(folder: Path) -> None:
+    resume_from(folder, lambda records: range(1, records + 1))
 
 
 def test_a_stale_run_overlaps_and_is_repeatable(folder: Path) -> None:
