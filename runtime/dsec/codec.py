@@ -29,16 +29,35 @@ def encode(value: object) -> object:
 
 
 def _plain(value: object) -> object:
-    if value is None or isinstance(value, (str, bool)):
+    # Asked by exact type first: a plan of 100,000 Steps has 15 million values.
+    kind = type(value)
+    if kind is str or kind is int or kind is bool or value is None:
         return value
+    if kind is tuple or kind is list:
+        return [_plain(item) for item in value]  # type: ignore[attr-defined]  # kind is known to iterate
+    names = _FIELDS.get(kind)
+    if names is not None:
+        return {name: _plain(getattr(value, name)) for name in names}
+    return _plain_other(value)
+
+
+_FIELDS: dict[type, tuple[str, ...]] = {}
+"""Field names of the dataclasses met so far."""
+
+
+def _plain_other(value: object) -> object:
+    """Subclasses, dicts, and dataclasses that were not met before."""
+    if isinstance(value, str):
+        return str(value)
     if isinstance(value, int):
         return int(value)
     if isinstance(value, (tuple, list)):
         return [_plain(item) for item in value]
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
-    if dataclasses.is_dataclass(value):
-        return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        _FIELDS[type(value)] = tuple(field.name for field in dataclasses.fields(value))
+        return _plain(value)
     raise TypeError(f"{type(value).__name__} has no canonical form")
 
 
@@ -82,7 +101,9 @@ def _build_tuple(args: tuple[object, ...], data: object, where: str) -> tuple[ob
         return tuple(_build(args[0], item, f"{where}[{at}]") for at, item in enumerate(data))
     if len(args) != len(data):
         raise StoredFormError(f"{where} has {len(data)} items, not {len(args)}")
-    return tuple(_build(arg, item, f"{where}[{at}]") for at, (arg, item) in enumerate(zip(args, data, strict=True)))
+    return tuple(
+        _build(arg, item, f"{where}[{at}]") for at, (arg, item) in enumerate(zip(args, data, strict=True))
+    )
 
 
 def _build_record(cls: type, data: object, where: str) -> object:
