@@ -72,11 +72,25 @@ def _of_step(step: Step, gpu: Gpu, baseline: Gpu | None) -> Ask:
     return _own(f"Step {step.id}", gpu, baseline.type if baseline is not None else None)
 
 
-def fits_type(wanted: str | None, device: Device) -> bool:
+class Types:
+    """The card table's answers, each asked for once: a contract names few types in many places."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[str, ...]] = {}
+
+    def resolve(self, text: str) -> tuple[str, ...]:
+        """Canonical types that satisfy `text`."""
+        found = self._known.get(text)
+        if found is None:
+            found = self._known[text] = cards.resolve(text)
+        return found
+
+
+def fits_type(wanted: str | None, device: Device, types: Types) -> bool:
     """Whether a device is of the wanted type; a type that the card table lacks must match by name."""
     if wanted is None:
         return True
-    known = cards.resolve(wanted)
+    known = types.resolve(wanted)
     if known:
         return device.type in known
     return wanted.strip().lower() in (device.type.lower(), device.model.lower())

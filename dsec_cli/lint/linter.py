@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from dsec_cli.contract.build import build_all
 from dsec_cli.diagnostics import arrange, concretise
 from dsec_cli.lint import suppress
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from dsec_cli.source.tree import Tree
 
 UNUSED, CRASHED, SECRET = "DS901", "DS999", "DS601"
+HIDDEN = "(secret)"
 SHORTEST_SECRET = 4
 """Shorter ones would be replaced in the middle of words."""
 
@@ -69,7 +72,8 @@ class _Run:
         documents = self._facts(tree, suppressions, inventory)
         rules = self._needed(suppressions)
         found = list(self._diagnose(documents, rules))
-        secrets = self._secrets(found)
+        marked = {one.place.span for one in found if one.code == SECRET}
+        secrets = sorted(span for span in marked if span.end - span.start >= SHORTEST_SECRET)
         left, used = suppress.apply(found, suppressions)
         ran = {rule.code for rule in rules}
         unused = tuple(one for one in suppressions if one.code in ran and one not in used)
@@ -77,13 +81,18 @@ class _Run:
         shown = {rule.code for rule in self.wanted} | {CRASHED}
         late = [rule for rule in self.every if rule.scope == AFTER and rule.code in shown]
         left = [one for one in left if one.code in shown]
-        return arrange(_fit_to_show(one, secrets) for one in (*left, *self._answers(late, after)))
+        return arrange(self._fit_to_show(one, secrets) for one in (*left, *self._answers(late, after)))
 
-    def _secrets(self, found: list[Diagnostic]) -> tuple[str, ...]:
-        """The texts that DS601 marks; no message of another rule may quote them."""
-        spans = [one.place.span for one in found if one.code == SECRET]
-        texts = {self.text.text[span.start : span.end] for span in spans}
-        return tuple(sorted(text for text in texts if len(text) >= SHORTEST_SECRET))
+    def _fit_to_show(self, one: Diagnostic, secrets: list[Span]) -> Diagnostic:
+        """The diagnostic with its words on one line, and without a secret of the place it quotes."""
+        message, advice = one.message, one.help
+        for span in _overlapping(secrets, one.place.span):
+            secret = self.text.text[span.start : span.end]
+            message, advice = message.replace(secret, HIDDEN), advice.replace(secret, HIDDEN)
+        message, advice = _one_line(message), _one_line(advice)
+        if message == one.message and advice == one.help:
+            return one
+        return one._replace(message=message, help=advice)
 
     def _facts(
         self, tree: Tree, suppressions: tuple[Suppression, ...], inventory: Inventory | None
@@ -141,15 +150,15 @@ class _Run:
             return ()
 
 
-def _fit_to_show(one: Diagnostic, secrets: tuple[str, ...]) -> Diagnostic:
-    """The diagnostic with its words on one line, and without any secret that it quotes."""
-    message, advice = _words(one.message, secrets), _words(one.help, secrets)
-    if message == one.message and advice == one.help:
-        return one
-    return one._replace(message=message, help=advice)
+def _overlapping(spans: list[Span], place: Span) -> list[Span]:
+    """Those of sorted, disjoint `spans` that share a character with `place`."""
+    if not spans:
+        return []
+    first = bisect_left(spans, place)
+    if first and spans[first - 1].end > place.start:
+        first -= 1
+    return spans[first : bisect_left(spans, Span(place.end, place.end))]
 
 
-def _words(text: str, secrets: tuple[str, ...]) -> str:
-    for secret in secrets:
-        text = text.replace(secret, "(secret)")
+def _one_line(text: str) -> str:
     return text if text.isprintable() else " ".join(text.split())

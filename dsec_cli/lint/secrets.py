@@ -155,6 +155,8 @@ _STRONG = frozenset(
 """Names whose value is a secret whatever it looks like."""
 _WEAK = frozenset(("token", "pwd", "pass", "auth"))
 """Names that mean a secret only when the value looks like one: a tokenizer has tokens too."""
+_PARTS = ("key", "token", "secret", "pass", "pwd", "cred", "auth")
+"""Every name of a secret holds one of these; most names are told by them alone."""
 _NO_SECRET_BEFORE = frozenset(
     (
         *("pad", "eos", "bos", "unk", "sep", "cls", "mask", "sos", "eot", "bot", "oov"),
@@ -168,6 +170,9 @@ _NO_SECRET_BEFORE = frozenset(
 
 def name_strength(name: str) -> int:
     """2 when `name` always names a secret, 1 when it may, 0 when it does not."""
+    low = name.lower()
+    if not any(part in low for part in _PARTS):
+        return 0
     words = _words(name)
     for size in (3, 2, 1):
         tail = "_".join(words[-size:])

@@ -7,6 +7,8 @@ no comment, so nothing there suppresses.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from dsec.record import Record
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Mapping, Sequence
@@ -34,13 +36,17 @@ class Suppression(Record):
 
 def read(text: str, tree: Tree) -> tuple[Suppression, ...]:
     """Every suppression in the comments of `tree`, in text order."""
+    asked = [(comment, said) for comment in tree.comments if (said := _asked(comment.text)) is not None]
+    if not asked:
+        return ()
+    spans = sorted(_spans(tree))
+    starts = [span.start for span in spans]
     found: list[Suppression] = []
-    for comment in tree.comments:
-        asked = _asked(comment.text)
-        if asked is not None:
-            codes, reason = asked
-            covers = _covered(text, tree, comment)
-            found.extend(Suppression(code, comment.span, covers, reason) for code in codes)
+    for comment, (codes, reason) in asked:
+        start, line_end = _line(text, comment)
+        begun = spans[bisect_left(starts, start) : bisect_left(starts, line_end)]
+        covers = Span(start, max([line_end, *(span.end for span in begun)]))
+        found.extend(Suppression(code, comment.span, covers, reason) for code in codes)
     return tuple(found)
 
 
@@ -65,14 +71,12 @@ def _asked(comment: str) -> tuple[tuple[str, ...], str] | None:
     return codes, reason.strip(" \t:-")
 
 
-def _covered(text: str, tree: Tree, comment: Comment) -> Span:
-    """The range that a comment speaks about: its line, or the next one, with the subtree there."""
+def _line(text: str, comment: Comment) -> tuple[int, int]:
+    """The line that a comment speaks about: its own, or the next one that says something."""
     start = text.rfind("\n", 0, comment.span.start) + 1
     if not text[start : comment.span.start].strip():
         start = _next_statement(text, comment.span.end)
-    line_end = _line_end(text, start)
-    ends = [span.end for span in _begun_between(tree, start, line_end)]
-    return Span(start, max([line_end, *ends]))
+    return start, _line_end(text, start)
 
 
 def _line_end(text: str, start: int) -> int:
@@ -91,20 +95,18 @@ def _next_statement(text: str, offset: int) -> int:
     return len(text)
 
 
-def _begun_between(tree: Tree, start: int, end: int) -> Iterator[Span]:
-    """Spans of the entries and items whose first character stands between two offsets."""
+def _spans(tree: Tree) -> Iterator[Span]:
+    """Ranges of all entries and items: from the first character to the end of what hangs below."""
     waiting: list[Node] = [document.root for document in tree.documents if document.root is not None]
     while waiting:
         node = waiting.pop()
         if isinstance(node, Mapping):
             for key, value in node.entries:
-                if start <= key.span.start < end:
-                    yield Span(key.span.start, value.span.end)
+                yield Span(key.span.start, max(key.span.end, value.span.end))
                 waiting.append(value)
         elif isinstance(node, Sequence):
             for item in node.items:
-                if start <= item.span.start < end:
-                    yield item.span
+                yield item.span
                 waiting.append(item)
 
 
@@ -112,17 +114,16 @@ def apply(
     diagnostics: Iterable[Diagnostic], suppressions: tuple[Suppression, ...]
 ) -> tuple[list[Diagnostic], frozenset[Suppression]]:
     """What is left of `diagnostics`, and the suppressions that silenced something."""
+    ranges: dict[str, list[tuple[int, int, Suppression]]] = {}
+    for one in suppressions:
+        ranges.setdefault(one.code, []).append((one.covers.start, one.covers.end, one))
     left: list[Diagnostic] = []
     used: set[Suppression] = set()
     for diagnostic in diagnostics:
-        silent = [one for one in suppressions if _matches(one, diagnostic)]
+        at = diagnostic.place.span.start
+        silent = [one for start, end, one in ranges.get(diagnostic.code, ()) if start <= at < end]
         if silent:
             used.update(silent)
         else:
             left.append(diagnostic)
     return left, frozenset(used)
-
-
-def _matches(suppression: Suppression, diagnostic: Diagnostic) -> bool:
-    start = diagnostic.place.span.start
-    return suppression.code == diagnostic.code and suppression.covers.start <= start < suppression.covers.end

@@ -73,9 +73,9 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def _extent(facts: Facts) -> tuple[int, int]:
     """The document's share of the text; comments before the first are its own."""
-    at = facts.document.index
-    after = [document.span.start for document in facts.tree.documents if document.index > at]
-    return facts.document.span.start if at else 0, min(after, default=len(facts.text.text))
+    documents, at = facts.tree.documents, facts.document.index
+    end = documents[at + 1].span.start if at + 1 < len(documents) else len(facts.text.text)
+    return facts.document.span.start if at else 0, end
 
 
 def _span(facts: Facts, one: Named) -> Span:

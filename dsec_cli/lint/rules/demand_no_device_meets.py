@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from dsec import cards
 from dsec_cli.diagnostics import Finding, Severity
-from dsec_cli.lint.demands import fits_memory, fits_type, gpu_asks
+from dsec_cli.lint.demands import Types, fits_memory, fits_type, gpu_asks
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.lint.show import GIB, core_count, counted, size
 
@@ -45,17 +45,18 @@ REASON = "it would wait for a device that does not exist"
 
 def check(facts: Facts) -> Iterator[Finding]:
     """Each GPU demand against the inventory, or against the card table when none is given."""
+    types = Types()
     for ask in gpu_asks(facts.contract):
         if facts.inventory is not None:
-            yield from _by_inventory(ask, facts.inventory)
+            yield from _by_inventory(ask, facts.inventory, types)
         elif ask.memory is not None:
-            yield from _by_cards(ask, ask.memory)
+            yield from _by_cards(ask, ask.memory, types)
     if facts.inventory is not None:
         yield from _host(facts.contract, facts.inventory)
 
 
-def _by_cards(ask: Ask, memory: GpuMemory) -> Iterator[Finding]:
-    rows = [card for name in _types(ask) if (card := cards.card(name)) is not None]
+def _by_cards(ask: Ask, memory: GpuMemory, types: Types) -> Iterator[Finding]:
+    rows = [card for name in _types(ask, types) if (card := cards.card(name)) is not None]
     if not rows or any(cards.satisfies(memory.bytes, row, nominal=memory.nominal) for row in rows):
         return
     best = max(rows, key=lambda row: (cards.total_bytes(row), row.type))
@@ -66,8 +67,8 @@ def _by_cards(ask: Ask, memory: GpuMemory) -> Iterator[Finding]:
     yield _memory_finding(ask, memory, has, cards.total_bytes(best), best)
 
 
-def _types(ask: Ask) -> tuple[str, ...]:
-    return cards.types() if ask.type is None else cards.resolve(ask.type)
+def _types(ask: Ask, types: Types) -> tuple[str, ...]:
+    return cards.types() if ask.type is None else types.resolve(ask.type)
 
 
 def _memory_finding(ask: Ask, memory: GpuMemory, has: str, total: int, best: Card | None) -> Finding:
@@ -93,11 +94,11 @@ def _next(memory: GpuMemory, total: int, best: Card | None) -> str:
     return f"write {whole} at most, or a type with more memory, for example `{least.type}`"
 
 
-def _by_inventory(ask: Ask, inventory: Inventory) -> Iterator[Finding]:
+def _by_inventory(ask: Ask, inventory: Inventory, types: Types) -> Iterator[Finding]:
     wanted = 1 if ask.wanted is None else ask.wanted
     if wanted == 0:
         return
-    typed = [device for device in inventory.devices if fits_type(ask.type, device)]
+    typed = [device for device in inventory.devices if fits_type(ask.type, device, types)]
     if not typed and ask.type is not None:
         return  # DS205 says that the type is not there
     roomy = [device for device in typed if fits_memory(ask.memory, device)]

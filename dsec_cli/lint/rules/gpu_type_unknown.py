@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dsec.cards import nearest, resolve
 from dsec_cli.diagnostics import Finding, Severity
-from dsec_cli.lint.demands import fits_type, gpu_asks
+from dsec_cli.lint.demands import Types, fits_type, gpu_asks
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.lint.show import counted
 
@@ -33,12 +33,13 @@ if TYPE_CHECKING:
 
 def check(facts: Facts) -> Iterator[Finding]:
     """Every stated GPU type, of the baseline, of Steps and of tasks."""
+    types = Types()
     for ask in gpu_asks(facts.contract):
         if ask.type is None or ask.type_path is None:
             continue
         if facts.inventory is not None:
-            yield from _absent(ask, ask.type, facts.inventory)
-        elif not resolve(ask.type):
+            yield from _absent(ask, ask.type, facts.inventory, types=types)
+        elif not types.resolve(ask.type):
             yield Finding(
                 code=RULE.code,
                 severity=Severity.WARNING,
@@ -49,8 +50,8 @@ def check(facts: Facts) -> Iterator[Finding]:
             )
 
 
-def _absent(ask: Ask, wanted: str, inventory: Inventory) -> Iterator[Finding]:
-    if any(fits_type(wanted, device) for device in inventory.devices):
+def _absent(ask: Ask, wanted: str, inventory: Inventory, *, types: Types) -> Iterator[Finding]:
+    if any(fits_type(wanted, device, types) for device in inventory.devices):
         return
     yield Finding(
         code=RULE.code,

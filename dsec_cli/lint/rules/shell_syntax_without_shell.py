@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from dsec_cli.source.tree import Path
 
 OPERATORS = ("&&", "||", "|", ";", "&", ">", "<", "`")
+SIGNS = ("&", "|", ";", ">", "<", "`", "$", "*", "~/")
+"""A command without any of these holds no shell syntax; most are told by that alone."""
 BUILTINS = frozenset(
     ("cd", "export", "source", ".", "set", "unset", "ulimit", "if", "for", "while", "case", "eval")
 )
@@ -74,6 +76,8 @@ def shell_syntax(command: str) -> str:
         return f"`{words[0]}`"
     if words and _assigns(words[0]):
         return f"`{words[0].partition('=')[0]}=...`"
+    if not any(sign in command for sign in SIGNS):
+        return ""
     quote = ""
     at = 0
     while at < len(command):

@@ -41,20 +41,26 @@ if TYPE_CHECKING:
     from dsec_cli.contract.values import Contract, Link
     from dsec_cli.source.tree import Path
 
+MOST_SUGGESTIONS = 50
+"""Each compares a name with every Step; a text with more unknown names is generated, not misspelt."""
+
 
 def check(facts: Facts) -> Iterator[Finding]:
     """Names in `needs`, `communication` and `iterations.carried` that are no Step's id."""
     # A Step that is left out of the contract because its id is malformed is told about there.
     known = {step.id for step in facts.contract.steps}.union(step_ids(facts.document).values())
+    unknown = 0
     for path, name, said in _mentions(facts.contract):
         if name not in known:
+            unknown += 1
+            meant = did_you_mean(name, known) if unknown <= MOST_SUGGESTIONS else ""
             yield Finding(
                 code=RULE.code,
                 severity=RULE.severity,
                 where=path,
                 message=f"{said} {name!r}, but no Step has this id",
                 reason="what waits for a Step that does not exist waits for ever",
-                help=did_you_mean(name, known) or "this document defines no Steps",
+                help=meant or ("name a Step of this document" if known else "this document defines no Steps"),
             )
 
 
