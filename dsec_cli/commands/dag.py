@@ -7,9 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from dsec_cli import exit as codes
-from dsec_cli.commands.opened import contract_here, diagnose, locator, open_contract
-from dsec_cli.commands.pipeline import Refused, learned, show
-from dsec_cli.dag.findings import cut_findings, cycle_findings
+from dsec_cli.commands.opened import contract_here, locator, open_contract
+from dsec_cli.commands.pipeline import Refused, errors_of, learned, show
 from dsec_cli.dag.graph import step_graph
 from dsec_cli.dag.picture import picture_of
 from dsec_cli.dag.view import View
@@ -33,12 +32,15 @@ def main(args: Args) -> int:
         locate=locator(opened, lambda name: name),
     )
     emit(_view(args.output).render(picture._replace(run=run)), args.out)
-    findings = (*cycle_findings(picture.result), *cut_findings(graph))
-    if not findings:
+    errors = errors_of(opened, graph, picture.result, select=_HIDING)
+    if not errors:
         return codes.YES
-    texts = {part.text.name: part.text for part in opened.parts}
-    show(Refused(diagnose(opened, findings), texts))
+    show(Refused(errors, {part.text.name: part.text for part in opened.parts}))
     return codes.NO
+
+
+_HIDING = ("DS0", "DS502")
+"""Faults on account of which a graph is not the one that was written: unreadable text, an id twice."""
 
 
 def _measured(run: Run) -> dict[str, int]:

@@ -56,7 +56,7 @@ def prepare(path: str, inventory: Inventory) -> Plan | Refused:
     opened = open_contract(path)
     graph = step_graph(opened.contract)
     order = order_steps(graph)
-    errors = _errors(opened, graph, order)
+    errors = errors_of(opened, graph, order)
     if errors:
         return _refused(opened, errors)
     if isinstance(order, Cycles):
@@ -75,9 +75,14 @@ _JOINT = ("DS501", "DS503", "DS504")
 """Questions about Steps that only the merged contract can answer."""
 
 
-def _errors(opened: Opened, graph: StepGraph, order: Order | Cycles) -> tuple[Diagnostic, ...]:
-    """What lint refuses in any of the contract's files, and in all of them taken together."""
-    alone = [one for part in opened.parts for one in lint(part.text, ignore=_JOINT)]
+def errors_of(
+    opened: Opened, graph: StepGraph, order: Order | Cycles, *, select: tuple[str, ...] = ()
+) -> tuple[Diagnostic, ...]:
+    """What lint refuses in any of the contract's files, and in all of them taken together.
+
+    `select` narrows the former to codes that begin so.
+    """
+    alone = [one for part in opened.parts for one in lint(part.text, select=select, ignore=_JOINT)]
     joint = (*unknown_steps(_facts(opened)), *cycle_findings(order), *cut_findings(graph))
     errors = [one for one in alone if one.severity is Severity.ERROR]
     return (*errors, *diagnose(opened, joint))

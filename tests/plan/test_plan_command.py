@@ -243,3 +243,25 @@ def test_dag_says_when_break_cycle_breaks_nothing(job):
     assert done.returncode == 1
     assert "error[DS504]" in done.stderr
     assert "level 0" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("steps: [", "DS002"),
+        (STEPS + "  - {id: S2, run: x, timeout: 1s}\n", "DS502"),
+        (STEPS + "  - {id: S3, run: x, timeout: 1s, needs: [S9]}\n", "DS501"),
+    ],
+)
+def test_dag_says_when_the_graph_is_not_the_one_that_was_written(job, text, code):
+    (job / "dsandbox.yaml").write_text(JOB + text)
+    done = call("dag_analyze", cwd=job)
+    assert done.returncode == 1
+    assert f"error[{code}]" in done.stderr
+    assert "Step" in done.stdout
+
+
+def test_dag_is_silent_about_what_does_not_concern_the_graph(job):
+    (job / "dsandbox.yaml").write_text(STEPS.replace("timeout: 60s, ", ""))
+    done = call("dag_analyze", cwd=job)
+    assert (done.returncode, done.stderr) == (0, "")
