@@ -66,10 +66,9 @@ def _replace(target: str, data: bytes) -> None:
         if os.path.exists(target):
             os.chmod(part, os.stat(target).st_mode & 0o7777)
         os.replace(part, target)
-    except BaseException:
-        if os.path.exists(part):
+    finally:
+        if os.path.exists(part):  # it was not put in place
             os.unlink(part)
-        raise
 
 
 def _write(descriptor: int, data: bytes) -> None:
