@@ -84,8 +84,7 @@ def carry_out(session: Session, *, journal: Journal, args: Args) -> int:
     os.chdir(session.folder)
     observer = observer_for(args, session)
     before = time.process_time()
-    gc.collect()
-    gc.freeze()  # the plan stays to the end; without this each collection walks all of it
+    gc.disable()  # what a run makes is freed by counting; collections would walk the plan again and again
     try:
         outcome = execute(session, journal=journal, observer=observer, environ=os.environb)
     finally:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from statistics import median_low
 
-from dsec.core.report import build, markdown
+from dsec.core.report import build, markdown, median
 from dsec.durations import Learned, read_durations, write_durations
 from dsec.errors import DSecError
 from dsec.progress import span
@@ -73,7 +72,7 @@ def write_report(run: RunDir, report: dict[str, Any]) -> None:
 def learn(state_folder: str, state: RunState) -> None:
     """Keep the median duration of each Step that succeeded."""
     fresh = {
-        step: Learned(median_low(tally.walls_us) // 1000, len(tally.walls_us))
+        step: Learned(median(tally.walls_us) // 1000, len(tally.walls_us))
         for step, tally in state.tallies.items()
         if tally.walls_us
     }

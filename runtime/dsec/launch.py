@@ -56,7 +56,6 @@ class Launcher:
             b"DSEC_RUN_DIR": fsencode(run.work),
             b"DSEC_CONTRACT_DIR": fsencode(folder),
         }
-        self._run_entry = b"DSEC_RUN_DIR=" + fsencode(run.work)
         self._carried = {step.id: _carried(step) for step in plan.steps}
         self._programs: dict[tuple[bytes, bytes], bytes] = {}
 
@@ -84,11 +83,6 @@ class Launcher:
             env[fsencode(key)] = fsencode(value)
         env.update(_encoded(self._visible(devices)) if devices else self._blind)
         return env
-
-    def mark(self, step: str, *, iteration: int, attempt: int) -> frozenset[bytes]:
-        """What the environment of this attempt's processes has and no other attempt's."""
-        names = f"DSEC_STEP={step}", f"DSEC_ITERATION={iteration}", f"DSEC_ATTEMPT={attempt}"
-        return frozenset((self._run_entry, *(name.encode() for name in names)))
 
     def carried(self, step: PlannedStep, iteration: int) -> dict[str, int]:
         """Per carried edge of the Step: the iteration it reads from; -1: there is none yet."""

@@ -27,6 +27,8 @@ _FEW = 64
 """Up to so many new pids are looked at one by one; beyond, /proc is listed."""
 
 _RESET = [number for number in range(1, 32) if number not in (signal.SIGKILL, signal.SIGSTOP)]
+_OWN = (b"DSEC_RUN_DIR", b"DSEC_WORKER", b"DSEC_STEP", b"DSEC_ITERATION", b"DSEC_ATTEMPT")
+"""Variables that tell one child's descendants from every other child's."""
 _GIVE_UP_S = 5.0
 """A process that survives KILL so long (stuck in the kernel, or not ours to kill) is left to the system."""
 
@@ -59,9 +61,9 @@ class Child:
     __slots__ = (
         "born",
         "ended",
+        "env",
         "kill_at",
         "logs",
-        "mark",
         "on_gone",
         "pid",
         "pidfd",
@@ -76,8 +78,7 @@ class Child:
         self.born = born
         self.ticks = ticks
         self.ticks_by = ticks_by
-        self.mark: frozenset[bytes] = frozenset()
-        """Entries of its environment that tell it from every other child's."""
+        self.env: dict[bytes, bytes] = {}
         self.logs = ""
         self.on_gone: Callable[[Child], None]
         self.ended: Ended | None = None
@@ -132,6 +133,7 @@ class Children:
         )
         child = Child(pid, born=born, ticks=ticks, ticks_by=self._ticks())
         child.logs = launch.log
+        child.env = launch.env
         child.on_gone = on_gone
         child.pidfd = os.pidfd_open(pid)
         self._live[pid] = child
@@ -204,7 +206,8 @@ class Children:
     def left_of(self, child: Child) -> list[sweep.Process]:
         """Living processes that the ended child left behind."""
         alone = len(self._live) == 1
-        sign = sweep.Marker(child.mark, child.logs)
+        own = frozenset(b"%b=%b" % (name, child.env[name]) for name in _OWN if name in child.env)
+        sign = sweep.Marker(own, child.logs)
         return sweep.members(
             sign,
             sessions=(child.pid,),

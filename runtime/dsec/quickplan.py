@@ -106,19 +106,31 @@ def _plan(data: dict[str, Any]) -> Plan:
 
 
 def _step(data: dict[str, Any]) -> PlannedStep:
-    command, demand, placement = data["command"], data["demand"], data["placement"]
+    command, demand, retries, placement = data["command"], data["demand"], data["retries"], data["placement"]
     return PlannedStep(
         id=data["id"],
         name=data["name"],
-        command=Command(**{**command, "argv": tuple(command["argv"])}),
+        command=Command(
+            tuple(command["argv"]), command["shell"], command["call"], command["args"], command["worker"]
+        ),
         env=tuple([(key, value) for key, value in data["env"]]),
         cwd=data["cwd"],
-        needs=tuple([_edge(edge) for edge in data["needs"]]),
-        demand=Demand(**{**demand, "gpu_types": tuple(demand["gpu_types"])}),
+        needs=tuple(
+            [Edge(one["step"], one["kind"], one["staleness"], _source(one["src"])) for one in data["needs"]]
+        ),
+        demand=Demand(
+            demand["cpu_m"],
+            demand["memory_bytes"],
+            demand["gpu_count"],
+            demand["gpu_memory_bytes"],
+            tuple(demand["gpu_types"]),
+            demand["disk_bytes"],
+            demand["network_bps"],
+        ),
         level=data["level"],
         timeout_ms=data["timeout_ms"],
         grace_ms=data["grace_ms"],
-        retries=Retries(**data["retries"]),
+        retries=Retries(retries["max"], retries["backoff_ms"], retries["factor"]),
         inputs=tuple(data["inputs"]),
         outputs=tuple(data["outputs"]),
         placement=Placement(tuple(placement["devices"]), placement["reason"]),
@@ -130,10 +142,6 @@ def _step(data: dict[str, Any]) -> PlannedStep:
         key=data["key"],
         src=_source(data["src"]),
     )
-
-
-def _edge(data: dict[str, Any]) -> Edge:
-    return Edge(data["step"], data["kind"], data["staleness"], _source(data["src"]))
 
 
 def _source(data: dict[str, Any]) -> Source:

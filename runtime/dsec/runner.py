@@ -196,7 +196,6 @@ class Runner:
         except OSError as problem:
             self._not_started(attempt, problem, launch)
             return
-        child.mark = self._launcher.mark(step.id, iteration=attempt.iteration, attempt=attempt.number)
         attempt.child = child
         log = log_name(step.id, iteration=attempt.iteration, attempt=attempt.number)
         self._recorder.emit(

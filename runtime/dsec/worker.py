@@ -12,6 +12,7 @@ import json
 import os
 import sys
 
+from dsec.frames import FRAME_BYTES, RESULT_BYTES
 from dsec.sdk import StepContext
 
 TYPE_CHECKING = False
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 SOCKET = 3
-FRAME_BYTES = 128 * 1024
-"""Longest packet either way; the kernel's default socket buffer takes it whole."""
-RESULT_BYTES = 64 * 1024
 
 
 class BadResultError(Exception):

@@ -16,9 +16,9 @@ import sys
 from typing import NamedTuple
 
 from dsec.events import WorkerStart, WorkerStop
+from dsec.frames import FRAME_BYTES
 from dsec.outcomes import signal_name
 from dsec.processes import Launch
-from dsec.worker import FRAME_BYTES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -173,9 +173,6 @@ class Workers:
             raise
         finally:
             theirs.close()
-        child.mark = frozenset(
-            (f"DSEC_WORKER={worker.name}".encode(), b"DSEC_RUN_DIR=" + os.fsencode(self._launcher.run.work))
-        )
         worker.child, worker.sock, worker.cause = child, ours, ""
         worker.log_end = os.path.getsize(launch.log)
         self._loop.watch(ours.fileno(), lambda: self._readable(worker))
