@@ -70,7 +70,7 @@ def write_durations(state: str, learned: Mapping[str, Learned]) -> None:
     path = os.path.join(state, NAME)
     aside = f"{path}.{os.getpid()}.tmp"
     steps = {step: one._asdict() for step, one in learned.items()}
-    text = json.dumps({"version": VERSION, "steps": steps}, sort_keys=True, ensure_ascii=False, indent=1)
+    text = json.dumps({"version": VERSION, "steps": steps}, sort_keys=True, ensure_ascii=False)
     with open(aside, "w", encoding="utf-8") as file:
         file.write(text + "\n")
     os.replace(aside, path)
