@@ -61,10 +61,10 @@ def linked(pairs: list[tuple[int, int, str]], count: int, **numa: int) -> tuple[
     return tuple(gpu(at, links=tuple(links[at]), numa=numa.get(f"n{at}")) for at in range(count))
 
 
-def test_small_steps_share_a_device_until_it_is_full() -> None:
+def test_small_steps_take_idle_devices_first_then_share_until_full() -> None:
     ledger = Ledger(inventory(gpu(0), gpu(1)))
     leases = [ledger.grant(need(1, 30)) for _ in range(4)]
-    assert [lease.devices for lease in leases if lease] == [("GPU-0",), ("GPU-0",), ("GPU-1",), ("GPU-1",)]
+    assert [lease.devices for lease in leases if lease] == [("GPU-0",), ("GPU-1",), ("GPU-0",), ("GPU-1",)]
     assert ledger.grant(need(1, 30)) is None
     assert ledger.grant(need(1, 20)) is not None
 

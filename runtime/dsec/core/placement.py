@@ -145,10 +145,15 @@ def choose(demand: Demand, table: Iterable[Slot]) -> tuple[Slot, ...] | None:
     return tuple(sorted(free[:count], key=lambda slot: slot.device.index))
 
 
-def _fit(slot: Slot, crowd: Mapping[int, int]) -> tuple[int, int, int, int]:
-    """Best fit: no neighbours, least left over, the smallest NVLink group broken, lowest index."""
+def _fit(slot: Slot, crowd: Mapping[int, int]) -> tuple[int, int, int, int, int]:
+    """No neighbours, an idle device before a shared one, then best fit.
+
+    Two Steps share a device only when none is idle: memory that is left over costs nothing, a GPU
+    that idles beside a shared one does. Best fit is the least memory left over, then the smallest
+    NVLink group broken, then the lowest index.
+    """
     left = 2**63 if slot.capacity is None else slot.capacity - slot.used
-    return (slot.foreign, left, crowd[slot.islands[1]], slot.device.index)
+    return (slot.foreign, min(slot.holders, 1), left, crowd[slot.islands[1]], slot.device.index)
 
 
 def _sizes(free: Sequence[Slot], level: int) -> dict[int, int]:
