@@ -93,6 +93,7 @@ def _section(reading: _Reading, node: Node, shape: Shape, at: Path) -> Values | 
     values: Values = {}
     whole = reading.whole
     entries = pairs(node)
+    where: complaints.Where | None = None
     for key, key_node, value, _ in entries:
         inner = fields.get(key)
         if inner is not None:
@@ -100,8 +101,9 @@ def _section(reading: _Reading, node: Node, shape: Shape, at: Path) -> Values | 
         elif key == MERGE and follow(value) is None:
             whole = False
         else:
-            taken = frozenset(pair.key for pair in entries)
-            where = complaints.Where(shape[1], reading.kind, taken)
+            if where is None:
+                taken = frozenset(pair.key for pair in entries)
+                where = complaints.Where(shape[1], reading.kind, taken)
             reading.findings.append(complaints.unknown_key(key, key_node, (*at, key), where))
     if len(entries) != len(node.entries):
         reading.findings.extend(_nameless(node))
