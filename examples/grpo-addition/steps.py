@@ -14,6 +14,7 @@ import math
 import os
 import re
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import faults
@@ -144,7 +145,7 @@ def report(ctx: StepContext) -> None:
     publish(file, b"".join(kept) + encode(line))
 
 
-STEPS = {
+STEPS: dict[str, Callable[..., None]] = {
     "S1": load,
     "S2": forward,
     "S3": reward,

@@ -29,7 +29,7 @@ PAGES = sorted(
 )
 
 BLOCK = re.compile(r"^( *)```console\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
-DEADLINE_S = 180
+DEADLINE_S = 400
 
 VARYING = (
     (re.compile(r"\b[0-9a-f]{8,64}\b(?:…|\.\.\.)?"), "<hash>"),

@@ -48,7 +48,7 @@ def dsec(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
         env=environment(),
         capture_output=True,
         encoding="utf-8",
-        timeout=150,
+        timeout=400,
         check=False,
     )
 
@@ -131,7 +131,7 @@ def test_a_killed_run_resumes_to_the_same_policy(folder: Path, contract: str) ->
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     ) as process:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 200
         seen = ""
         while '"event":"exit","step":"S5","iteration":1' not in seen:
             assert time.monotonic() < deadline, f"no second update in the journal: {seen[-2000:]}"
