@@ -119,6 +119,21 @@ class Filled:
 
 
 @dataclass(frozen=True)
+class NotEmpty:
+    """A list with an item; what is given counts, not what is left after wrong items are dropped."""
+
+    least: int = 1
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(_not_empty, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {**handler(schema), "minItems": self.least}
+
+
+@dataclass(frozen=True)
 class Whole:
     """A whole number within bounds; `8.0` is the whole number 8, as JSON Schema has it."""
 
@@ -167,6 +182,12 @@ class AnyScalar:
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         return {"type": ["string", "number", "boolean"]}
+
+
+def _not_empty(value: object) -> object:
+    if isinstance(value, list | tuple) and not value:
+        raise PydanticCustomError("too_short", "must have an item")
+    return value
 
 
 def _integral(value: object) -> object:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from annotated_types import MinLen
 from pydantic import Tag
 
 from dsec_cli.contract.leaves import (
@@ -18,6 +17,7 @@ from dsec_cli.contract.leaves import (
     FlopRate,
     GpuMemoryText,
     Many,
+    NotEmpty,
     Size,
     Span,
     StepId,
@@ -30,7 +30,7 @@ from dsec_cli.contract.model_resources import Level
 from dsec_cli.contract.section import Section, optional, required
 
 Run = Annotated[
-    Annotated[Command, Tag("<scalar>")] | Annotated[Many[Text], MinLen(1), Tag("<sequence>")], BY_NODE
+    Annotated[Command, Tag("<scalar>")] | Annotated[Many[Text], NotEmpty(), Tag("<sequence>")], BY_NODE
 ]
 
 

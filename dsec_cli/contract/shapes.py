@@ -5,9 +5,9 @@ from __future__ import annotations
 import types
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from annotated_types import MinLen
 from pydantic import Discriminator, Tag
 
+from dsec_cli.contract.leaves import NotEmpty
 from dsec_cli.contract.section import Section
 
 Shape = tuple[Any, ...]
@@ -38,7 +38,11 @@ def shape(annotation: Any, extras: tuple[Any, ...] = ()) -> Shape:
     if origin is Literal:
         return ("enum", args)
     if origin is tuple:
-        return ("list", shape(args[0]), next((e.min_length for e in extras if isinstance(e, MinLen)), 0))
+        return (
+            "list",
+            shape(args[0]),
+            next((extra.least for extra in extras if isinstance(extra, NotEmpty)), 0),
+        )
     if origin is dict:
         return ("free",) if args[1] is Any else ("dict", shape(args[0]), shape(args[1]))
     if annotation is bool:

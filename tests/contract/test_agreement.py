@@ -16,7 +16,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import given, note, settings
+from hypothesis import Phase, given, note, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator, validators
 from jsonschema.exceptions import ValidationError as SchemaError
@@ -41,6 +41,8 @@ JUNK: tuple[Any, ...] = (
     *("99999999PiB", "S 1", "a:b", "x" * 65, "°", [], [None], ["a"], [["a"]], {}, {"a": 1}),
     *({"step": "S1"}, {"max": 1}, {"package": "p"}, {"count": 1}),
 )
+PHASES = (Phase.explicit, Phase.generate)
+"""Shrinking a document takes minutes; the note with its text serves as well."""
 PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_/.]*")
 BEYOND_PATTERNS = (
     "is finer than one",
@@ -257,14 +259,14 @@ def test_legal_documents_are_legal_to_all(drawn_document: tuple[str, Any], seed:
 
 
 @given(kinds, st.integers(0, 2**32), st.integers(1, 4))
-@settings(max_examples=200)
+@settings(max_examples=200, phases=PHASES)
 def test_spoilt_documents_are_judged_alike(drawn_document: tuple[str, Any], seed: int, mistakes: int) -> None:
     _spoilt(drawn_document, seed, mistakes)
 
 
 @pytest.mark.battery
 @given(kinds, st.integers(0, 2**32), st.integers(0, 6))
-@settings(max_examples=10_000)
+@settings(max_examples=10_000, phases=PHASES)
 def test_spoilt_documents_are_judged_alike_at_length(
     drawn_document: tuple[str, Any], seed: int, mistakes: int
 ) -> None:
@@ -289,6 +291,11 @@ def _spoilt(drawn_document: tuple[str, Any], seed: int, mistakes: int) -> None:
 )
 def test_numbers_are_read_alike(scalar: str, key: str) -> None:
     agree("health", read(f"{key}: {scalar}\n"))
+
+
+@pytest.mark.parametrize("run", ["[]", "[[a]]", "[[a], b]", "[null]", "{}", "''", "5", "|\n   a"])
+def test_commands_are_judged_alike(run: str) -> None:
+    agree("steps", read(f"steps:\n- id: a\n  run: {run}\n"))
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
