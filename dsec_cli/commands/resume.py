@@ -18,10 +18,10 @@ from dsec_cli.exit import UNKNOWN, YES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from dsec.attempts import Past
     from dsec.plan import PlannedStep
     from dsec.resume import Told
     from dsec.rundir import RunDir
-    from dsec.runner import Past
     from dsec_cli.options import Args
 
 _GRACE_S = 2.0

@@ -6,13 +6,13 @@ import os
 import time
 from typing import NamedTuple
 
+from dsec.attempts import Past
 from dsec.core.fold import Fold
 from dsec.engines.local import Session
 from dsec.errors import FileProblem, RunProblem
 from dsec.journal import Header, Journal, header_payload
 from dsec.quickplan import parse_plan
 from dsec.rundir import RunDir, create, home, is_job, new_job
-from dsec.runner import Past
 from dsec.sweep import boot_id
 from dsec_cli.commands.carrying import carry_out, check_feasible, folder_of, inventory_for, write_whole
 from dsec_cli.exit import NO, UsageError

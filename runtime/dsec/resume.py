@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
+from dsec.attempts import Past
 from dsec.core.fold import Fold, RunState
 from dsec.errors import PlanProblem, RunProblem
 from dsec.events import decode
 from dsec.journal import Header, read, read_header
-from dsec.runner import Past
 from dsec.sweep import boot_id, look
 
 TYPE_CHECKING = False

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import errno
 
+from dsec.attempts import Attempt, Past
 from dsec.core.scheduler import Scheduler
+from dsec.core.tolerance import backoff_ms, droppable
 from dsec.events import Cancel, Drop, Exit, Retry, Spawn
 from dsec.launch import log_name, why_not_started
 from dsec.outcomes import RETRIABLE
@@ -12,7 +14,7 @@ from dsec.workers import Workers, group_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from dsec.core.leases import Lease, Ledger
     from dsec.launch import Launcher
@@ -20,56 +22,10 @@ if TYPE_CHECKING:
     from dsec.plan import Plan, PlannedStep
     from dsec.processes import Child, Children, Ended, Launch
     from dsec.recorder import Recorder
-    from dsec.workers import Answer, Worker
+    from dsec.workers import Answer
 
 LONG_S = 0.25
 """The end of an attempt this long is made durable before anything starts because of it."""
-_MAX_DELAY_MS = 3_600_000
-
-
-class Attempt:
-    """One try of an instance, from its lease to its end."""
-
-    __slots__ = (
-        "at",
-        "began_us",
-        "child",
-        "iteration",
-        "lease",
-        "number",
-        "step",
-        "stopped",
-        "timer",
-        "worker",
-    )
-
-    def __init__(self, at: int, step: PlannedStep, iteration: int, *, number: int, lease: Lease) -> None:
-        self.at = at
-        self.step = step
-        self.iteration = iteration
-        self.number = number
-        self.lease = lease
-        self.began_us = 0
-        self.child: Child | None = None
-        self.worker: Worker | None = None
-        self.timer: Timer | None = None
-        self.stopped = ""
-        """Cause, when it was us who ended it."""
-
-
-class Past:
-    """What earlier executors of the run did."""
-
-    def __init__(
-        self,
-        *,
-        finished: Mapping[int, frozenset[int]] | None = None,
-        dropped: Mapping[int, frozenset[int]] | None = None,
-        attempts: Mapping[tuple[str, int], int] | None = None,
-    ) -> None:
-        self.finished = finished or {}
-        self.dropped = dropped or {}
-        self.attempts = dict(attempts or {})
 
 
 class Runner:
@@ -101,7 +57,7 @@ class Runner:
         )
         calls = [step for step in plan.steps if step.command.call]
         self._workers = Workers(calls, children=children, launcher=launcher, ledger=ledger, recorder=recorder)
-        self._droppable = _droppable(plan.steps, self._scheduler)
+        self._droppable = droppable(plan.steps, self._scheduler.dependents)
         self._attempts = past.attempts
         self._failures: dict[tuple[int, int], int] = {}
         self._running: set[Attempt] = set()
@@ -356,7 +312,7 @@ class Runner:
 
     def _retry(self, attempt: Attempt, failures: int) -> None:
         at, step, iteration = attempt.at, attempt.step, attempt.iteration
-        delay_ms = _delay_ms(step, failures)
+        delay_ms = backoff_ms(step.retries, failures)
         self._recorder.emit(Retry(self._recorder.at_us(), step.id, iteration, attempt.number + 1, delay_ms))
 
         def again() -> None:
@@ -396,24 +352,3 @@ class Runner:
         self._workers.retire_all()
         if grace is not None:
             self._workers.hasten(grace_s=grace)
-
-
-def _delay_ms(step: PlannedStep, failures: int) -> int:
-    """Back-off before the next attempt: `backoff_ms`, times `factor` for each further failure."""
-    delay = step.retries.backoff_ms
-    for _ in range(failures - 1):
-        delay = min(delay * step.retries.factor, _MAX_DELAY_MS)
-    return min(delay, _MAX_DELAY_MS)
-
-
-def _droppable(steps: tuple[PlannedStep, ...], scheduler: Scheduler) -> list[bool]:
-    """Steps that are discardable and that only such Steps need, now and in later iterations."""
-    allowed = [step.level == "discardable" for step in steps]
-    changed = True
-    while changed:
-        changed = False
-        for at in range(len(steps) - 1, -1, -1):
-            if allowed[at] and not all(allowed[other] for other in scheduler.dependents(at)):
-                allowed[at] = False
-                changed = True
-    return allowed

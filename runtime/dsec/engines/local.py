@@ -10,6 +10,7 @@ import time
 from typing import NamedTuple
 
 from dsec import sweep
+from dsec.attempts import Past
 from dsec.core.leases import Ledger
 from dsec.devices.visible import MASK, environment
 from dsec.errors import RunProblem
@@ -18,7 +19,7 @@ from dsec.launch import Launcher
 from dsec.loop import Loop
 from dsec.processes import Children
 from dsec.recorder import Recorder
-from dsec.runner import Past, Runner
+from dsec.runner import Runner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
