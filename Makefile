@@ -23,6 +23,7 @@ static: dev-env
 	$(BIN)/lint-imports
 	$(BIN)/python -m dsec_cli.contract.generate --check
 	$(BIN)/python -m dsec_cli.lint.generate --check
+	$(BIN)/python -m dsec_cli.reference --check
 
 # Long fuzzing, chaos and kill loops.
 battery: dev-env
@@ -36,6 +37,7 @@ bless: dev-env
 generate: dev-env
 	$(BIN)/python -m dsec_cli.contract.generate
 	$(BIN)/python -m dsec_cli.lint.generate
+	$(BIN)/python -m dsec_cli.reference
 
 bench: dev-env
 	$(BIN)/python -m compileall -q dsec_cli runtime
