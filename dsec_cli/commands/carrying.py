@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import sys
@@ -84,7 +83,6 @@ def carry_out(session: Session, *, journal: Journal, args: Args) -> int:
     os.chdir(session.folder)
     observer = observer_for(args, session)
     before = time.process_time()
-    gc.disable()  # what a run makes is freed by counting; collections would walk the plan again and again
     try:
         outcome = execute(session, journal=journal, observer=observer, environ=os.environb)
     finally:

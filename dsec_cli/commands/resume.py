@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 
@@ -29,6 +30,7 @@ _GRACE_S = 2.0
 
 def main(args: Args) -> int:
     """Take the run over: end what its last executor left behind, then do what is not done."""
+    gc.disable()  # as in `run`
     run = find(os.getcwd(), os.environ, args.job)
     plan = read_plan(run.plan)
     journal = _take(run)

@@ -175,8 +175,13 @@ class Children:
         if _group_exists(child.pid) or self._has_strays(child, since=child.pid):
             self._clear(child)
             return
+        self._gone(child)
+
+    def _gone(self, child: Child) -> None:
         del self._live[child.pid]
-        child.on_gone(child)
+        on_gone = child.on_gone
+        del child.on_gone  # it leads back to the child; collections are off while a run goes on
+        on_gone(child)
 
     def _last_pid(self) -> int:
         """The pid that the kernel gave away last."""
@@ -226,8 +231,7 @@ class Children:
             return
         if not left or (child.kill_at is not None and now > child.kill_at + _GIVE_UP_S):
             self.reap_strays()
-            del self._live[child.pid]
-            child.on_gone(child)
+            self._gone(child)
             return
         if child.kill_at is None:
             child.kill_at = now + 1.0  # its own end did not ask these to stay
