@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
 
-from dsec_cli.lint.versions import coerced, empty_range, is_semver, range_problem, reads_as_float
+from dsec.versions import coerced, empty_range, is_semver, range_problem, reads_as_float
 
 SEMVER = [
     "0.0.0",

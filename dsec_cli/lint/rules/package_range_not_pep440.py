@@ -22,9 +22,9 @@ Source: seed B section 2 (PEP 440 versions).
 
 from __future__ import annotations
 
+from dsec.versions import empty_range, range_problem
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
-from dsec_cli.lint.versions import empty_range, range_problem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -23,9 +23,9 @@ Source: seed A section 2.2 (the version must be semantic; the seed's own `v4.2` 
 
 from __future__ import annotations
 
+from dsec.versions import coerced, is_semver, reads_as_float
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
-from dsec_cli.lint.versions import coerced, is_semver, reads_as_float
 from dsec_cli.source.tree import Scalar
 
 TYPE_CHECKING = False

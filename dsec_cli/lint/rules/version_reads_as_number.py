@@ -18,9 +18,9 @@ Source: seed B section 2 (`version: 1.2`), seed A section 2.2 (versions are sema
 
 from __future__ import annotations
 
+from dsec.versions import reads_as_float
 from dsec_cli.diagnostics import Edit, Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
-from dsec_cli.lint.versions import reads_as_float
 from dsec_cli.source.tree import Scalar, Sequence
 
 TYPE_CHECKING = False
