@@ -8,9 +8,10 @@ from dsec.codec import canonical
 from dsec.core.placement import Refusal, feasible, reason, slots
 from dsec.hashing import digest
 from dsec.inventory import steady
-from dsec.plan import FORMAT, Analysis, Iterations, Placement, Plan, Source
+from dsec.plan import FORMAT, Analysis, Dependency, Iterations, Placement, Plan, Source
 from dsec.planfile import seal
 from dsec.record import Record
+from dsec.versions import coerced
 from dsec_cli.dag.analysis import analyze, rounds_of
 from dsec_cli.dag.demand import demand_of, gpu_count
 from dsec_cli.dag.estimates import estimate
@@ -84,6 +85,7 @@ def compile_plan(
             analysis=_analysis(order.graph, found),
             notes=(*origin.notes, *_notes(contract, inventory)),
             hash="",
+            dependencies=_dependencies(contract, origin),
         )
     )
 
@@ -167,6 +169,22 @@ def _iterations(contract: Contract) -> Iterations:
     if stated is None:
         return Iterations(count=1, max_staleness=0, in_flight=1)
     return Iterations(stated.count, stated.max_staleness, stated.in_flight)
+
+
+def _dependencies(contract: Contract, origin: Origin) -> tuple[Dependency, ...]:
+    """What the contract loads, in its order; a version such as `v4.2` in full, `4.2.0`."""
+    return tuple(
+        Dependency(
+            name=one.package or one.name or "",
+            kind="package" if one.package else one.type or "",
+            version=(one.version or "") if one.package else coerced(one.version or "") or one.version or "",
+            source=one.source or "",
+            content_hash=one.hash or "",
+            src=origin.locate(one.path),
+        )
+        for one in contract.dependencies
+        if one.package or one.name
+    )
 
 
 def _analysis(graph: StepGraph, found: analysis.Analysis) -> Analysis:

@@ -19,6 +19,7 @@ _PLAN_LEVEL = (
     "iterations",
     "inventory",
     "analysis",
+    "dependencies",
     "notes",
 )
 

@@ -139,6 +139,23 @@ class Analysis:
 
 
 @dataclass(frozen=True, slots=True)
+class Dependency:
+    """Something that must be there, in one version, before the first Step starts."""
+
+    name: str
+    """Of a package: the distribution's."""
+    kind: str
+    """`package`, `model`, `environment`, `dataset`, `tool` or `plugin`."""
+    version: str
+    """Of a package a PEP 440 range ("": any), else one version, as SemVer where it reads as that."""
+    source: str
+    """Where it is kept: `ds://PATH`, a path, a URL; "": a package, or `ds://NAME`."""
+    content_hash: str
+    """`blake3:HEX` or `sha256:HEX` of its content; "": none is stated."""
+    src: Source
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """A compiled contract."""
 
@@ -154,3 +171,4 @@ class Plan:
     analysis: Analysis
     notes: tuple[str, ...]
     hash: str
+    dependencies: tuple[Dependency, ...] = ()

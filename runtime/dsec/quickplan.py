@@ -18,6 +18,7 @@ from dsec.plan import (
     Analysis,
     Command,
     Demand,
+    Dependency,
     Edge,
     Iterations,
     Placement,
@@ -102,6 +103,7 @@ def _plan(data: dict[str, Any]) -> Plan:
         analysis=_analysis(data["analysis"]),
         notes=tuple(data["notes"]),
         hash=data["hash"],
+        dependencies=tuple([_dependency(one) for one in data["dependencies"]]),
     )
 
 
@@ -141,6 +143,17 @@ def _step(data: dict[str, Any]) -> PlannedStep:
         reasons=tuple(data["reasons"]),
         key=data["key"],
         src=_source(data["src"]),
+    )
+
+
+def _dependency(data: dict[str, Any]) -> Dependency:
+    return Dependency(
+        data["name"],
+        data["kind"],
+        data["version"],
+        data["source"],
+        data["content_hash"],
+        _source(data["src"]),
     )
 
 
