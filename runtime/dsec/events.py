@@ -178,16 +178,24 @@ def _encode_spawn(event: Spawn) -> str:
 
 
 def _encode_exit(event: Exit) -> str:
-    head = (
-        f'{{"event":"exit","step":{quoted(event.step)},"iteration":{event.iteration},"attempt":{event.attempt},'
-        f'"cause":"{event.cause}","at_us":{event.at_us},"wall_us":{event.wall_us}'
+    given = "".join(
+        f',"{key}":{value}'
+        for key, value in (
+            ("code", event.code),
+            ("signal", event.signal),
+            ("cpu_us", event.cpu_us),
+            ("rss_kb", event.rss_kb),
+            ("log_from", event.log_from),
+            ("log_to", event.log_to),
+            ("result", event.result),
+        )
+        if value is not None
     )
-    tail = f',"detail":{quoted(event.detail)}}}'
-    for key in ("code", "signal", "cpu_us", "rss_kb", "log_from", "log_to"):
-        value = getattr(event, key)
-        if value is not None:
-            head += f',"{key}":{value}'
-    return head + tail if event.result is None else f'{head},"result":{event.result}{tail}'
+    return (
+        f'{{"event":"exit","step":{quoted(event.step)},"iteration":{event.iteration},"attempt":{event.attempt},'
+        f'"cause":"{event.cause}","at_us":{event.at_us},"wall_us":{event.wall_us}{given},'
+        f'"detail":{quoted(event.detail)}}}'
+    )
 
 
 def decode(payload: str) -> Event:

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from typing import Any
 
 SOCKET = 3
+_TOLD = (
+    ("DSEC_STEP", "step"),
+    ("DSEC_ITERATION", "iteration"),
+    ("DSEC_ATTEMPT", "attempt"),
+    ("DSEC_CARRIED", "carried"),
+)
 
 
 class BadResultError(Exception):
@@ -31,22 +37,25 @@ def serve() -> None:
     """Answer calls until the executor closes the socket."""
     os.set_inheritable(SOCKET, False)
     functions: dict[str, Callable[..., object]] = {}
+    surroundings = Surroundings()
     while packet := os.read(SOCKET, FRAME_BYTES):
         call = json.loads(packet)
         begin = os.fstat(1).st_size
-        cause, text = _answer(call, functions)
+        cause, text = _answer(call, functions, surroundings)
         sys.stdout.flush()
         sys.stderr.flush()
         os.write(SOCKET, f"{call['id']} {begin} {os.fstat(1).st_size} {cause} {text}".encode())
 
 
-def _answer(call: dict[str, Any], functions: dict[str, Callable[..., object]]) -> tuple[str, str]:
+def _answer(
+    call: dict[str, Any], functions: dict[str, Callable[..., object]], surroundings: Surroundings
+) -> tuple[str, str]:
     """Carry the call out; cause and text of the answer."""
     try:
         function = functions.get(call["call"])
         if function is None:
             function = functions[call["call"]] = _import(call["call"])
-        return "ok", _kept(function(_context(call), **call["args"]))
+        return "ok", _kept(function(surroundings.context(call), **call["args"]))
     except BadResultError as problem:
         return "bad-result", _line(str(problem))
     except BaseException as problem:  # noqa: BLE001  # whatever it is (SystemExit, too): the Step failed
@@ -88,28 +97,36 @@ def _import(target: str) -> Callable[..., object]:
     return found  # type: ignore[no-any-return]
 
 
-def _context(call: dict[str, Any]) -> StepContext:
-    """The call's context, also put where `dsec.sdk.context()` looks."""
-    carried = call["carried"]
-    told = {
-        "DSEC_STEP": call["step"],
-        "DSEC_ITERATION": str(call["iteration"]),
-        "DSEC_ATTEMPT": str(call["attempt"]),
-        "DSEC_CARRIED": ",".join(f"{step}={earlier}" for step, earlier in carried.items()),
-    }
-    environ = os.environ
-    for key, value in told.items():
-        if environ.get(key) != value:
-            environ[key] = value
-    return StepContext(
-        run=environ["DSEC_RUN"],
-        step=call["step"],
-        iteration=call["iteration"],
-        attempt=call["attempt"],
-        run_dir=environ["DSEC_RUN_DIR"],
-        contract_dir=environ["DSEC_CONTRACT_DIR"],
-        carried=carried,
-    )
+class Surroundings:
+    """What the environment says of the run, read once, and of the call, kept current."""
+
+    def __init__(self) -> None:
+        self._run = os.environ["DSEC_RUN"]
+        self._run_dir = os.environ["DSEC_RUN_DIR"]
+        self._contract_dir = os.environ["DSEC_CONTRACT_DIR"]
+        self._told: dict[str, object] = {}
+
+    def context(self, call: dict[str, Any]) -> StepContext:
+        """The call's context, also put where `dsec.sdk.context()` looks."""
+        told = self._told
+        for key, name in _TOLD:
+            value = call[name]
+            if told.get(key) != value:  # os.environ encodes and copies at every access
+                told[key] = value
+                os.environ[key] = _carried(value) if name == "carried" else str(value)
+        return StepContext(
+            self._run,
+            call["step"],
+            call["iteration"],
+            call["attempt"],
+            self._run_dir,
+            self._contract_dir,
+            call["carried"],
+        )
+
+
+def _carried(carried: dict[str, int]) -> str:
+    return ",".join(f"{step}={earlier}" for step, earlier in carried.items())
 
 
 if __name__ == "__main__":

@@ -209,7 +209,7 @@ class Workers:
             self._disconnect(worker)
             self._doubt(worker)
             return None
-        answer = _decode(bytes(self._buffer[:length]), worker.serial)
+        answer = _decode(self._buffer[:length], worker.serial)
         if answer is None or worker.on_answer is None:
             self._abandon(worker, "sent something that is no answer to a call")
             return None
@@ -330,7 +330,7 @@ class Workers:
             self._answered(worker, pending or lost)
 
 
-def _decode(packet: bytes, serial: int) -> Answer | None:
+def _decode(packet: bytearray, serial: int) -> Answer | None:
     """The answer to call `serial` in a packet; None where it is something else."""
     try:
         number, begin, end, cause, text = packet.decode().split(" ", 4)

@@ -27,7 +27,7 @@ class _Window:
         self.missing = missing
         self.state = bytearray(len(missing))
         self.left = len(missing)
-        self.tainted: set[int] = set()
+        self.tainted: frozenset[int] = frozenset()
         """Steps that were dropped here."""
 
 
@@ -137,7 +137,7 @@ class Scheduler:
 
     def drop(self, step: int, iteration: int) -> None:
         """The instance is given up; for the order of things it is done."""
-        self._windows[iteration].tainted.add(step)
+        self._windows[iteration].tainted |= {step}
         self.finish(step, iteration)
 
     def starved(self, step: int, iteration: int) -> tuple[int, int] | None:
@@ -193,18 +193,21 @@ class Scheduler:
 
     def _open(self, iteration: int) -> None:
         window = _Window(list(self._indegree))
-        window.tainted |= self._dropped.pop(iteration, frozenset())
-        done = self._finished.pop(iteration, frozenset()) | window.tainted
+        done: frozenset[int] = frozenset()
+        if self._finished or self._dropped:
+            window.tainted = self._dropped.pop(iteration, frozenset())
+            done = self._finished.pop(iteration, frozenset()) | window.tainted
         for step in done:
             window.state[step] = _DONE
         window.left -= len(done)
         self._windows[iteration] = window
         self._opened = iteration + 1
         missing = window.missing
-        for step in range(self._n):
-            for need, lag in self._carried_before[step]:
+        before = self._windows.get(iteration - 1)
+        for step, needs in enumerate(self._carried_before):
+            for need, lag in needs:
                 missing[step] += not self._is_done(need, iteration - lag)
-            if iteration and not self._is_done(step, iteration - 1):
+            if before is not None and before.state[step] != _DONE:
                 missing[step] += 1
             for need in self._before[step] if done else ():
                 missing[step] -= need in done
