@@ -30,9 +30,10 @@ def main(args: Args) -> int:
     if isinstance(plan, Refused):
         show(plan)
         return codes.NO
-    if args.output is not None:
+    stored = args.output == "-"
+    if args.output is not None and not stored:
         save_plan(args.output, plan)
-    emit(plan_bytes(plan).decode() if args.json else plan_text(plan))
+    emit(plan_bytes(plan).decode() if args.json or stored else plan_text(plan))
     return codes.YES
 
 

@@ -31,19 +31,34 @@ def plan_bytes(plan: Plan) -> bytes:
 
 
 def save_plan(path: str, plan: Plan) -> None:
-    """Write the plan; a crash leaves the old file or the new one, never half of either."""
-    aside = f"{path}.{os.getpid()}.tmp"
+    """Write the plan; a crash leaves the old file or the new one, never half of either.
+
+    A link stays a link, and what is no file (`/dev/stdout`, a pipe) is written to as it is.
+    """
+    target = os.path.realpath(path)
     try:
-        with open(aside, "wb") as file:
-            file.write(plan_bytes(plan))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(aside, path)
+        if os.path.exists(target) and not os.path.isfile(target):
+            with open(target, "wb") as file:
+                file.write(plan_bytes(plan))
+            return
+        _replace(target, plan_bytes(plan))
     except OSError as problem:
-        _forget(aside)
         raise FileProblem(
             f"{path}: {problem.strerror}", hint="name a file in a folder you may write to"
         ) from None
+
+
+def _replace(target: str, data: bytes) -> None:
+    aside = f"{target}.{os.getpid()}.tmp"
+    try:
+        with open(aside, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(aside, target)
+    except OSError:
+        _forget(aside)
+        raise
 
 
 def _forget(path: str) -> None:

@@ -77,6 +77,12 @@ def test_a_plan_is_shown_and_stored(job):
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
+def test_a_plan_to_the_standard_output_is_the_stored_form_alone(job):
+    shown = plan(job, "-o", "-")
+    assert shown.stdout == plan(job, "--json").stdout
+    assert not (job / "-").exists()
+
+
 def test_json_on_standard_output_is_the_stored_form(job):
     done = plan(job, "dsandbox.yaml", "--json", "-o", "plan.json")
     assert done.stdout == (job / "plan.json").read_text()

@@ -37,6 +37,20 @@ def test_a_saved_plan_loads_as_it_was_and_leaves_nothing_beside_it(plan, tmp_pat
     assert os.listdir(tmp_path) == ["plan.json"]
 
 
+def test_a_link_stays_a_link_and_a_pipe_is_written_to(plan, tmp_path):
+    (tmp_path / "real.json").write_text("old")
+    (tmp_path / "link.json").symlink_to("real.json")
+    save_plan(str(tmp_path / "link.json"), plan)
+    assert (tmp_path / "link.json").is_symlink()
+    assert load_plan(str(tmp_path / "real.json")) == plan
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    save_plan(str(tmp_path / "pipe"), plan)
+    assert (tmp_path / "pipe").is_fifo()
+    assert os.read(reader, 64) == plan_bytes(plan)[:64]
+    os.close(reader)
+
+
 def test_the_hash_is_over_everything_but_itself(plan):
     document = json.loads(plan_bytes(plan))
     document["hash"] = ""
