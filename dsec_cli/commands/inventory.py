@@ -132,7 +132,12 @@ def render(inventory: Inventory) -> str:
         lines += ["", *_table([_HEAD, *(_row(device) for device in inventory.devices)])]
     if inventory.notes:
         lines += ["", *(f"note: {note}" for note in inventory.notes)]
-    return "\n".join(lines) + "\n"
+    return "\n".join(map(_plain, lines)) + "\n"
+
+
+def _plain(line: str) -> str:
+    """The line without what a terminal would obey: names come from files."""
+    return "".join(ch if ch.isprintable() else " " for ch in line)
 
 
 def _size(amount: int | None) -> str:

@@ -27,15 +27,15 @@ _MEANING = {
 
 def plan_text(plan: Plan) -> str:
     """Steps in order with their places, what the plan costs, and its hash; 80 columns."""
-    lines = [f"plan {_plain(plan.name)}: {_counts(plan)}", f"inventory: {inventory_text(plan.inventory)}", ""]
+    lines = [f"plan {plan.name}: {_counts(plan)}", f"inventory: {inventory_text(plan.inventory)}", ""]
     lines.append(_COLUMNS.format("#", " ", "Step", "tolerance", "takes", "time", "on").rstrip())
     critical = set(plan.analysis.critical_path)
     for number, step in enumerate(plan.steps, 1):
         lines += _step(number, step, step.id in critical)
     lines += ["", *_analysis(plan)]
     for note in (*plan.notes, *plan.inventory.notes):
-        lines += textwrap.wrap(f"note: {_plain(note)}", 80, subsequent_indent="      ")
-    return "\n".join([*lines, f"hash: {plan.hash}"]) + "\n"
+        lines += textwrap.wrap(f"note: {note}", 80, subsequent_indent="      ")
+    return "\n".join(map(_plain, [*lines, f"hash: {plan.hash}"])) + "\n"
 
 
 def _counts(plan: Plan) -> str:
@@ -66,7 +66,7 @@ def inventory_text(inventory: Inventory) -> str:
 
 
 def _step(number: int, step: PlannedStep, critical: bool) -> Iterator[str]:
-    name = _shorten(f"{step.id} {_plain(step.name)}" if step.name else step.id, 25)
+    name = _shorten(f"{step.id} {step.name}" if step.name else step.id, 25)
     time = time_text(step.estimate_ms) + _SIGN[step.estimate_source]
     takes = _shorten(demand_text(step.demand), 22)
     on = "cpu" if not step.placement.devices else "gpu"
@@ -131,6 +131,7 @@ def _gap(plan: Plan) -> str:
 
 
 def _plain(text: str) -> str:
+    """The text without what a terminal would obey."""
     return "".join(ch if ch.isprintable() else " " for ch in text)
 
 

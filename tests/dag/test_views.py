@@ -114,6 +114,19 @@ def test_hostile_names_cannot_command_a_terminal(hostile):
     assert all(ch.isprintable() or ch == "\n" for ch in shown)
 
 
+def test_ids_and_paths_of_a_cycle_cannot_command_a_terminal(tmp_path):
+    path = tmp_path / "ds_config.yaml"
+    path.write_text(
+        r"""steps:
+  - {id: "a\e[2J", run: x, timeout: 5s, inputs: ["\e[31mred"]}
+  - {id: "b\u202e", run: x, timeout: 5s, outputs: ["\e[31mred"], needs: ["a\e[2J"]}
+"""
+    )
+    shown = VIEWS["text"].render(picture(path))
+    assert "cycle 1" in shown
+    assert all(ch.isprintable() or ch == "\n" for ch in shown)
+
+
 @given(st.text())
 def test_quoted_and_escaped_text_has_no_way_out(text):
     inner = quoted(text)[1:-1]

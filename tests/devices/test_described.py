@@ -396,6 +396,11 @@ def test_unknown_is_said_not_zero() -> None:
     assert shown.endswith("note: why\n")
 
 
+def test_names_of_a_file_cannot_command_a_terminal() -> None:
+    shown = render(Inventory("os\x1b[2J", 1500, None, None, None, (), ("why\u202e",)))
+    assert all(ch.isprintable() or ch == "\n" for ch in shown)
+
+
 def test_devices_follow_a_script() -> None:
     box = read_inventory("builtin:2xrtx-3090")
     one, two = (device.uuid for device in box.devices)

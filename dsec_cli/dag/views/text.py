@@ -35,7 +35,7 @@ def render(picture: Picture) -> str:
         lines += ["", *_analysis(picture, picture.analysis)]
     for number, cycle in enumerate(cycles_of(picture), 1):
         lines += ["", *_cycle(picture, cycle, number)]
-    return "\n".join(lines) + "\n"
+    return "\n".join(map(_plain, lines)) + "\n"
 
 
 def _headline(picture: Picture) -> Iterator[str]:
@@ -51,9 +51,9 @@ def _headline(picture: Picture) -> Iterator[str]:
     cycles = len(cycles_of(picture))
     if cycles:
         parts.append(_count(cycles, "cycle"))
-    yield _shorten(f"{_plain(picture.title)}: {', '.join(parts)}", WIDTH)
+    yield _shorten(f"{picture.title}: {', '.join(parts)}", WIDTH)
     if picture.run is not None:
-        yield _shorten(f"run {_plain(picture.run.job)}: {picture.run.outcome}", WIDTH)
+        yield _shorten(f"run {picture.run.job}: {picture.run.outcome}", WIDTH)
 
 
 def _count(amount: int, noun: str) -> str:
@@ -87,7 +87,7 @@ class _Rows:
         """Step number `at`: what it is, what it waits for, what a run did with it."""
         picture = self._picture
         step = picture.graph.steps[at]
-        name = f"{step.id} {_plain(step.name)}" if step.name else step.id
+        name = f"{step.id} {step.name}" if step.name else step.id
         left = _shorten(f" {'*' if at in self._critical else ' '} {name}", 28)
         demand = _shorten(demand_text(picture.demands[at]), 22)
         times = _times(picture.analysis, at) if picture.analysis is not None else ""
@@ -212,7 +212,7 @@ def _wrap_words(text: str, *, indent: int, first: int = 0) -> Iterator[str]:
 
 
 def _at(source: Source) -> str:
-    return f"{_plain(source.file)}:{source.line}:{source.column}"
+    return f"{source.file}:{source.line}:{source.column}"
 
 
 def _plain(text: str) -> str:
