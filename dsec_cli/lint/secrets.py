@@ -61,6 +61,8 @@ SHAPES = (
 )
 _AMBIGUOUS = ("sk-", "hf_", "npm_", "AKIA", "ASIA")
 """Prefixes that words and identifiers have too: what follows must also look drawn by lot."""
+_AWS_KEY = 16
+"""Characters of an AWS access key after its prefix, never more."""
 
 
 class Hit(Record):
@@ -82,7 +84,9 @@ def tokens(text: str, start: int, end: int) -> Iterator[Hit]:
                 yield hit
             at = text.find(shape.prefix, at + len(shape.prefix), end)
     yield from _private_keys(text, start, end)
-    yield from _passwords_in_urls(text, start, end)
+    for hit in _passwords_in_urls(text, start, end):
+        if not any(span.start <= hit.span.start < span.end for span in taken):
+            yield hit
 
 
 def _token(text: str, at: int, end: int, shape: Shape) -> Hit | None:
@@ -97,9 +101,22 @@ def _token(text: str, at: int, end: int, shape: Shape) -> Hit | None:
     secret = text[body:stop]
     if shape.prefix == "eyJ" and secret.count(".") != 2:
         return None
-    if is_placeholder(secret) or (shape.prefix in _AMBIGUOUS and not looks_random(secret)):
+    if is_placeholder(secret) or (shape.prefix in _AMBIGUOUS and not _drawn(shape.prefix, secret)):
         return None
     return Hit(Span(at, stop), shape.kind)
+
+
+def _drawn(prefix: str, secret: str) -> bool:
+    """Whether what follows an ambiguous prefix is the body of a key."""
+    if prefix in ("AKIA", "ASIA"):
+        return len(secret) == _AWS_KEY and not _DIGITS.isdisjoint(secret) and entropy(secret) >= 3.0
+    if looks_random(secret):
+        return True
+    # Hugging Face draws letters alone; a name in camel case has fewer capitals.
+    capitals = sum(char.isupper() for char in secret)
+    return (
+        prefix == "hf_" and 4 * capitals >= len(secret) and secret.upper() != secret and entropy(secret) > 3.5
+    )
 
 
 _PEM = "-----BEGIN "
@@ -153,6 +170,8 @@ _STRONG = frozenset(
     )
 )
 """Names whose value is a secret whatever it looks like."""
+_STRONG_ENDS = ("password", "passwd", "passphrase", "apikey")
+"""Of a last word without separators: `PGPASSWORD`."""
 _WEAK = frozenset(("token", "pwd", "pass", "auth"))
 """Names that mean a secret only when the value looks like one: a tokenizer has tokens too."""
 _PARTS = ("key", "token", "secret", "pass", "pwd", "cred", "auth")
@@ -178,6 +197,8 @@ def name_strength(name: str) -> int:
         tail = "_".join(words[-size:])
         if len(words) >= size and tail in _STRONG:
             return 0 if words[:-size][-1:] == ["public"] else 2
+    if words and words[-1].endswith(_STRONG_ENDS):
+        return 2
     if words and words[-1] in _WEAK:
         return 0 if words[-2:-1] and words[-2] in _NO_SECRET_BEFORE else 1
     return 0

@@ -25,6 +25,8 @@ SHAPED = [
     "g" + "ithub_pat_" + "11ABCDEFG0" + MIXED + "_" + MIXED,
     "gl" + "pat-" + MIXED[:20],
     "h" + "f_" + MIXED[:34],
+    "h" + "f_" + "QmZkLpTrWxYvNcBhJdGfSaEuIoPlKjHgFd",
+    "AK" + "IA" + "IOSFODNN7QRSTUVW",
     "nv" + "api-" + MIXED + MIXED,
     "AK" + "IA" + "QY7LVJ2K3M9XW8TB",
     "AI" + "za" + MIXED[:35],
@@ -44,6 +46,7 @@ NAMED = [
     ("openai_api_key", "abc"),
     ("password", "hunter2"),
     ("DB_PASSWORD", "correct horse battery staple"),
+    ("PGPASSWORD", "hunter2"),
     ("dbPassword", "123456"),
     ("passwd", "x9"),
     ("SECRET", "s3cret"),
@@ -110,6 +113,9 @@ QUIET_TEXT = [
     "task-aB3dE5fG7hJ9kL1mN3pQ5rS7tU9v",
     "risk-management-2024-quarterly-report",
     "hf_transfer",
+    "hf_DownloadModelFromTheHubAndCacheIt",
+    "ASIAPACIFICREGIONALSET",
+    "AKIABCDEFGHIJKLMNOPQ",
     "hf_hub_download_with_progress_bars_enabled",
     "AKIAEXAMPLEEXAMPLEXX",
     "ASIA",
@@ -185,6 +191,10 @@ def test_texts_that_are_no_secret(text: str) -> None:
         (f"WANDB_API_KEY={HEX} python a.py", [HEX]),
         ("curl -H 'X: y' --token 'a1b2c3d4e5f6a7b8'", ["a1b2c3d4e5f6a7b8"]),
         ("python a.py --api-key $KEY --max-tokens 4096 --token-file /run/token", []),
+        ("curl -u admin:hunter22 https://h/x", ["hunter22"]),
+        ("curl --user 'admin:hunter22' https://h/x", ["hunter22"]),
+        ("curl -u admin:$PASSWORD https://h/x", []),
+        ("docker run -u 1000:1000 image", []),
         ("python a.py --password --verbose", []),
         ("python a.py --api-key", []),
         ("python train.py trainer.token=eos data.key=prompt", []),
@@ -204,6 +214,11 @@ def test_a_secret_is_told_once_per_place() -> None:
     hits = found(text)
     assert len(hits) == 1
     assert "looks like an API key" in hits[0].message
+
+
+def test_a_token_in_a_url_is_told_once() -> None:
+    token = "g" + "hs_" + MIXED
+    assert len(found(f"a: https://x-access-token:{token}@github.com/a/b\n")) == 1
 
 
 def test_each_document_answers_for_its_own_text() -> None:

@@ -42,6 +42,9 @@ if TYPE_CHECKING:
 REASON = "everyone who reads this file, its history, a log or a snapshot of it has the secret"
 QUOTES = "'\""
 COMMANDS = ("run", "script")
+CLIENTS = ("curl", "/usr/bin/curl")
+CREDENTIALS = ("-u", "--user", "--proxy-user")
+"""Options of these programs that take USER:PASSWORD."""
 
 
 class Named(Record):
@@ -150,15 +153,19 @@ def _command(path: Path, node: Scalar) -> Iterator[Named]:
 
 
 def _settings(words: Iterable[str]) -> Iterator[tuple[int, str, str]]:
-    """Index, name and value of `NAME=VALUE`, `--name=VALUE` and `--name VALUE` among words."""
-    option = ""
+    """Index, name and value of `NAME=VALUE`, `--name=VALUE`, `--name VALUE` and `curl -u USER:VALUE`."""
+    option, program = "", ""
     for at, word in enumerate(words):
         name, equals, value = word.partition("=")
-        if option and not word.startswith("-"):
+        if option in CREDENTIALS and program and ":" in word:
+            yield at, "password", word.strip(QUOTES).partition(":")[2]
+        elif option and not word.startswith("-"):
             yield at, option, word.strip(QUOTES)
         elif equals:
             yield at, name.lstrip("-"), value.strip(QUOTES)
-        option = word.lstrip("-") if word.startswith("--") and not equals else ""
+        program = word if word in CLIENTS else program
+        takes_value = word.startswith("--") or (word in CREDENTIALS and program)
+        option = (word if word in CREDENTIALS else word.lstrip("-")) if takes_value and not equals else ""
 
 
 RULE = Rule("DS601", "clear-text-secret", Severity.ERROR, check)
