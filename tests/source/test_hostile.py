@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import time
 
 import pytest
@@ -151,15 +152,22 @@ def test_the_garbage_collector_is_left_as_it_was(enabled: bool) -> None:
         (gc.enable if before else gc.disable)()
 
 
-def test_reading_takes_time_in_proportion() -> None:
-    def took(lines: int) -> float:
+def test_reading_takes_work_in_proportion() -> None:
+    def calls(lines: int) -> int:
+        """Function calls of one reading: a count, so a busy machine changes nothing."""
         source = SourceText.from_bytes("a", b"- {id: S1, needs: [S2], timeout: 30s} # note\n" * lines)
-        best = float("inf")
-        for _ in range(3):
-            began = time.process_time()
-            parse(source)
-            best = min(best, time.process_time() - began)
-        return best
+        count = 0
 
-    small, large = took(1000), took(8000)
-    assert large < 8 * small * 2.5, f"1000 lines {small:.3f} s, 8000 lines {large:.3f} s"
+        def called(*_: object) -> None:
+            nonlocal count
+            count += 1
+
+        sys.setprofile(called)
+        try:
+            parse(source)
+        finally:
+            sys.setprofile(None)
+        return count
+
+    small, large = calls(250), calls(2000)
+    assert large < 8 * small * 1.1, f"250 lines take {small} calls, 2000 lines {large}"
