@@ -9,6 +9,7 @@ from dsec.core.report import build, markdown, median
 from dsec.durations import Learned, read_durations, write_durations
 from dsec.errors import DSecError
 from dsec.progress import span
+from dsec_cli.commands.depending import kept
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def conclude(session: Session, outcome: Outcome, *, own_cpu_s: float) -> list[st
     """Write `report.json`, `report.md` and the durations; give the closing lines."""
     state = session.fold.state()
     report = build(session.plan, state, job=session.run.job, inventory=session.inventory)
+    report["dependencies"] = kept(session.run)
     troubles = _keep(session, state, report)
     lines = failure_lines(session.run, report)
     for (step, iteration), reason in sorted(state.dropped.items())[:_SHOWN_FAILURES]:

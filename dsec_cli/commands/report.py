@@ -11,6 +11,7 @@ from dsec.quickplan import read_plan
 from dsec.resume import read_run
 from dsec.rundir import find
 from dsec_cli.commands.concluding import write_report
+from dsec_cli.commands.depending import kept
 from dsec_cli.exit import YES
 
 TYPE_CHECKING = False
@@ -24,6 +25,7 @@ def main(args: Args) -> int:
     plan = read_plan(run.plan)
     told = read_run(run)
     report = build(plan, told.state, job=run.job, inventory=plan.inventory)
+    report["dependencies"] = kept(run)
     if told.state.end is not None:
         write_report(run, report)
     if args.json:

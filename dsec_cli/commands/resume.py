@@ -15,6 +15,7 @@ from dsec.resume import holder, past_of, read_run
 from dsec.rundir import find
 from dsec.warden import end_run
 from dsec_cli.commands.carrying import carry_out, check_feasible, inventory_for
+from dsec_cli.commands.depending import keep, look
 from dsec_cli.exit import UNKNOWN, YES
 
 TYPE_CHECKING = False
@@ -47,9 +48,16 @@ def main(args: Args) -> int:
         return _nothing_left(run, told, args)
     inventory = inventory_for(plan, args.inventory)
     check_feasible(plan, inventory)
+    folder = told.header.folder
+    looked = look(plan, args, folder=folder, state=os.path.dirname(os.path.dirname(run.path)))
+    if looked.code != YES:
+        return looked.code
+    keep(run, looked)
     _forget_cancel(run)
     number = len(told.state.sessions) + 1
-    session = Session(plan, run, told.header.folder, inventory, past, number, args.keep_going, told.fold)
+    session = Session(
+        plan, run, folder, inventory, past, number, args.keep_going, told.fold, looked.variables
+    )
     return carry_out(session, journal=journal, args=args)
 
 

@@ -16,7 +16,8 @@ from dsec.quickplan import parse_plan
 from dsec.rundir import RunDir, create, home, is_job, new_job
 from dsec.sweep import boot_id
 from dsec_cli.commands.carrying import carry_out, check_feasible, folder_of, inventory_for, write_whole
-from dsec_cli.exit import NO, UsageError
+from dsec_cli.commands.depending import keep, look
+from dsec_cli.exit import NO, YES, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,12 +36,15 @@ def main(args: Args) -> int:
     prepared = _stored(args.file, args.inventory) or _compile(args.file, args.inventory)
     if prepared is None:
         return NO
-    check_feasible(prepared.plan, prepared.inventory)
+    plan, folder, inventory = prepared.plan, prepared.folder, prepared.inventory
+    check_feasible(plan, inventory)
+    looked = look(plan, args, folder=folder, state=home(folder, os.environ))
+    if looked.code != YES:
+        return looked.code
     run = _new_run(prepared, args.job_id)
+    keep(run, looked)
     journal = _begin(run, prepared)
-    session = Session(
-        prepared.plan, run, prepared.folder, prepared.inventory, Past(), 1, args.keep_going, Fold()
-    )
+    session = Session(plan, run, folder, inventory, Past(), 1, args.keep_going, Fold(), looked.variables)
     return carry_out(session, journal=journal, args=args)
 
 

@@ -42,8 +42,12 @@ class Launcher:
         folder: str,
         environ: Mapping[bytes, bytes],
         visible: Callable[[tuple[str, ...]], Mapping[str, str]],
+        found: tuple[tuple[str, str], ...] = (),
     ) -> None:
-        """`visible` gives the variables that let a process see the devices it was granted."""
+        """`visible` gives the variables that let a process see the devices it was granted.
+
+        `found`: further variables, which say where the plan's dependencies are.
+        """
         self.run = run
         self.folder = folder
         self._visible = visible
@@ -55,6 +59,7 @@ class Launcher:
             b"DSEC_RUN": fsencode(run.job),
             b"DSEC_RUN_DIR": fsencode(run.work),
             b"DSEC_CONTRACT_DIR": fsencode(folder),
+            **_encoded(dict(found)),
         }
         self._carried = {step.id: _carried(step) for step in plan.steps}
         self._programs: dict[tuple[bytes, bytes], bytes] = {}

@@ -21,6 +21,7 @@ class Recorder:
         self.journal = journal
         self.observer = observer
         self._fold = fold
+        self._untold: list[tuple[Event, str]] = []
         self._origin = time.monotonic()
 
     def at_us(self) -> int:
@@ -28,8 +29,17 @@ class Recorder:
         return int((time.monotonic() - self._origin) * 1e6)
 
     def emit(self, event: Event, *, long: bool = False) -> None:
-        """Record an event; `long` as in `Journal.append`."""
+        """Record an event; `long` as in `Journal.append`. Who watches learns of it with `tell`."""
         payload = encode(event)
         self.journal.append(payload, long=long)
-        self._fold.take(event)
-        self.observer.event(event, payload)
+        self._untold.append((event, payload))
+
+    def tell(self) -> None:
+        """Pass on what was recorded: after the next Steps were started, so that none waits for it."""
+        untold = self._untold
+        if not untold:
+            return
+        self._untold = []
+        for event, payload in untold:
+            self._fold.take(event)
+            self.observer.event(event, payload)

@@ -77,6 +77,7 @@ class Runner:
             self._tick()
         while True:
             self._start_ready()
+            self._recorder.tell()
             if not (self._running or self._delayed or self._workers.any_leaving):
                 break
             self._loop.step(longest=journal.sync_due_s)
@@ -86,6 +87,7 @@ class Runner:
         self._workers.retire_all()
         while self._workers.any_running:
             self._loop.step(longest=None)
+        self._recorder.tell()
 
     @property
     def complete(self) -> bool:

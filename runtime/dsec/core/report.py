@@ -195,6 +195,12 @@ def markdown(report: dict[str, Any]) -> str:
             "",
             f"Planned, one iteration ({span(path['planned_ms'] / 1000)}): {' > '.join(path['planned'][:24])}",
         ]
+    if report.get("dependencies"):
+        lines += ["", "## Dependencies", ""]
+        lines += [
+            f"- {one['dependency']['name']} {one['dependency']['version']}: {one['text']}"
+            for one in report["dependencies"]
+        ]
     if report["failures"]:
         lines += ["", "## Failures", ""]
         lines += [

@@ -63,6 +63,8 @@ class Session(NamedTuple):
     keep_going: bool
     fold: Fold
     """The run so far; kept current while it goes on."""
+    found: tuple[tuple[str, str], ...] = ()
+    """Variables that tell the Steps where their dependencies are."""
 
 
 class Warden:
@@ -156,6 +158,7 @@ def execute(
         children.close()
     word, detail = _verdict(session, runner, left)
     recorder.emit(RunEnd(recorder.at_us(), word, detail))
+    recorder.tell()
     journal.close()
     warden.dismiss()
     return Outcome(word, runner.cancelled, detail, tuple(runner.failed), time.monotonic() - begun)
@@ -170,7 +173,14 @@ def _runner(
     def visible(granted: tuple[str, ...]) -> Mapping[str, str]:
         return environment(granted, None if mask is None else os.fsdecode(mask), devices)
 
-    launcher = Launcher(session.plan, session.run, folder=session.folder, environ=environ, visible=visible)
+    launcher = Launcher(
+        session.plan,
+        session.run,
+        folder=session.folder,
+        environ=environ,
+        visible=visible,
+        found=session.found,
+    )
     runner = Runner(
         session.plan,
         children=children,
