@@ -18,7 +18,7 @@ A parsed command line reaches `commands/<name>.main` as `Args`: option `--stdin-
 from __future__ import annotations
 
 from dsec_cli.options_contract import CONFIG, DAG, EXPLAIN, INIT, INVENTORY_PAGE, LINT, PLAN, VERSION
-from dsec_cli.options_run import CANCEL, LOGS, REPORT, RESUME, RUN, STATUS
+from dsec_cli.options_run import CANCEL, HASH, LOGS, REPORT, RESUME, RUN, STATUS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ COMMANDS: tuple[Command, ...] = (
     CONFIG,
     DAG,
     EXPLAIN,
+    HASH,
     INIT,
     INVENTORY_PAGE,
     LINT,

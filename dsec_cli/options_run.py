@@ -6,7 +6,7 @@ from dsec_cli.options_shared import INVENTORY, JOB, JSON, NO_RUN, USAGE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from dsec_cli.options_shared import Command
+    from dsec_cli.options_shared import Command, Option
 
 CANCEL: Command = (
     "cancel",
@@ -20,6 +20,37 @@ CANCEL: Command = (
     (),
     (("dsec cancel nightly-7", "End the run nightly-7; dsec resume would continue it."),),
     ((0, "ended"), (1, "it was not running"), USAGE, NO_RUN),
+)
+
+FETCH: Option = (
+    "fetch",
+    "",
+    "flag",
+    "",
+    (),
+    None,
+    "Fetch dependencies with an http(s) or s3 source that state a hash; without it they are not verified.",
+)
+
+HASH: Command = (
+    "hash",
+    "Print the hash of a file or a folder, as a dependency states it.",
+    (
+        "A file's hash is that of its bytes, as b3sum and sha256sum print it. A folder's covers the "
+        "names, contents, links and execute bits in it, not its times or owners; the page on "
+        "dependencies has the definition.",
+    ),
+    (("PATH", "one", (), "File or folder."),),
+    (("algorithm", "a", "value", "NAME", ("blake3", "sha256"), "blake3", "Which hash."),),
+    (
+        ("dsec hash models/reward", "What to write as the dependency's hash."),
+        ("dsec hash reward.bin --algorithm sha256", "The same digits that sha256sum prints."),
+    ),
+    (
+        (0, "printed"),
+        USAGE,
+        (3, "it cannot be read, changed while it was read, or holds a link that leads out of it"),
+    ),
 )
 
 LOGS: Command = (
@@ -72,6 +103,7 @@ RESUME: Command = (
     ),
     (JOB,),
     (
+        FETCH,
         INVENTORY,
         ("json", "", "flag", "", (), None, "Print every event as one line of JSON, and nothing else."),
         (
@@ -91,9 +123,13 @@ RESUME: Command = (
     ),
     (
         (0, "every Step succeeded"),
-        (1, "a Step failed"),
+        (1, "a Step failed, or a dependency is not as stated"),
         USAGE,
-        (3, "there is no such run, another process carries it out, or it could not go on"),
+        (
+            3,
+            "there is no such run, another process carries it out, it could not go on, or a dependency "
+            "could not be looked at",
+        ),
         (130, "interrupted (Ctrl-C)"),
         (143, "terminated (TERM, or dsec cancel)"),
     ),
@@ -112,6 +148,7 @@ RUN: Command = (
     ),
     (("FILE", "maybe", (), "Contract or plan.json; default: the contract of this folder."),),
     (
+        FETCH,
         INVENTORY,
         (
             "job-id",
@@ -144,12 +181,12 @@ RUN: Command = (
     ),
     (
         (0, "every Step succeeded (discardable ones may have been dropped)"),
-        (1, "a Step failed, or the contract has errors"),
+        (1, "a Step failed, a dependency is not as stated, or the contract has errors"),
         (2, "the command line is wrong, or the job exists already"),
         (
             3,
             "the run could not go on: the plan does not fit this machine, the disk is full, a file is "
-            "unreadable",
+            "unreadable, or a dependency could not be looked at",
         ),
         (129, "hung up (HUP)"),
         (130, "interrupted (Ctrl-C)"),

@@ -26,11 +26,19 @@ class Setting(Record):
     meaning: str
     refusals: tuple[tuple[str, str], ...] = ()
     """Values that people try, and what to say to them."""
+    free: bool = False
+    """Other values than the choices are possible, too."""
 
 
 SETTINGS = (
     Setting(
         "color", ("auto", "always", "never"), "When text output is coloured; --color and NO_COLOR go first."
+    ),
+    Setting(
+        "registry",
+        ("~/.ds/registry",),
+        "Folder that ds:// dependencies are looked up in; DSEC_REGISTRY goes first.",
+        free=True,
     ),
     Setting(
         "telemetry",
@@ -62,7 +70,7 @@ def value_of(key: str, *, path: str) -> str:
     if found is None:
         raise AssertionError(f"{key} is not in the table of settings")
     value = stored(path).get(key, found.choices[0])
-    if value not in found.choices:
+    if value not in found.choices and not found.free:
         raise FileProblem(
             f"{path}: {key} is {value!r}, not {' or '.join(found.choices)}",
             hint=f"dsctl config set {key} {found.choices[0]}",

@@ -52,13 +52,13 @@ def _wanted(action: str, key: str | None) -> Setting:
 
 
 def _set(wanted: Setting, value: str | None) -> None:
-    choices = " or ".join(wanted.choices)
+    choices = f"such as {wanted.choices[0]}" if wanted.free else " or ".join(wanted.choices)
     if value is None:
         raise UsageError(f"config set {wanted.key} needs a value", hint=choices)
     refusal = dict(wanted.refusals).get(value)
     if refusal:
         raise UsageError(refusal, hint=f"the only value is {choices}")
-    if value not in wanted.choices:
+    if value not in wanted.choices and not wanted.free:
         raise UsageError(f"{wanted.key} cannot be {value!r}", hint=choices)
     _store(wanted.key, value)
 

@@ -1,0 +1,163 @@
+"""Before the first Step: is everything there that the plan depends on? What was found is told and kept."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import NamedTuple
+
+from dsec.errors import StoredFormError
+from dsec_cli.exit import NO, UNKNOWN, YES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from dsec.core.dependencies import Checked
+    from dsec.plan import Plan
+    from dsec.registry import Surroundings
+    from dsec.rundir import RunDir
+    from dsec_cli.options import Args
+
+
+class Looked(NamedTuple):
+    """What became of a plan's dependencies."""
+
+    checked: tuple[Checked, ...]
+    code: int
+    """0: the run may begin; else how the command ends."""
+
+    @property
+    def variables(self) -> tuple[tuple[str, str], ...]:
+        """What tells Steps where their dependencies are."""
+        if not self.checked:
+            return ()
+        from dsec.core.dependencies import variable
+
+        return tuple((variable(one.dependency.name), one.path) for one in self.checked if one.path)
+
+
+def look(plan: Plan, args: Args, *, folder: str, state: str) -> Looked:
+    """Check all dependencies and tell what was found, or all that stands in the way.
+
+    A plan without any costs nothing here, not even an import.
+    """
+    if not plan.dependencies:
+        return Looked((), YES)
+    from dsec.registry import check
+
+    checked = check(plan.dependencies, _surroundings(plan, args, folder=folder, state=state))
+    code = _code(checked)
+    _warn("".join(f"{text}\n" for text in _troubles(checked)))
+    if code == YES and not args.json and not args.quiet:
+        _tell("".join(f"dependency {_name(one)}: {one.text}\n" for one in checked if not _odd(one)))
+    return Looked(checked, code)
+
+
+def _surroundings(plan: Plan, args: Args, *, folder: str, state: str) -> Surroundings:
+    from dsec.registry import Surroundings
+    from dsec.stores import HttpStore
+
+    return Surroundings(
+        registry=_registry(plan, os.environ),
+        folder=folder,
+        cache=os.path.join(state, "fetched"),
+        endpoint=os.environ.get("DSEC_S3_ENDPOINT", ""),
+        store=HttpStore() if args.fetch else None,
+    )
+
+
+def _registry(plan: Plan, environ: Mapping[str, str]) -> str:
+    """The registry's folder; the settings are read only where one is needed and none is named."""
+    named = environ.get("DSEC_REGISTRY", "")
+    if not named and any(one.kind != "package" for one in plan.dependencies):
+        from dsec_cli.settings import settings_path, value_of
+
+        named = value_of("registry", path=settings_path())
+    return os.path.abspath(os.path.expanduser(named))
+
+
+def _code(checked: tuple[Checked, ...]) -> int:
+    """A plain no outweighs what could not be found out."""
+    verdicts = {one.verdict for one in checked}
+    if "wrong" in verdicts:
+        return NO
+    return UNKNOWN if "unknown" in verdicts else YES
+
+
+def _odd(one: Checked) -> bool:
+    return one.verdict in ("wrong", "unknown", "unverified")
+
+
+def _troubles(checked: tuple[Checked, ...]) -> list[str]:
+    """Everything that is not as it should be, each with its place, and what follows from it."""
+    words = {"wrong": "error", "unknown": "unknown", "unverified": "warning"}
+    lines: list[str] = []
+    for one in filter(_odd, checked):
+        src = one.dependency.src
+        lines.append(f"{src.file}:{src.line}:{src.column}: {words[one.verdict]}: {_name(one)}: {one.text}")
+        if one.help:
+            lines.append(f"    help: {one.help}")
+    counts = [
+        f"{count} {text}"
+        for verdict, text in (("wrong", "not as stated"), ("unknown", "could not be looked at"))
+        if (count := sum(one.verdict == verdict for one in checked))
+    ]
+    if counts:
+        lines.append(f"of {len(checked)} dependencies {', '.join(counts)}: nothing was started")
+    return [_printable(text) for text in lines]
+
+
+def _name(one: Checked) -> str:
+    version = one.dependency.version
+    return f"{one.dependency.name} {version}" if version else one.dependency.name
+
+
+def _printable(text: str) -> str:
+    return "".join(ch if ch.isprintable() else "\ufffd" for ch in text)
+
+
+def _warn(text: str) -> None:
+    if text:
+        sys.stdout.flush()
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+def _tell(text: str) -> None:
+    from dsec_cli.commands.watching import Sink
+
+    sink = Sink(1)
+    sink.write(text)
+    sink.finish()
+
+
+def keep(run: RunDir, looked: Looked) -> None:
+    """Write what was found into the run's folder, `dependencies.json`, whole or not at all."""
+    if not looked.checked:
+        return
+    import json
+
+    from dsec.codec import encode
+    from dsec.core.dependencies import FORMAT
+    from dsec_cli.commands.carrying import write_whole
+
+    document = {"format": FORMAT, "dependencies": encode(looked.checked)}
+    text = json.dumps(document, ensure_ascii=False, sort_keys=True, indent=1)
+    write_whole(f"{run.path}/dependencies.json", text.encode("utf-8", "backslashreplace") + b"\n")
+
+
+def kept(run: RunDir) -> list[dict[str, Any]]:
+    """What the run's last executor found of its dependencies; none stated: nothing."""
+    import json
+
+    path = f"{run.path}/dependencies.json"
+    try:
+        with open(path, "rb") as file:
+            found: list[dict[str, Any]] = json.load(file)["dependencies"]
+    except FileNotFoundError:
+        return []
+    except (ValueError, KeyError, TypeError):
+        raise StoredFormError(f"{path} is damaged", hint="remove it: only the report reads it") from None
+    return found
