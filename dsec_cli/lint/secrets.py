@@ -110,13 +110,13 @@ def _drawn(prefix: str, secret: str) -> bool:
     """Whether what follows an ambiguous prefix is the body of a key."""
     if prefix in ("AKIA", "ASIA"):
         return len(secret) == _AWS_KEY and not _DIGITS.isdisjoint(secret) and entropy(secret) >= 3.0
-    if looks_random(secret):
-        return True
-    # Hugging Face draws letters alone; a name in camel case has fewer capitals.
+    return looks_random(secret) or (prefix == "hf_" and _mixed_case(secret))
+
+
+def _mixed_case(secret: str) -> bool:
+    """Letters alone, as Hugging Face draws them; a name in camel case has fewer capitals."""
     capitals = sum(char.isupper() for char in secret)
-    return (
-        prefix == "hf_" and 4 * capitals >= len(secret) and secret.upper() != secret and entropy(secret) > 3.5
-    )
+    return len(secret) // 3 <= capitals < len(secret) and entropy(secret) > 3.5
 
 
 _PEM = "-----BEGIN "
