@@ -32,15 +32,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dsec_cli.contract.values import Step
+    from dsec_cli.source.tree import Path
 
 DEFAULT = Duration(300 * 10**9)
 MINUTE = 60 * 10**9
 
 
 def check(facts: Facts) -> Iterator[Finding]:
-    """Every Step that states no timeout at all."""
+    """Every Step that states no timeout at all, or one of no time."""
     for step in facts.contract.steps:
-        if step.timeout is not None or facts.states((*step.path, "timeout")):
+        stated = (*step.path, "timeout")
+        if step.timeout is not None and step.timeout.ms == 0:
+            yield _of_no_time(step, stated)
+        if step.timeout is not None or facts.states(stated):
             continue
         task = step.kind == "task"
         yield Finding(
@@ -51,6 +55,17 @@ def check(facts: Facts) -> Iterator[Finding]:
             reason="if it hangs, it holds its resources until somebody looks",
             help=f"add `timeout: {_proposal(step)}`, or the longest it may reasonably take",
         )
+
+
+def _of_no_time(step: Step, stated: Path) -> Finding:
+    return Finding(
+        code=RULE.code,
+        severity=RULE.severity,
+        where=stated,
+        message=f"{'task' if step.kind == 'task' else 'Step'} {step.id} has a timeout of 0",
+        reason="every attempt would be over before it began",
+        help=f"write `timeout: {_proposal(step)}`, or the longest it may reasonably take",
+    )
 
 
 def _proposal(step: Step) -> str:
