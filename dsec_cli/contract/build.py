@@ -8,7 +8,7 @@ from __future__ import annotations
 from dsec.record import Record
 from dsec_cli.contract import complaints
 from dsec_cli.contract.build_steps import communication, iterations, steps
-from dsec_cli.contract.check import check, root_keys
+from dsec_cli.contract.check import Command, check, root_keys
 from dsec_cli.contract.kinds import classify
 from dsec_cli.contract.read import (
     bandwidth,
@@ -44,6 +44,7 @@ from dsec_cli.source.tree import Document, Node, Path, Scalar, Tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from dsec_cli.contract.check import Values
@@ -70,7 +71,23 @@ def build(document: Document, file_name: str) -> Built:
     if _empty(document.root) and not document.gaps:
         findings = [complaints.empty_document(document.span)]
     contract = _contract(values, kind, document.index, stated, findings=findings)
+    findings.extend(_ended_early(values, ()))
     return Built(contract, tuple(findings))
+
+
+def _ended_early(value: object, at: Path) -> Iterator[Finding]:
+    """Texts with a NUL: the system ends a program's name, a path or a variable there."""
+    if isinstance(value, str):
+        if "\0" in value:
+            yield complaints.holds_nul(at)
+    elif isinstance(value, Command):
+        yield from _ended_early(value.text, at)
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _ended_early(inner, (*at, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _ended_early(inner, (*at, index))
 
 
 def _empty(root: Node | None) -> bool:

@@ -30,6 +30,8 @@ from dsec_cli.source.tree import Mapping, Path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dsec_cli.contract.check import Values
 
 BACKOFF = Duration(10**9)
@@ -121,11 +123,26 @@ def _run(stated: Values, at: Path, name: str, findings: list[Finding]) -> Run | 
     if "call" in stated:
         call = text(stated, "call")
         return Run(argv=(), shell=None, call=call) if call else None
+    findings.extend(_of_calls_only(stated, at, name))
     run = stated["run"]
     if isinstance(run, Command):
         return _command(run, (*at, "run"), findings)
     argv = tuple(word for word in run if isinstance(word, str)) if isinstance(run, list) else ()
     return Run(argv=argv, shell=None, call=None) if argv else None
+
+
+def _of_calls_only(stated: Values, at: Path, name: str) -> Iterator[Finding]:
+    """Keys that do nothing for a command."""
+    for key in ("args", "worker"):
+        if key in stated:
+            yield Finding(
+                "DS109",
+                Severity.ERROR,
+                (*at, key),
+                f"Step {shown(name)} has {key} but no call: a command is handed nothing by it",
+                help="write the arguments into run, or replace run by call: module:function",
+                part="key",
+            )
 
 
 def _command(command: Command, at: Path, findings: list[Finding]) -> Run | None:

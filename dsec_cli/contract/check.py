@@ -80,8 +80,10 @@ class _Reading:
         return _READERS[shape[0]](self, node, shape, at)
 
     def wrong(self, node: Node, at: Path, want: str) -> None:
-        """Report a node of the wrong type."""
+        """Report a node of the wrong type; where text could not be read, an empty place is none."""
         value = _value(node)
+        if not self.whole and isinstance(node, Scalar) and not node.text and value is None:
+            return
         self.findings.append(complaints.wrong_type(node, value, at, want))
 
 
@@ -193,7 +195,7 @@ def _form(reading: _Reading, node: Node, shape: Shape, at: Path) -> str | None:
     form = FORMS[shape[1]]
     if not isinstance(node, Scalar) or not isinstance(_value(node), str):
         reading.wrong(node, at, form.says)
-        return node.text if isinstance(node, Scalar) and node.text else None
+        return node.text if isinstance(node, Scalar) and _value(node) is not None else None
     if not form.accepts(node.text):
         reading.findings.append(complaints.bad_form(node.text, at, shape[1]))
     return node.text or None
@@ -240,7 +242,8 @@ def _number(reading: _Reading, node: Node, shape: Shape, at: Path) -> int | floa
 def _within(reading: _Reading, node: Node, shape: Shape, at: Path, *, value: int | float) -> bool:
     if shape[1] <= value <= shape[2]:
         return True
-    reading.findings.append(complaints.out_of_range(node, value, at, _want(shape)))
+    above = f", at most {shape[2]}" if value > shape[2] >= _NO_LIMIT else ""
+    reading.findings.append(complaints.out_of_range(node, value, at, _want(shape) + above))
     return False
 
 

@@ -109,6 +109,16 @@ def empty_text(at: Path, want: str) -> Finding:
     )
 
 
+def holds_nul(at: Path) -> Finding:
+    """DS104: text with a NUL character."""
+    return _error(
+        "DS104",
+        at,
+        f"{dotted(at)} holds a NUL character, with which no command, path or variable can be handed over",
+        "remove the escape (\\0, \\x00 or \\u0000), or write a file that holds it",
+    )
+
+
 def too_few(at: Path, least: int) -> Finding:
     """DS104: a list that must not be empty."""
     return _error("DS104", at, f"{dotted(at)} must have at least {least} item", "fill it, or remove the key")
@@ -162,11 +172,12 @@ def unknown_key(key: str, node: Node, at: Path, where: Where) -> Finding:
     section, kind, taken = where
     heading, _, fields = SECTIONS[section]
     finding = _error("DS101", at, f"unknown key {shown(key)} in {_place(heading, at, kind)}", part="key")
-    if key in suggest.TRAINER_KEYS:
-        return finding._replace(help=suggest.TRAINER_KEYS[key])
+    elsewhere = suggest.of_trainers(key, section)
+    if elsewhere:
+        return finding._replace(help=elsewhere)
     belongs = suggest.homes(key, section, kind)
     meant = suggest.nearest(key, [word for word in fields if word not in taken])
-    if belongs and not (meant and meant.sure):
+    if belongs and not (meant and (meant.sure or suggest.is_synonym(key, meant))):
         return finding._replace(help=f"{key} belongs in {' or '.join(belongs[:2])}")
     if meant is None:
         return finding._replace(help=_legal(fields, taken))

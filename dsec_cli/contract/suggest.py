@@ -37,18 +37,30 @@ TRAINER_KEYS = {
 """Keys of trainer libraries that find their way into contracts, and what DSec has for them."""
 
 SYNONYMS = {
-    "depends_on": "needs",
-    "dependsOn": "needs",
+    "dependson": "needs",
     "depends": "needs",
+    "deps": "needs",
     "after": "needs",
     "requires": "needs",
     "command": "run",
     "cmd": "run",
+    "exec": "run",
+    "script": "run",
     "entrypoint": "run",
+    "function": "call",
+    "kwargs": "args",
+    "params": "args",
     "environment": "env",
-    "working_dir": "cwd",
+    "workingdir": "cwd",
     "workdir": "cwd",
-    "workingDirectory": "cwd",
+    "workingdirectory": "cwd",
+    "image": "base",
+    "timelimit": "timeout",
+    "walltime": "timeout",
+    "maxruntime": "timeout",
+    "produces": "outputs",
+    "artifacts": "outputs",
+    "consumes": "inputs",
     "retry": "retries",
     "duration": "expected_duration",
     "mem": "memory",
@@ -64,10 +76,21 @@ SYNONYMS = {
     "url": "source",
     "src": "source",
     "readonly": "mode",
-    "grace_period": "checkpoint_grace_period",
+    "graceperiod": "checkpoint_grace_period",
     "repeat": "iterations",
 }
-"""Words of neighbouring tools, by the word that this language has."""
+"""Words of neighbouring tools, `folded`, and the word that this language has."""
+
+_STEP_GPUS = "use resources.gpu.count (and resources.gpu.type)"
+STEP_KEYS = dict.fromkeys(("gpus", "num_gpus", "devices"), _STEP_GPUS)
+"""What `TRAINER_KEYS` advises of a job, for a Step."""
+
+
+def of_trainers(key: str, section: str) -> str:
+    """What this language has for a key of a trainer library, or ""."""
+    if section in ("Step", "Resources") and key in STEP_KEYS:
+        return STEP_KEYS[key]
+    return TRAINER_KEYS.get(key, "")
 
 
 class Suggestion(Record):
@@ -108,14 +131,21 @@ def nearest(word: str, legal: Iterable[str]) -> Suggestion | None:
         return Suggestion(same[0], sure=True)
     if len(word) > 64:
         return None
+    synonym = SYNONYMS.get(folded(word))
+    if synonym in words:
+        return Suggestion(synonym, sure=False)
     most = max(1, min(3, len(word) // 3))
     ranked = sorted((distance(word, other, most=most), other) for other in words)
     near = [(edits, other) for edits, other in ranked if edits <= most]
     if not near:
-        synonym = SYNONYMS.get(word)
-        return Suggestion(synonym, sure=False) if synonym in words else None
+        return None
     alone = len(near) == 1 or near[1][0] > near[0][0]
     return Suggestion(near[0][1], sure=alone and near[0][0] == 1)
+
+
+def is_synonym(word: str, meant: Suggestion) -> bool:
+    """Whether other tools have `word` for what is meant here."""
+    return SYNONYMS.get(folded(word)) == meant.word
 
 
 def homes(key: str, section: str, kind: str) -> tuple[str, ...]:

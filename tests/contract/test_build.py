@@ -230,6 +230,33 @@ def test_commands_that_cannot_be(body: str, expected: list[str]) -> None:
     assert codes(f"steps: [{body}]") == expected
 
 
+def steps_built(text: str) -> Built:
+    return build(parse(SourceText.from_bytes("ds_config.yaml", text.encode())).documents[0], "ds_config.yaml")
+
+
+def test_what_only_a_call_takes_is_refused_beside_a_command() -> None:
+    built = steps_built("steps: [{id: a, run: ls, args: {x: 1}, worker: w, timeout: 5s}]")
+    assert [(one.code, one.where) for one in built.findings] == [
+        ("DS109", ("steps", 0, "args")),
+        ("DS109", ("steps", 0, "worker")),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "where"),
+    [
+        (r'run: "ls \0"', ("run",)),
+        (r'run: [ls, "\x00"]', ("run", 1)),
+        (r'run: ls, env: {A: "\u0000"}', ("env", "A")),
+        (r'run: ls, cwd: "a\0"', ("cwd",)),
+        (r'run: ls, outputs: [a, "b\0"]', ("outputs", 1)),
+    ],
+)
+def test_nul_ends_texts_early_and_is_refused(body: str, where: tuple[str | int, ...]) -> None:
+    built = steps_built(f"steps: [{{id: a, timeout: 5s, {body}}}]")
+    assert [(one.code, one.where) for one in built.findings] == [("DS104", ("steps", 0, *where))]
+
+
 def test_wrong_statements_are_none_and_the_rest_stays() -> None:
     found = built(
         """\

@@ -77,6 +77,30 @@ def test_a_whole_contract_is_quiet() -> None:
             "did you mean needs?",
         ),
         (
+            "steps: [{id: a, cmd: ls}]",
+            ("steps", 0, "cmd"),
+            "unknown key 'cmd' in steps[0]",
+            "did you mean run?",
+        ),
+        (
+            "steps: [{id: a, script: ls}]",
+            ("steps", 0, "script"),
+            "unknown key 'script' in steps[0]",
+            "did you mean run?",
+        ),
+        (
+            "steps: [{id: a, resources: {gpus: 1}}]",
+            ("steps", 0, "resources", "gpus"),
+            "unknown key 'gpus' in steps[0].resources",
+            "use resources.gpu.count (and resources.gpu.type)",
+        ),
+        (
+            "baseline: {gpus: 1}",
+            ("baseline", "gpus"),
+            "unknown key 'gpus' in baseline",
+            "use baseline.gpu.count and baseline.gpu.type",
+        ),
+        (
             "iterations: {count: 1, zzz: 1}",
             ("iterations", "zzz"),
             "unknown key 'zzz' in iterations",
@@ -234,6 +258,26 @@ def test_merge_keys_count_as_if_written_out() -> None:
     text = "steps:\n  - &a {id: a, run: x, timeout: 5s}\n  - {<<: *a, id: b, timeout: 5}\n"
     finding = only(text)
     assert finding.where == ("steps", 1, "timeout")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("max_steps_per_episode: 2000000", "at least 0, at most 1000000, not the number 2000000"),
+        ("baseline: {cpu: 1e308}", "at least 0, at most 1000000, not the number 1e308"),
+        ("baseline: {cpu: -1}", "at least 0, not the number -1"),
+    ],
+)
+def test_an_upper_bound_is_said_to_whom_it_concerns(text: str, words: str) -> None:
+    assert only(text).message.endswith(words)
+
+
+def test_a_need_of_nothing_is_no_need() -> None:
+    assert [finding.code for finding in findings("steps: [{id: a, needs: [null]}]")] == ["DS104"]
+
+
+def test_a_list_that_could_not_be_read_is_not_called_empty() -> None:
+    assert findings('steps:\n  - {id: "\\q"}\n') == []
 
 
 def test_what_could_not_be_read_is_not_called_missing() -> None:
