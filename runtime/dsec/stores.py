@@ -55,6 +55,8 @@ class HttpStore:
         from urllib.error import HTTPError
         from urllib.request import Request, urlopen
 
+        if not url.lower().startswith(("http://", "https://")):
+            raise StoreError(f"{url} is no http(s) URL")
         try:
             request = Request(url, headers={"User-Agent": "dsec"})  # noqa: S310  # http(s), says `place_of`
             with urlopen(request, timeout=self.limits.silence_s) as answer:  # noqa: S310
