@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 
 from dsec.record import Record
-from dsec_cli.source.locate import Located, find, spell, step_ids
+from dsec_cli.source.locate import Keys, Located, find, spell, step_ids
 from dsec_cli.source.text import Position, SourceText, Span
 from dsec_cli.source.tree import Document, Path
 
@@ -82,17 +82,19 @@ def concretise(
     text: SourceText,
     document: Document | None = None,
     ids: Mapping[Path, str] | None = None,
+    keys: Keys | None = None,
 ) -> Diagnostic:
-    """Give a finding its place in `text`; `name` is its rule's, `ids` are the document's `step_ids`.
+    """Give a finding its place in `text`; `name` is its rule's.
 
-    A path into no document (an empty file) is shown at the start of the text.
+    `ids` are the document's `step_ids`, `keys` what is known of its mappings. A path into no
+    document (an empty file) is shown at the start of the text.
     """
     if ids is None:
         ids = step_ids(document) if document is not None else {}
-    located = _located(finding.where, finding.part, document)
+    located = _located(finding.where, finding.part, document, keys)
     related = [(_place(text, span), label) for span, label in located.related]
     for where, label in finding.related:
-        related += [(_place(text, _located(where, "entry", document).span), label)]
+        related += [(_place(text, _located(where, "entry", document, keys).span), label)]
     return Diagnostic(
         finding.code,
         name,
@@ -123,15 +125,15 @@ def _order(one: Diagnostic) -> tuple[object, ...]:
     return (one.place.file, one.place.span, one.code, one.path, one.message)
 
 
-def _located(where: Path | Span, part: str, document: Document | None) -> Located:
+def _located(where: Path | Span, part: str, document: Document | None, keys: Keys | None) -> Located:
     if isinstance(where, Span):
         return Located(where, exact=True, related=())
     if document is None:
         return Located(Span(0, 0), exact=False, related=())
-    located = find(document, where, part)
+    located = find(document, where, part, keys=keys)
     if located.span.start == located.span.end and part == "value":
         # An empty value has no width: its key is what one can see.
-        return located._replace(span=find(document, where, "entry").span)
+        return located._replace(span=find(document, where, "entry", keys=keys).span)
     return located
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from dsec.record import Record
 from dsec_cli.contract.table import ROOTS, SECTIONS
 
@@ -165,6 +167,7 @@ def _apart(here: str, there: str) -> int:
     return len(left) + len(right) - 2 * shared
 
 
+@cache
 def _reached(root: str) -> list[str]:
     names = [root]
     for name in names:

@@ -8,7 +8,7 @@ from dsec_cli.contract.build import build_all
 from dsec_cli.diagnostics import arrange, concretise
 from dsec_cli.lint import suppress
 from dsec_cli.lint.rule import AFTER, DOCUMENT, TEXT, Crash, Facts, Rule, find_rules
-from dsec_cli.source.locate import step_ids
+from dsec_cli.source.locate import Keys, step_ids
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Document
 from dsec_cli.source.yaml import parse
@@ -131,11 +131,13 @@ class _Run:
             yield from self._answers(each, facts)
 
     def _answers(self, rules: list[Rule], facts: Facts) -> Iterator[Diagnostic]:
-        ids = None
+        ids, keys = None, Keys()
         for rule in rules:
             for finding in self._ask(rule, facts):
                 ids = step_ids(facts.document) if ids is None else ids
-                yield concretise(finding, rule.name, text=self.text, document=facts.document, ids=ids)
+                yield concretise(
+                    finding, rule.name, text=self.text, document=facts.document, ids=ids, keys=keys
+                )
 
     def _ask(self, rule: Rule, facts: Facts) -> tuple[Finding, ...]:
         """The rule's findings; a rule that fails is noted instead, so that it hides no other's."""

@@ -23,11 +23,32 @@ class Located(Record):
     """Aliases and merge keys on the way, with the anchors they lead to."""
 
 
+class Keys:
+    """The entries of a document's mappings by key; each mapping is looked through once.
+
+    A mapping with thousands of wrong keys is asked for each of them.
+    """
+
+    __slots__ = ("_entries",)
+
+    def __init__(self) -> None:
+        self._entries: dict[Mapping, dict[str, Entry]] = {}
+
+    def entry(self, mapping: Mapping, key: str) -> Entry | None:
+        """The last entry that `mapping` itself has under `key`."""
+        entries = self._entries.get(mapping)
+        if entries is None:
+            entries = {name: one for one in mapping.entries if (name := _key(one)) is not None}
+            self._entries[mapping] = entries
+        return entries.get(key)
+
+
 class _Walk:
     """One step after the other down a path; keeps the last entry and what was passed."""
 
-    def __init__(self, root: Node | None) -> None:
+    def __init__(self, root: Node | None, keys: Keys) -> None:
         self.node = root
+        self._keys = keys
         self.key: Node | None = None
         self.related: list[tuple[Span, str]] = []
 
@@ -52,7 +73,7 @@ class _Walk:
         return False
 
     def _entry(self, mapping: Mapping, key: str) -> Entry | None:
-        own = next((entry for entry in reversed(mapping.entries) if _key(entry) == key), None)
+        own = self._keys.entry(mapping, key)
         if own is not None and not is_merge(own):
             return own
         for merge in filter(is_merge, mapping.entries):
@@ -82,12 +103,12 @@ def locate(document: Document, path: Path, part: str = "value") -> Span:
     return find(document, path, part).span
 
 
-def find(document: Document, path: Path, part: str = "value") -> Located:
-    """Like `locate`, with the aliases on the way.
+def find(document: Document, path: Path, part: str = "value", *, keys: Keys | None = None) -> Located:
+    """Like `locate`, with the aliases on the way; `keys` of the document spare repeated searches.
 
     A value in block style is shown by its key: a range of many lines points nowhere.
     """
-    walk = _Walk(document.root)
+    walk = _Walk(document.root, Keys() if keys is None else keys)
     for depth, step in enumerate(path):
         if not walk.descend(step):
             if depth == 0:
@@ -148,23 +169,24 @@ def _key(entry: Entry) -> str | None:
 def step_ids(document: Document) -> dict[Path, str]:
     """Ids of the items of `steps` and `tasks`, by path; an id used twice names only the first."""
     found: dict[Path, str] = {}
+    index = Keys()
     for section, keys in _IDENTITIES.items():
-        walk = _Walk(document.root)
+        walk = _Walk(document.root, index)
         items = walk.enter() if walk.descend(section) else None
         if not isinstance(items, Sequence):
             continue
         taken: set[str] = set()
-        for index in range(len(items.items)):
-            name = _identity(items.items[index], keys)
+        for at in range(len(items.items)):
+            name = _identity(items.items[at], keys, index)
             if name and name not in taken:
                 taken.add(name)
-                found[section, index] = name
+                found[section, at] = name
     return found
 
 
-def _identity(item: Node, keys: tuple[str, ...]) -> str | None:
+def _identity(item: Node, keys: tuple[str, ...], index: Keys) -> str | None:
     for key in keys:
-        walk = _Walk(item)
+        walk = _Walk(item, index)
         value = walk.enter() if walk.descend(key) else None
         if isinstance(value, Scalar):
             return value.text

@@ -7,9 +7,10 @@ import random
 import pytest
 
 from dsec_cli.diagnostics import Diagnostic, Finding, Related, Severity, arrange, concretise
-from dsec_cli.source.locate import locate, spell, step_ids
+from dsec_cli.source import locate as locate_module
+from dsec_cli.source.locate import Keys, find, locate, spell, step_ids
 from dsec_cli.source.text import Position, SourceText, Span
-from dsec_cli.source.tree import Document, Path
+from dsec_cli.source.tree import Document, Entry, Path
 from dsec_cli.source.yaml import parse
 
 TEXT = """\
@@ -74,6 +75,28 @@ def test_locate_in_documents_that_hold_nothing(text: str, path: Path) -> None:
         for part in ("key", "value", "entry"):
             span = locate(document, path, part)
             assert 0 <= span.start <= span.end <= len(text)
+
+
+def test_a_mapping_is_looked_through_once_however_many_keys_are_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = 0
+
+    def counted(entry: Entry) -> str | None:
+        nonlocal asked
+        asked += 1
+        return known(entry)
+
+    known = locate_module._key
+    monkeypatch.setattr(locate_module, "_key", counted)
+    text = "".join(f"k{number}: {number}\n" for number in range(500)) + "k7: last\n"
+    source = SourceText.from_bytes("f.yaml", text.encode())
+    [document] = parse(source).documents
+    keys = Keys()
+    spans = [find(document, (f"k{number}",), keys=keys).span for number in range(500)]
+    assert asked == 501
+    assert text[slice(*spans[7])] == "last"
+    assert [text[slice(*span)] for span in spans[8:]] == [str(number) for number in range(8, 500)]
 
 
 def test_ids_and_spelling() -> None:
