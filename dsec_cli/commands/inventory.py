@@ -51,10 +51,32 @@ def read_inventory(spec: str | None) -> Inventory:
         return smi.from_smi_xml(source.text, spec)
     if smi.is_listing(source.text):
         return smi.from_listing(source.text, spec)
+    _refuse_other_output(source.text, spec)
     document = _json(source) if source.text.lstrip()[:1] == "{" else _yaml(source)
     if isinstance(document, dict) and "format" in document:
         return stored(document, spec)
     return from_document(document, spec)
+
+
+_OTHER_OUTPUT = {
+    "NVSMI LOG==": "text of nvidia-smi -q",
+    "| NVIDIA-SMI ": "the table of nvidia-smi",
+    "pci.bus_id": "a table of nvidia-smi --query",
+    "gpu_bus_id": "a table of nvidia-smi --query",
+    "# Idx ": "a table of nvidia-smi pmon or dmon",
+    "Failed to initialize NVML": "the failure of an nvidia-smi",
+    "NVIDIA-SMI has failed": "the failure of an nvidia-smi",
+}
+"""What nvidia-smi also prints, by a mark of its first lines."""
+
+
+def _refuse_other_output(text: str, name: str) -> None:
+    for mark, what in _OTHER_OUTPUT.items():
+        if mark in text[:4000]:
+            raise InventoryProblem(
+                f"{name} is {what}, which is no inventory",
+                hint="save the output of nvidia-smi -q -x, or of nvidia-smi -L and topo -m",
+            )
 
 
 def stored(document: dict[str, Any], name: str) -> Inventory:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -394,6 +395,34 @@ def test_unknown_is_said_not_zero() -> None:
     assert "memory      unknown" in shown
     assert "processors  1.5" in shown
     assert shown.endswith("note: why\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("==============NVSMI LOG==============\n\nTimestamp : Thu\n", "text of nvidia-smi -q"),
+        ("+---+\n| NVIDIA-SMI 590.48.01   Driver Version: 590 |\n", "the table of nvidia-smi"),
+        ("name, pci.bus_id, memory.total [MiB]\nL4, 00:09.0, 23034\n", "a table of nvidia-smi --query"),
+        ("# gpu  pid  type\n# Idx    #   C/G\n    0  11327 C -\n", "a table of nvidia-smi pmon or dmon"),
+        ("Failed to initialize NVML: Driver/library version mismatch\n", "the failure of an nvidia-smi"),
+    ],
+)
+def test_other_output_of_nvidia_smi_is_told_what_to_save_instead(
+    text: str, words: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "smi.txt"
+    path.write_text(text)
+    with pytest.raises(InventoryProblem, match=re.escape(words)) as caught:
+        read_inventory(str(path))
+    assert "nvidia-smi -q -x" in caught.value.hint
+
+
+def test_a_refused_value_is_shown_shortened(tmp_path: Path) -> None:
+    path = tmp_path / "pool.yaml"
+    path.write_text("word " * 1000)
+    with pytest.raises(InventoryProblem) as caught:
+        read_inventory(str(path))
+    assert len(str(caught.value)) < 200 + len(str(path))
 
 
 def test_names_of_a_file_cannot_command_a_terminal() -> None:

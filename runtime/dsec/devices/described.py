@@ -73,7 +73,9 @@ def from_document(document: object, name: str) -> Inventory:
 
 
 def _wrong(name: str, key: str, value: object, want: str, hint: str = "") -> InventoryProblem:
-    return InventoryProblem(f"{name}: {key} is {value!r}, not {want}", hint=hint)
+    shown = repr(value)
+    shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
+    return InventoryProblem(f"{name}: {key} is {shown}, not {want}", hint=hint)
 
 
 def _mapping(value: object, key: str, known: Sequence[str], name: str) -> Mapping[object, object]:
