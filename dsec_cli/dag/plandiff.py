@@ -67,8 +67,9 @@ def diff(old: Plan, new: Plan) -> PlanDiff:
 
 
 def _plan_fields(plan: Plan) -> dict[str, object]:
-    """What is stated once per plan; devices by UUID, so that one more is one difference."""
+    """What is stated once per plan; devices and dependencies by name, so that one more is one difference."""
     fields = {name: encode(getattr(plan, name)) for name in _PLAN_LEVEL}
+    fields["dependencies"] = {f"{one.kind} {one.name}": _placeless(one) for one in plan.dependencies}
     inventory = _object(plan.inventory)
     inventory["devices"] = {device.uuid: encode(device) for device in plan.inventory.devices}
     return {**fields, "inventory": inventory}
@@ -83,6 +84,13 @@ def _step_fields(step: PlannedStep) -> dict[str, object]:
     }
     places = [step.src, *(edge.src for edge in step.needs)]
     fields["src"] = [f"{place.line}:{place.column}" for place in places]
+    return fields
+
+
+def _placeless(value: object) -> dict[str, object]:
+    """The stored form without where it is stated: a moved line is no difference."""
+    fields = _object(value)
+    del fields["src"]
     return fields
 
 

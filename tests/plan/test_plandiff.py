@@ -1,0 +1,31 @@
+"""Differences of plans: dependencies by name, places left out."""
+
+from dsec.inventory import Inventory
+from dsec.plan import Source
+from dsec_cli.dag.compile import Origin, compile_plan
+from dsec_cli.dag.cycles import order_steps
+from dsec_cli.dag.graph import step_graph
+from dsec_cli.dag.plandiff import diff, diff_text
+
+BOX = Inventory("os", 2000, 2**33, None, None, (), ())
+OLD = "dependencies:\n- {package: numpy, version: '>=1.26'}\n- {name: sim, version: 1.0.0, type: tool}\n"
+
+
+def compiled(make, text, *, file="dsandbox.yaml"):
+    dependencies = make.read(text, "dsandbox.yaml").dependencies
+    contract = make.contract([make.step("A")], name="job", dependencies=dependencies)
+    origin = Origin(file, (b"x",), "dsec 0", lambda path: Source(file, 1 + len(path), 1))
+    return compile_plan(order_steps(step_graph(contract)), contract, inventory=BOX, origin=origin, learned={})
+
+
+def test_another_file_is_no_other_dependency(make):
+    found = diff(compiled(make, OLD), compiled(make, OLD, file="other.yaml"))
+    assert [change.field for change in found.plan] == ["contract_file"]
+
+
+def test_a_dependency_differs_by_its_own_fields(make):
+    new = OLD.replace("1.26", "2.0") + "- {package: rich}\n"
+    text = diff_text(diff(compiled(make, OLD), compiled(make, new)))
+    assert "dependencies.package numpy.version: >=1.26 -> >=2.0" in text
+    assert "dependencies.package rich: added" in text
+    assert "sim" not in text
