@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import compileall
-import dataclasses
 import itertools
 import json
 import os
@@ -38,8 +37,8 @@ def measure(calls: int, folder: Path) -> list[float]:
     (folder / "empty.py").write_text("def nothing(ctx):\n    return None\n")
     plan = plan_of([[]])
     command = Command((), "", "empty:nothing", "{}", "w")
-    steps = (dataclasses.replace(plan.steps[0], command=command),)
-    plan = dataclasses.replace(plan, steps=steps, iterations=Iterations(calls + WARM_UP, 0, 2), hash="")
+    steps = (plan.steps[0]._replace(command=command),)
+    plan = plan._replace(steps=steps, iterations=Iterations(calls + WARM_UP, 0, 2), hash="")
     save_plan(str(folder / "plan.json"), seal(plan))
     env = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "runtime")))}
     code = "import sys; from dsec_cli.fast import dsec; sys.exit(dsec())"

@@ -42,11 +42,11 @@ def dsctl() -> int:
 
 def _enter(program: str) -> int:
     argv = sys.argv[1:]
-    if "lint" not in (PROGRAMS[program][0], *argv[:1]):
-        return guarded(lambda: run(program, argv))
-    # A lint keeps nearly all that it makes until it ends; looking for garbage is a fifth of its time.
-    gc.disable()
-    leave(guarded(lambda: run(program, argv)))
+    if "lint" in (PROGRAMS[program][0], *argv[:1]):
+        # A lint keeps nearly all that it makes until it ends; looking for garbage is a fifth of its time.
+        gc.disable()
+        leave(guarded(lambda: run(program, argv)))
+    return guarded(lambda: run(program, argv))
 
 
 def run(program: str, argv: list[str]) -> int:

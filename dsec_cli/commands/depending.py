@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import NamedTuple
 
 from dsec.errors import StoredFormError
+from dsec.record import Record
 from dsec_cli.exit import NO, UNKNOWN, YES
 
 TYPE_CHECKING = False
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dsec_cli.options import Args
 
 
-class Looked(NamedTuple):
+class Looked(Record):
     """What became of a plan's dependencies."""
 
     checked: tuple[Checked, ...]

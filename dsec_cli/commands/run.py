@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import time
-from typing import NamedTuple
 
 from dsec.attempts import Past
 from dsec.core.fold import Fold
@@ -13,6 +12,7 @@ from dsec.engines.local import Session
 from dsec.errors import FileProblem, RunProblem
 from dsec.journal import Header, Journal, header_payload
 from dsec.quickplan import parse_plan
+from dsec.record import Record
 from dsec.rundir import RunDir, create, home, is_job, new_job
 from dsec.sweep import boot_id
 from dsec_cli.commands.carrying import carry_out, check_feasible, folder_of, inventory_for, write_whole
@@ -48,7 +48,7 @@ def main(args: Args) -> int:
     return carry_out(session, journal=journal, args=args)
 
 
-class Prepared(NamedTuple):
+class Prepared(Record):
     """A plan that is ready to be carried out."""
 
     plan: Plan

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_")
 _WORD = _LETTERS | frozenset("0123456789")
 _ID_FIRST = _WORD - {"_"}
+_HEX = frozenset("0123456789abcdefABCDEF")
 _ID = _WORD | frozenset(".-")
 
 
@@ -44,6 +45,12 @@ def is_call(text: str) -> bool:
     return bool(colon) and is_env_name(function) and all(is_env_name(part) for part in module.split("."))
 
 
+def is_content_hash(text: str) -> bool:
+    """`blake3:` or `sha256:` and 64 hexadecimal digits."""
+    algorithm, _, digits = text.partition(":")
+    return algorithm in ("blake3", "sha256") and len(digits) == 64 and _HEX.issuperset(digits)
+
+
 FORMS = {
     "step id": Form(
         "a letter or digit followed by at most 63 letters, digits, '_', '.' or '-'",
@@ -62,5 +69,11 @@ FORMS = {
         "^[A-Za-z_][A-Za-z0-9_]*(\\.[A-Za-z_][A-Za-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*$",
         is_call,
         "policy:forward",
+    ),
+    "content hash": Form(
+        "blake3: or sha256: and 64 hexadecimal digits, as dsec hash prints it",
+        "^(blake3|sha256):[0-9A-Fa-f]{64}$",
+        is_content_hash,
+        "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
     ),
 }

@@ -6,7 +6,18 @@ from typing import Annotated, Literal
 
 from pydantic import Discriminator, Tag
 
-from dsec_cli.contract.leaves import Bandwidth, Cores, Count, GpuMemoryText, Many, Size, Span, Text, Written
+from dsec_cli.contract.leaves import (
+    Bandwidth,
+    ContentHash,
+    Cores,
+    Count,
+    GpuMemoryText,
+    Many,
+    Size,
+    Span,
+    Text,
+    Written,
+)
 from dsec_cli.contract.section import Section, optional, required
 
 Level = Literal["critical", "pauseable", "elastic", "discardable"]
@@ -96,9 +107,16 @@ class NamedDependency(Section):
     )
     type: Literal["model", "environment", "dataset", "tool", "plugin"] = required("What it is.", "A 2.1")
     source: Text | None = optional(
-        "Where it is kept.", "A 2.1", default="the local registry", example="ds://models/reward/2024q3"
+        "Where it is kept: `ds://PATH` (the registry folder's PATH/VERSION), a path, a URL.",
+        "A 2.1",
+        default="`ds://NAME`",
+        example="ds://models/reward/2024q3",
     )
-    hash: Text | None = optional("Digest that the content must have.", "A 2.1", example="sha256:9f86d081...")
+    hash: ContentHash | None = optional(
+        "Hash that its content must have, checked before the first Step; `dsec hash` prints it.",
+        "A 2.1",
+        example="sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    )
 
 
 class PackageDependency(Section):
@@ -107,7 +125,10 @@ class PackageDependency(Section):
     heading = "dependencies[package]"
     package: Text = required("Distribution name.", "B 2", example="transformers")
     version: Written | None = optional(
-        "PEP 440 version or range.", "B 2", default="any", example=">=4.40.0,<4.42.0"
+        "PEP 440 version or range; what is installed must be in it.",
+        "B 2",
+        default="any",
+        example=">=4.40.0,<4.42.0",
     )
     build_options: Many[Text] | None = optional(
         "Options for building it.", "B 2", example=["--enable-cuda-graph"]

@@ -85,7 +85,7 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...], dict[str, tuple[Any, ...]]]] = {
         "version": ("written",),
         "type": ("enum", ("model", "environment", "dataset", "tool", "plugin")),
         "source": ("text",),
-        "hash": ("text",),
+        "hash": ("form", "content hash"),
     }),
     "RuntimeContext": ("runtime_context", (), {
         "env_vars": ("list", ("section", "EnvVar"), 0),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from dsec.codec import canonical
 from dsec.core.placement import Refusal, feasible, reason, slots
 from dsec.hashing import digest
@@ -62,7 +60,7 @@ def compile_plan(
     # Free memory is read anew before anything starts; a plan that held it would change by the minute.
     # Free disk is looked at once: a Step that needs more would fail late and leave the disk full.
     machine = steady(inventory)
-    disk = dataclasses.replace(machine, disk_bytes=inventory.disk_bytes)
+    disk = machine._replace(disk_bytes=inventory.disk_bytes)
     findings = [*_not_runnable(steps), *_refused(steps, demands, disk)]
     if findings:
         return Infeasible(tuple(findings))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from dsec.codec import canonical
 from dsec.hashing import digest
 from dsec.plan import Command, Edge, PlannedStep, Retries
@@ -47,7 +45,7 @@ def lowered(decided: Decided) -> tuple[PlannedStep, ...]:
     planned: list[PlannedStep] = []
     for at in decided.order.sequence:
         one = _step(at, decided, needs=needs[at])
-        one = dataclasses.replace(one, key=_key(one, keys))
+        one = one._replace(key=_key(one, keys))
         keys[one.id] = one.key
         planned.append(one)
     return tuple(planned)

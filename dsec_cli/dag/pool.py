@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from dsec.inventory import Device, Inventory
 
 TYPE_CHECKING = False
@@ -22,7 +20,7 @@ _AMPLE = 1_000_000_000
 
 def untyped(demands: Sequence[Demand]) -> list[Demand]:
     """The demands without device types: the pool's devices have none."""
-    return [dataclasses.replace(demand, gpu_types=()) for demand in demands]
+    return [demand._replace(gpu_types=()) for demand in demands]
 
 
 def pool_of(contract: Contract, demands: Sequence[Demand]) -> Inventory:

@@ -1,12 +1,11 @@
-"""Stored forms: frozen dataclasses to canonical JSON and back, strictly.
+"""Stored forms: records and dataclasses to canonical JSON and back, strictly.
 
 Unknown keys, missing keys and wrong types are refused in words. The plan is decoded on every
-`dsec run`, so this walks the dataclass fields itself instead of importing pydantic (100 ms).
+`dsec run`, so this walks the fields itself instead of importing pydantic (100 ms).
 """
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import types
 import typing
@@ -24,7 +23,7 @@ def canonical(value: object) -> bytes:
 
 
 def encode(value: object) -> object:
-    """A frozen dataclass tree as plain dicts and lists."""
+    """A tree of records as plain dicts and lists."""
     return _plain(value)
 
 
@@ -42,27 +41,28 @@ def _plain(value: object) -> object:
 
 
 _FIELDS: dict[type, tuple[str, ...]] = {}
-"""Field names of the dataclasses met so far."""
+"""Field names of the records met so far."""
 
 
 def _plain_other(value: object) -> object:
-    """Subclasses, dicts, and dataclasses that were not met before."""
+    """Subclasses, dicts, and records that were not met before."""
     if isinstance(value, str):
         return str(value)
     if isinstance(value, int):
         return int(value)
+    names = getattr(type(value), "_fields", None) or getattr(type(value), "__dataclass_fields__", None)
+    if names is not None:
+        _FIELDS[type(value)] = tuple(names)
+        return _plain(value)
     if isinstance(value, (tuple, list)):
         return [_plain(item) for item in value]
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        _FIELDS[type(value)] = tuple(field.name for field in dataclasses.fields(value))
-        return _plain(value)
     raise TypeError(f"{type(value).__name__} has no canonical form")
 
 
 def decode(cls: type[T], data: object, *, where: str = "document") -> T:
-    """Build `cls` from plain data; raises StoredFormError naming the place that does not fit."""
+    """Build the record `cls` from plain data; raises StoredFormError naming the place that does not fit."""
     return typing.cast(T, _build(cls, data, where))
 
 
@@ -77,7 +77,7 @@ def _hints(cls: type) -> dict[str, object]:
 
 
 def _build(want: object, data: object, where: str) -> object:
-    if isinstance(want, type) and dataclasses.is_dataclass(want):
+    if isinstance(want, type) and (hasattr(want, "_fields") or hasattr(want, "__dataclass_fields__")):
         return _build_record(want, data, where)
     origin = typing.get_origin(want)
     if origin is tuple:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from typing import NamedTuple
 
 from dsec.errors import FileProblem, StoredFormError
+from dsec.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ VERSION = 1
 NAME = "durations.json"
 
 
-class Learned(NamedTuple):
+class Learned(Record):
     """One Step's duration as measured."""
 
     ms: int

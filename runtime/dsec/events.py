@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import json
 from json.encoder import encode_basestring as quoted
-from typing import NamedTuple
 
 from dsec.errors import StoredFormError
+from dsec.record import Record
 
 
-class RunStart(NamedTuple):
+class RunStart(Record):
     """An executor took the run over; resuming appends another one."""
 
     at_us: int
@@ -30,7 +30,7 @@ class RunStart(NamedTuple):
     keep_going: bool
 
 
-class Spawn(NamedTuple):
+class Spawn(Record):
     """An attempt began, as a process of its own or (`worker` set) as a call to a worker."""
 
     at_us: int
@@ -48,7 +48,7 @@ class Spawn(NamedTuple):
     worker: str
 
 
-class Exit(NamedTuple):
+class Exit(Record):
     """An attempt ended and nothing of it is left running."""
 
     at_us: int
@@ -72,7 +72,7 @@ class Exit(NamedTuple):
     """Calls: what the function returned, as JSON."""
 
 
-class Retry(NamedTuple):
+class Retry(Record):
     """A failed attempt will be followed by attempt number `attempt`."""
 
     at_us: int
@@ -82,7 +82,7 @@ class Retry(NamedTuple):
     delay_ms: int
 
 
-class Drop(NamedTuple):
+class Drop(Record):
     """A discardable instance is given up; the run goes on without it."""
 
     at_us: int
@@ -91,7 +91,7 @@ class Drop(NamedTuple):
     reason: str
 
 
-class WorkerStart(NamedTuple):
+class WorkerStart(Record):
     """A resident worker process was started."""
 
     at_us: int
@@ -103,7 +103,7 @@ class WorkerStart(NamedTuple):
     log: str
 
 
-class WorkerStop(NamedTuple):
+class WorkerStop(Record):
     """A resident worker process is gone."""
 
     at_us: int
@@ -117,7 +117,7 @@ class WorkerStop(NamedTuple):
     rss_kb: int | None
 
 
-class Cancel(NamedTuple):
+class Cancel(Record):
     """The run was asked to end early."""
 
     at_us: int
@@ -125,7 +125,7 @@ class Cancel(NamedTuple):
     """`interrupted`, `terminated`, `hung-up` or `cancelled`."""
 
 
-class RunEnd(NamedTuple):
+class RunEnd(Record):
     """The executor closed the journal."""
 
     at_us: int

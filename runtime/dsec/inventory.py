@@ -5,18 +5,17 @@ A reading that could not be had is None, never 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dsec.record import Record
 
 FORMAT = "dsec.inventory/1"
 """Names the stored form: the fields of Inventory beside a `format`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Device:
+class Device(Record):
     """One GPU (or one MIG instance, which is a device of its own)."""
 
     uuid: str
-    index: int
+    index: int  # type: ignore[assignment] # a tuple's method of this name is never used here
     model: str
     """As the driver prints it: `NVIDIA A100-SXM4-80GB`."""
     type: str
@@ -35,8 +34,7 @@ class Device:
     """`ok`, `lost`, or a reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Inventory:
+class Inventory(Record):
     """Devices, cores and memory that a plan may use."""
 
     origin: str
@@ -53,5 +51,5 @@ class Inventory:
 
 def steady(inventory: Inventory) -> Inventory:
     """The inventory without readings that change from minute to minute, so that equal machines are equal."""
-    devices = tuple(replace(device, free_bytes=None) for device in inventory.devices)
-    return replace(inventory, disk_bytes=None, devices=devices)
+    devices = tuple(device._replace(free_bytes=None) for device in inventory.devices)
+    return inventory._replace(disk_bytes=None, devices=devices)

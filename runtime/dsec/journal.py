@@ -17,10 +17,10 @@ import fcntl
 import json
 import os
 import re
-from typing import NamedTuple
 from zlib import crc32
 
 from dsec.errors import DSecError, StoredFormError
+from dsec.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class DiskFullError(DSecError):
     """The journal cannot grow; the run must stop where it is."""
 
 
-class Recorded(NamedTuple):
+class Recorded(Record):
     """What a journal holds: its payloads, the length of the good part, and what follows it."""
 
     payloads: list[str]
@@ -98,7 +98,7 @@ def _shown(data: bytes) -> str:
     return f"not a record ({data[:24]!r})"
 
 
-class Header(NamedTuple):
+class Header(Record):
     """First record: which run of which plan this is the journal of."""
 
     job: str

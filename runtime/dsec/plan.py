@@ -6,15 +6,13 @@ BLAKE3 of that encoding with `hash` empty, under the domain tag `dsec.plan/1`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from dsec.inventory import Inventory
+from dsec.record import Record
 
 FORMAT = "dsec.plan/1"
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Record):
     """Where in the contract a thing was stated; line and column count from 1 (code points)."""
 
     file: str
@@ -22,8 +20,7 @@ class Source:
     column: int
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(Record):
     """The Step waits for `step`; `carried` edges read an earlier iteration."""
 
     step: str
@@ -34,8 +31,7 @@ class Edge:
     src: Source
 
 
-@dataclass(frozen=True, slots=True)
-class Demand:
+class Demand(Record):
     """Resource vector of one attempt."""
 
     cpu_m: int
@@ -49,8 +45,7 @@ class Demand:
     network_bps: int
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Record):
     """Exactly one of argv, shell, call is non-empty."""
 
     argv: tuple[str, ...]
@@ -64,8 +59,7 @@ class Command:
     """Worker group of `call`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Retries:
+class Retries(Record):
     """`max` further attempts after the first."""
 
     max: int
@@ -73,8 +67,7 @@ class Retries:
     factor: int
 
 
-@dataclass(frozen=True, slots=True)
-class Placement:
+class Placement(Record):
     """Devices planned for the Step; the runtime may take like devices when these are busy."""
 
     devices: tuple[str, ...]
@@ -82,8 +75,7 @@ class Placement:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedStep:
+class PlannedStep(Record):
     """One Step, in topological order within the plan."""
 
     id: str
@@ -115,17 +107,15 @@ class PlannedStep:
     src: Source
 
 
-@dataclass(frozen=True, slots=True)
-class Iterations:
+class Iterations(Record):
     """How often the Steps repeat."""
 
-    count: int
+    count: int  # type: ignore[assignment] # a tuple's method of this name is never used here
     max_staleness: int
     in_flight: int
 
 
-@dataclass(frozen=True, slots=True)
-class Analysis:
+class Analysis(Record):
     """What the compiler knows of the graph before anything runs."""
 
     critical_path: tuple[str, ...]
@@ -138,8 +128,7 @@ class Analysis:
     """Edges (from, to) turned into carried ones by `break_cycle`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Dependency:
+class Dependency(Record):
     """Something that must be there, in one version, before the first Step starts."""
 
     name: str
@@ -155,8 +144,7 @@ class Dependency:
     src: Source
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Record):
     """A compiled contract."""
 
     format: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 
@@ -17,12 +16,12 @@ _LARGEST = 256 * 2**20
 
 def plan_hash(plan: Plan) -> str:
     """BLAKE3 over the plan's canonical JSON with `hash` empty, under the format as domain tag."""
-    return digest(FORMAT, canonical(dataclasses.replace(plan, hash="")))
+    return digest(FORMAT, canonical(plan._replace(hash="")))
 
 
 def seal(plan: Plan) -> Plan:
     """The same plan with its hash filled in."""
-    return dataclasses.replace(plan, hash=plan_hash(plan))
+    return plan._replace(hash=plan_hash(plan))
 
 
 def plan_bytes(plan: Plan) -> bytes:

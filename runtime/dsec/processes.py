@@ -12,9 +12,9 @@ import os
 import resource
 import signal
 import time
-from typing import NamedTuple
 
 from dsec import sweep
+from dsec.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ _GIVE_UP_S = 5.0
 """A process that survives KILL so long (stuck in the kernel, or not ours to kill) is left to the system."""
 
 
-class Launch(NamedTuple):
+class Launch(Record):
     """What to start and how."""
 
     program: bytes
@@ -44,7 +44,7 @@ class Launch(NamedTuple):
     """File that gets the output, absolute."""
 
 
-class Ended(NamedTuple):
+class Ended(Record):
     """How a child ended."""
 
     code: int | None

@@ -9,13 +9,13 @@ complete, and Steps may have cleared them away (a checkpoint rotation does).
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 from dsec.attempts import Past
 from dsec.core.fold import Fold, RunState
 from dsec.errors import PlanProblem, RunProblem
 from dsec.events import decode
 from dsec.journal import Header, read, read_header
+from dsec.record import Record
 from dsec.sweep import boot_id, look
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dsec.rundir import RunDir
 
 
-class Told(NamedTuple):
+class Told(Record):
     """A journal, read."""
 
     header: Header

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 import time
-from typing import NamedTuple
 
 from dsec.errors import RunProblem
+from dsec.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _JOB = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}")
 
 
-class RunDir(NamedTuple):
+class RunDir(Record):
     """The folder of one run."""
 
     job: str

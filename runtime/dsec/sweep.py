@@ -10,7 +10,8 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from typing import NamedTuple
+
+from dsec.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ PATIENCE_S = 30.0
 """How long after the grace a process may resist KILL before it is given up."""
 
 
-class Process(NamedTuple):
+class Process(Record):
     """A process as /proc shows it."""
 
     pid: int
@@ -32,7 +33,7 @@ class Process(NamedTuple):
     zombie: bool
 
 
-class Marker(NamedTuple):
+class Marker(Record):
     """What every process of a run carries."""
 
     environment: frozenset[bytes]

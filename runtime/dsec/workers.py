@@ -8,17 +8,16 @@ longest is stopped (`evicted`) and started again at its next call.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import json
 import os
 import re
 import sys
-from typing import NamedTuple
 
 from dsec.events import WorkerStart, WorkerStop
 from dsec.frames import FRAME_BYTES
 from dsec.outcomes import signal_name
 from dsec.processes import Launch
+from dsec.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ _LEAVE_S = 2.0
 """How long a worker may take to leave after its socket closed."""
 
 
-class Answer(NamedTuple):
+class Answer(Record):
     """How a call ended."""
 
     cause: str
@@ -111,7 +110,7 @@ class Workers:
 
     def _join(self, step: PlannedStep) -> None:
         name = group_of(step)
-        demand = dataclasses.replace(step.demand, cpu_m=0, memory_bytes=0, disk_bytes=0, network_bps=0)
+        demand = step.demand._replace(cpu_m=0, memory_bytes=0, disk_bytes=0, network_bps=0)
         worker = self._workers.get(name)
         if worker is None:
             log = f"logs/worker-{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}.log"
@@ -354,7 +353,7 @@ def _fixed_part(step: PlannedStep) -> str:
 
 
 def _without_gpus(demand: Demand) -> Demand:
-    return dataclasses.replace(demand, gpu_count=0, gpu_memory_bytes=0, gpu_types=())
+    return demand._replace(gpu_count=0, gpu_memory_bytes=0, gpu_types=())
 
 
 def _size(demand: Demand) -> tuple[int, bool, int]:

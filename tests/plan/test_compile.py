@@ -1,7 +1,5 @@
 """What the compiler decides: defaults, reasons, placement, keys, refusals."""
 
-import dataclasses
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -96,9 +94,9 @@ def test_what_a_step_states_is_kept(make):
     )
     plan = compiled(make.contract([step], name="job"))
     [planned] = plan.steps
-    assert dataclasses.astuple(planned.command) == ((), "", "m:f", '{"a":1}', "w")
+    assert tuple(planned.command) == ((), "", "m:f", '{"a":1}', "w")
     assert (planned.level, planned.timeout_ms, planned.grace_ms, planned.cwd) == ("critical", 1, 5000, "src")
-    assert dataclasses.astuple(planned.retries) == (2, 1000, 3)
+    assert tuple(planned.retries) == (2, 1000, 3)
     assert (planned.estimate_ms, planned.estimate_source, plan.name) == (1501, "declared", "job")
 
 
@@ -163,7 +161,7 @@ def test_one_edge_per_step_waited_for_and_one_per_step_carried(make):
         ("A", "carried", 2),
     ]
     assert "carried: reads B of up to 3 iterations before" in plan.steps[0].reasons
-    assert dataclasses.astuple(plan.iterations) == (5, 2, 4)
+    assert tuple(plan.iterations) == (5, 2, 4)
 
 
 def test_a_cut_is_a_carried_need_and_named_in_the_analysis(make):
@@ -225,8 +223,8 @@ def test_readings_that_change_by_the_minute_are_not_in_the_plan(make):
     contract = make.contract([with_gpu(make, "S", count=1)])
     one = compiled(contract, machine())
     inventory = machine()
-    busy = tuple(dataclasses.replace(device, free_bytes=GIB) for device in inventory.devices)
-    two = compiled(contract, dataclasses.replace(inventory, devices=busy, disk_bytes=9 * GIB))
+    busy = tuple(device._replace(free_bytes=GIB) for device in inventory.devices)
+    two = compiled(contract, inventory._replace(devices=busy, disk_bytes=9 * GIB))
     assert plan_bytes(one) == plan_bytes(two)
 
 

@@ -70,9 +70,7 @@ ENTRY = st.builds(
 
 @given(st.lists(ENTRY, max_size=4).map(tuple))
 def test_both_readers_read_what_was_written(make, dependencies):
-    import dataclasses
-
-    plan = planfile.seal(dataclasses.replace(compiled(make, ()), dependencies=dependencies))
+    plan = planfile.seal(compiled(make, ())._replace(dependencies=dependencies))
     raw = planfile.plan_bytes(plan)
     assert planfile.parse_plan(raw, where="plan.json") == plan
     assert quickplan._quick(raw) == plan, "the fast reader takes it without the strict one's help"

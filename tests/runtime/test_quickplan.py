@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 
 import pytest
@@ -24,9 +23,8 @@ def rich_plan(kit):
     )
     here = Source("f", 1, 2)
     return seal(
-        dataclasses.replace(
-            plan,
-            inventory=dataclasses.replace(plan.inventory, devices=(device,)),
+        plan._replace(
+            inventory=plan.inventory._replace(devices=(device,)),
             dependencies=(Dependency("n", "model", "1.0.0", "ds://n", "", here),),
             hash="",
         )

@@ -104,18 +104,24 @@ def test_random_kills_converge(job, kit):
     small_job(whole, kit, count=6)
     whole.dsec("run", "plan.json", "--job-id", "j", "--quiet")
     words = ("run", "plan.json", "--job-id", "j")
+    journal = job.run_dir / "journal"
+
+    def size() -> int:
+        return journal.stat().st_size if journal.exists() else 0
+
     kills = 0
     for _ in range(60):
         process = job.start(*words)
-        try:
-            process.wait(timeout=chance.uniform(0.1, 0.9) if kills < 8 else 60)
-        except subprocess.TimeoutExpired:
+        if kills < 8:
+            past = size() + chance.randrange(600)
+            kit.wait_for(lambda process=process, past=past: process.poll() is not None or size() > past)
+        if kills < 8 and process.poll() is None:
             process.send_signal(signal.SIGKILL)
-            process.communicate()
             kills += 1
+        process.communicate(timeout=60)
         if process.returncode == 0:
             break
-        if (job.run_dir / "journal").exists() and (job.run_dir / "journal").stat().st_size:
+        if size():
             words = ("resume", "j", "--quiet")
     assert process.returncode == 0, process.communicate()
     assert kills >= 3

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from dsec.events import Cancel, Drop, Event, Exit, Retry, RunEnd, RunStart, Spawn, WorkerStart, WorkerStop
+from dsec.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
     Instance: TypeAlias = tuple[str, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
+class Tally(Record):
     """What the ended attempts of one Step add up to."""
 
     attempts: int
@@ -30,8 +28,7 @@ class Tally:
     """Time on GPUs, times how many, of attempts in processes of their own."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunState:
+class RunState(Record):
     """A run as its journal tells it; any prefix of a journal gives one."""
 
     sessions: tuple[RunStart, ...]

@@ -5,15 +5,13 @@ Not thread-safe: the executor has one thread. Every grant is paired with one rel
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from dsec.core.placement import Slot, choose, slots
 from dsec.inventory import Inventory
 from dsec.plan import Demand
+from dsec.record import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Lease:
+class Lease(Record):
     """What one attempt holds until it gives it back."""
 
     serial: int

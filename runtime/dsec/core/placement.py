@@ -7,40 +7,43 @@ the lower index. Planner, simulator and runtime all choose through `choose`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from dsec.cards import GIB, memory_text
 from dsec.inventory import Device, Inventory
 from dsec.plan import Demand, Placement
+from dsec.record import Record
 
 LEVELS = ("type", "nvlink", "switch", "numa")
 """How a group of devices is narrowed: one type first, then NVLink, one PCIe switch, one NUMA node."""
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Record):
     """Why a demand cannot be placed, with the arithmetic."""
 
     text: str
 
 
-@dataclass(slots=True)
 class Slot:
     """One device and what is held of it."""
 
-    device: Device
-    capacity: int | None
-    """Memory that may be packed: usable, less what others held when it was read; None: unknown."""
-    foreign: int
-    """Whole GiB that processes outside DSec held when the device was read."""
-    islands: tuple[int, ...]
-    """One group number per level of LEVELS; equal numbers are together."""
-    mig: bool
-    healthy: bool
-    used: int = 0
-    holders: int = 0
-    whole: bool = False
-    """One holder has all of it, declared or because its memory is unknown."""
+    __slots__ = ("capacity", "device", "foreign", "healthy", "holders", "islands", "mig", "used", "whole")
+
+    def __init__(
+        self, device: Device, *, capacity: int | None, foreign: int, islands: tuple[int, ...], mig: bool
+    ) -> None:
+        self.device = device
+        self.capacity = capacity
+        """Memory that may be packed: usable, less what others held when it was read; None: unknown."""
+        self.foreign = foreign
+        """Whole GiB that processes outside DSec held when the device was read."""
+        self.islands = islands
+        """One group number per level of LEVELS; equal numbers are together."""
+        self.mig = mig
+        self.healthy = device.health == "ok"
+        self.used = 0
+        self.holders = 0
+        self.whole = False
+        """One holder has all of it, declared or because its memory is unknown."""
 
     def free_for(self, demand: Demand) -> bool:
         """Whether one attempt with `demand` could have this device now."""
@@ -73,12 +76,11 @@ def slots(inventory: Inventory) -> list[Slot]:
     islands = _islands(devices)
     return [
         Slot(
-            device=device,
+            device,
             capacity=_capacity(device),
             foreign=_foreign(device) // GIB,
             islands=islands[at],
             mig=device.uuid.startswith("MIG-"),
-            healthy=device.health == "ok",
         )
         for at, device in enumerate(devices)
     ]

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 
 from dsec.codec import decode
 from dsec.errors import StoredFormError
@@ -39,4 +38,4 @@ def read_apart(machine: Inventory, *, timeout_s: float = TIMEOUT_S) -> Inventory
 
 def _without(machine: Inventory, what: str) -> Inventory:
     note = f"the NVIDIA library {what}: no GPU was read; `nvidia-smi` should fail in the same way"
-    return replace(machine, notes=(*machine.notes, note))
+    return machine._replace(notes=(*machine.notes, note))

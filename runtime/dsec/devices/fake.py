@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dsec.inventory import Device, Inventory
 
@@ -36,7 +36,7 @@ class FakeDevices:
         """The inventory now; a lost device knows nothing of its memory."""
         changes = self._reached()
         devices = tuple(_changed(device, changes.get(device.uuid, ())) for device in self._inventory.devices)
-        return replace(self._inventory, devices=devices)
+        return self._inventory._replace(devices=devices)
 
     def holders(self, uuid: str) -> tuple[int, ...] | None:
         """Process ids on the device now; None when it is lost or not there."""
@@ -57,9 +57,9 @@ class FakeDevices:
 def _changed(device: Device, changes: Sequence[Change]) -> Device:
     for change in changes:
         if change.health is not None:
-            device = replace(device, health=change.health)
+            device = device._replace(health=change.health)
         if change.free_bytes is not None:
-            device = replace(device, free_bytes=change.free_bytes)
+            device = device._replace(free_bytes=change.free_bytes)
     if device.health == "lost":
-        return replace(device, memory_bytes=None, free_bytes=None, links=())
+        return device._replace(memory_bytes=None, free_bytes=None, links=())
     return device

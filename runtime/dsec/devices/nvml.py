@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any
 
 from dsec import cards
@@ -73,7 +72,7 @@ def devices_of(machine: Inventory) -> Inventory:
     """`machine` with the GPUs that NVML shows, whatever masks the process inherited."""
     with _opened() as door:
         if isinstance(door, str):
-            return replace(machine, notes=(*machine.notes, door))
+            return machine._replace(notes=(*machine.notes, door))
         return _inventory(door, machine)
 
 
@@ -132,7 +131,7 @@ def _inventory(door: _Door, machine: Inventory) -> Inventory:
         else:
             devices += instances
     notes += [f"GPU {device.index}: {_trouble(device.health)}" for device in devices if device.health != "ok"]
-    return replace(machine, origin="nvml", devices=_linked(door, devices, handles), notes=tuple(notes))
+    return machine._replace(origin="nvml", devices=_linked(door, devices, handles), notes=tuple(notes))
 
 
 def _trouble(health: str) -> str:
@@ -237,8 +236,7 @@ def _instance(door: _Door, handle: Any, parent: Device, at: int) -> Device:
     model = door.ask("nvmlDeviceGetName", handle) or parent.model
     usable, free, _, _ = _memory(door, handle)
     profile = cards.resolve("mig:" + model.rpartition(" MIG ")[2]) if " MIG " in model else ()
-    return replace(
-        parent,
+    return parent._replace(
         uuid=uuid or f"unread-{parent.index}-{at}",
         model=model,
         type=profile[0] if profile else "",
@@ -261,7 +259,7 @@ def _linked(door: _Door, devices: list[Device], handles: dict[str, Any]) -> tupl
             if link:
                 links[one.uuid].append((two.uuid, link))
                 links[two.uuid].append((one.uuid, link))
-    return tuple(replace(device, links=tuple(sorted(links[device.uuid]))) for device in devices)
+    return tuple(device._replace(links=tuple(sorted(links[device.uuid]))) for device in devices)
 
 
 def _ancestor(door: _Door, one: Any, two: Any) -> str:

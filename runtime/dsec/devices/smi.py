@@ -7,7 +7,6 @@ The three say different things: XML knows sizes and UUIDs, `-L` knows types and 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from xml.etree import ElementTree
 
 from dsec import cards
@@ -57,12 +56,11 @@ def _xml_devices(gpu: ElementTree.Element, index: int) -> list[Device]:
     total = _mib(gpu.findtext("fb_memory_usage/total"))
     reserved = _mib(gpu.findtext("fb_memory_usage/reserved"))
     whole = _device(index, model, total, total if reserved is None or total is None else total - reserved)
-    whole = replace(whole, pci=gpu.get("id"), uuid=(gpu.findtext("uuid") or "").strip())
+    whole = whole._replace(pci=gpu.get("id"), uuid=(gpu.findtext("uuid") or "").strip())
     if (gpu.findtext("mig_mode/current_mig") or "").strip() != "Enabled":
         return [whole]
     return [
-        replace(
-            whole,
+        whole._replace(
             uuid="",
             type="",
             memory_bytes=_mib(instance.findtext("fb_memory_usage/total")),
@@ -137,7 +135,7 @@ def _listed_devices(listed: Sequence[tuple[str, str, str]]) -> list[Device]:
     for kind, text, uuid in listed:
         if kind == "GPU":
             index += 1
-            parent = replace(_device(index, text, None, None), uuid=uuid)
+            parent = _device(index, text, None, None)._replace(uuid=uuid)
             devices.append(parent)
         elif parent is not None:
             if devices[-1] is parent:
@@ -149,8 +147,7 @@ def _listed_devices(listed: Sequence[tuple[str, str, str]]) -> list[Device]:
 def _listed_instance(parent: Device, profile: str, uuid: str) -> Device:
     kind = cards.resolve(f"mig:{profile}")
     gigabytes = profile.rpartition(".")[2].removesuffix("gb")
-    return replace(
-        parent,
+    return parent._replace(
         uuid=uuid,
         model=f"{parent.model} MIG {profile}",
         type=kind[0] if kind else "",
@@ -192,14 +189,14 @@ def _named(devices: Sequence[Device]) -> list[Device]:
             continue
         kind = device.type or ("mig:unknown" if device.model.endswith(" MIG") else "unknown")
         number = numbers[kind] = numbers.get(kind, -1) + 1
-        named.append(replace(device, uuid=uuid_of(kind, number)))
+        named.append(device._replace(uuid=uuid_of(kind, number)))
     return named
 
 
 def _linked(device: Device, at: int, named: Sequence[Device], links: Matrix) -> Device:
     """The device with its row of the matrix; MIG instances have no links of their own."""
     if len(named) != len(links.names):
-        return replace(device, numa=links.numa[device.index] if device.index < len(links.numa) else None)
+        return device._replace(numa=links.numa[device.index] if device.index < len(links.numa) else None)
     row = links.rows[at]
     found = [(other.uuid, row[to]) for to, other in enumerate(named) if to != at and row[to]]
-    return replace(device, links=tuple(sorted(found)), numa=links.numa[at])
+    return device._replace(links=tuple(sorted(found)), numa=links.numa[at])

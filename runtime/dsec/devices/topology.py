@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from dsec.devices.procfs import members
+from dsec.record import Record
 
 _CLASSES = ("PIX", "PXB", "PHB", "NODE", "SYS")
 
 
-class Matrix(NamedTuple):
+class Matrix(Record):
     """GPUs in the matrix's order; all tuples have one item per GPU, and none when there is no matrix."""
 
     names: tuple[str, ...]

@@ -8,7 +8,6 @@ inventory has to be cut to it here.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from dsec.inventory import Device, Inventory
 
@@ -61,7 +60,7 @@ def restrict(inventory: Inventory, environ: Mapping[str, str]) -> Inventory:
         notes.append(
             f"{MASK} counts in PCI order here; CUDA counts fastest first unless {ORDER}=PCI_BUS_ID: use UUIDs"
         )
-    return replace(inventory, devices=kept, notes=(*inventory.notes, *notes))
+    return inventory._replace(devices=kept, notes=(*inventory.notes, *notes))
 
 
 def environment(granted: Sequence[str], mask: str | None, devices: Sequence[Device]) -> dict[str, str]:

@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 import time
-from typing import NamedTuple
 
 from dsec import sweep
 from dsec.attempts import Past
@@ -18,6 +17,7 @@ from dsec.events import RunEnd, RunStart
 from dsec.launch import Launcher
 from dsec.loop import Loop
 from dsec.processes import Children
+from dsec.record import Record
 from dsec.recorder import Recorder
 from dsec.runner import Runner
 
@@ -37,7 +37,7 @@ _REASONS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.S
 _LAST_GRACE_S = 1.0
 
 
-class Outcome(NamedTuple):
+class Outcome(Record):
     """How a run ended."""
 
     word: str
@@ -49,7 +49,7 @@ class Outcome(NamedTuple):
     wall_s: float
 
 
-class Session(NamedTuple):
+class Session(Record):
     """What an executor needs to know of the run it is to work on."""
 
     plan: Plan
