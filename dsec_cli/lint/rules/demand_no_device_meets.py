@@ -3,7 +3,7 @@
 Why: Nominal sizes lie. A card sold with 80 GB has 79.65 GiB, one sold with 24 GB may have 23.99
 GiB, so a contract that asks for `80Gi` or `24Gi` waits for ever. With `--inventory` the given
 machines decide; without it, the true sizes of the card table. `80GB-class` asks for a card by its
-name.
+name. A type that names a family (`h100`) is warned of when only its larger cards are left.
 
 Bad (yaml):
     baseline:
@@ -57,7 +57,10 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def _by_cards(ask: Ask, memory: GpuMemory, types: Types) -> Iterator[Finding]:
     rows = [card for name in _types(ask, types) if (card := cards.card(name)) is not None]
-    if not rows or any(cards.satisfies(memory.bytes, row, nominal=memory.nominal) for row in rows):
+    able = [row for row in rows if cards.satisfies(memory.bytes, row, nominal=memory.nominal)]
+    if able:
+        yield from _by_name_only(ask, memory, rows, able)
+    if able or not rows:
         return
     best = max(rows, key=lambda row: (cards.total_bytes(row), row.type))
     has = cards.has(best)
@@ -65,6 +68,27 @@ def _by_cards(ask: Ask, memory: GpuMemory, types: Types) -> Iterator[Finding]:
         largest = "the largest known card" if ask.type is None else f"the largest {ask.type}"
         has = f"{largest}, {has.replace(' has ', ', has ', 1)}"
     yield _memory_finding(ask, memory, has, cards.total_bytes(best), best)
+
+
+def _by_name_only(ask: Ask, memory: GpuMemory, rows: list[Card], able: list[Card]) -> Iterator[Finding]:
+    """Cards of the type that have the memory by their name and not in truth, when only larger ones do."""
+    if ask.type is None or memory.nominal:
+        return
+    short = [row for row in rows if row not in able and row.gb * GIB >= memory.bytes]
+    if not short or any(row.gb <= short[0].gb for row in able):
+        return
+    missing = size(memory.bytes - cards.total_bytes(short[0]))
+    yield Finding(
+        code=RULE.code,
+        severity=Severity.WARNING,
+        where=ask.memory_path,
+        message=(
+            f"{ask.who} asks for {memory.text} per GPU, which of all {ask.type} only "
+            f"{' and '.join(row.type for row in able)} can give: {cards.has(short[0])}, {missing} too little"
+        ),
+        reason="a card holds less than its name says",
+        help=f"write `{short[0].gb}GB-class` to take every such card, or the type that is meant",
+    )
 
 
 def _types(ask: Ask, types: Types) -> tuple[str, ...]:
