@@ -21,6 +21,8 @@ Source: SPEC A5 (a file that two Steps write leads to both of them).
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from dsec_cli.dag.graph import step_graph
 from dsec_cli.dag.paths import normal
 from dsec_cli.diagnostics import Finding, Related, Severity
@@ -48,7 +50,7 @@ def check(facts: Facts) -> Iterator[Finding]:
         return
     graph = step_graph(facts.contract)
     for text, writers in shared.items():
-        for first, second in zip(writers[:MOST], writers[1 : MOST + 1], strict=False):
+        for first, second in pairwise(writers[:MOST]):
             if not _ordered(graph, first[0], second[0]):
                 yield _finding(text, first, second)
 
