@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
@@ -75,7 +75,7 @@ class LiveTable:
         """Redraw."""
         self._now_s = now_s
         self._console.width = _width()
-        self._live.update(self._table(), refresh=True)
+        self._live.update(self._picture(), refresh=True)
         self._flush()
 
     def close(self) -> None:
@@ -88,10 +88,13 @@ class LiveTable:
         self._paper.seek(0)
         self._paper.truncate()
 
+    def _picture(self) -> Group:
+        # A caption would be wrapped at the table's width, which is often half of the screen's.
+        summary = Text(self._progress.summary(self._now_s), style="dim", no_wrap=True, overflow="ellipsis")
+        return Group(self._table(), summary)
+
     def _table(self) -> Table:
-        table = Table(
-            box=None, pad_edge=False, caption=self._progress.summary(self._now_s), caption_justify="left"
-        )
+        table = Table(box=None, pad_edge=False)
         for head in ("Step", "state", "iteration", "attempt", "time"):
             table.add_column(head, no_wrap=True, justify="left" if head in ("Step", "state") else "right")
         for step in self._shown():
