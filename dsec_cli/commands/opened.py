@@ -62,7 +62,10 @@ def contract_here(folder: str = ".") -> str:
     for name in HERE:
         if os.path.isfile(os.path.join(folder, name)):
             return name if folder == "." else os.path.join(folder, name)
-    raise FileProblem(f"no contract here ({', '.join(HERE)})", hint="name one, or write one with: dsec init")
+    place = "here" if folder == "." else f"in {folder}"
+    raise FileProblem(
+        f"no contract {place} ({', '.join(HERE)})", hint="name one, or write one with: dsec init"
+    )
 
 
 def open_contract(path: str) -> Opened:
@@ -70,7 +73,7 @@ def open_contract(path: str) -> Opened:
     if os.path.isdir(path):
         path = contract_here(path)
     own = _part(read_source(path))
-    beside = _beside(path)
+    beside = steps_beside(path)
     if beside is None:
         return Opened(path, own.contract, (own,), {}, ())
     extra = _part(read_source(beside))
@@ -95,7 +98,8 @@ def _part(text: SourceText) -> Part:
     return Part(text, by_index[chosen.contract.document], chosen.contract)
 
 
-def _beside(path: str) -> str | None:
+def steps_beside(path: str) -> str | None:
+    """The `ds_config.yaml` that belongs to the contract at `path`."""
     folder = os.path.dirname(path)
     if os.path.basename(path) in BESIDE:
         return None
