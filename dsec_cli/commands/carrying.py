@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
 import time
 
 from dsec.engines.local import execute
-from dsec.errors import FileProblem, PlanProblem
+from dsec.errors import DSecError, FileProblem, PlanProblem
 from dsec.ports import Nobody
 from dsec.progress import Progress
+from dsec.rundir import find
 from dsec_cli.commands.watching import JsonLines, PlainLines, Sink
 from dsec_cli.exit import INTERRUPTED, NO, TERMINATED, UNKNOWN, YES
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from dsec.journal import Journal
     from dsec.plan import Plan
     from dsec.ports import Observer
+    from dsec.rundir import RunDir
     from dsec_cli.options import Args
 
 HUNG_UP = 129
@@ -80,6 +83,7 @@ def observer_for(args: Args, session: Session) -> Observer:
 
 def carry_out(session: Session, *, journal: Journal, args: Args) -> int:
     """Run the session to its end, tell how it ended, and give the exit code."""
+    called = called_here(session.run)
     os.chdir(session.folder)
     observer = observer_for(args, session)
     before = time.process_time()
@@ -87,15 +91,25 @@ def carry_out(session: Session, *, journal: Journal, args: Args) -> int:
         outcome = execute(session, journal=journal, observer=observer, environ=os.environb)
     finally:
         observer.close()
-    _conclude(session, outcome, args, own_cpu_s=time.process_time() - before)
+    _conclude(session, outcome, args, called=called, own_cpu_s=time.process_time() - before)
     return exit_code(outcome)
 
 
-def _conclude(session: Session, outcome: Outcome, args: Args, *, own_cpu_s: float) -> None:
+def called_here(run: RunDir) -> str:
+    """What the run is called in the present folder: its job id, or its path where the id is not found."""
+    try:
+        if find(os.getcwd(), os.environ, run.job).path == run.path:
+            return run.job
+    except (DSecError, OSError):
+        pass
+    return shlex.quote(run.path)
+
+
+def _conclude(session: Session, outcome: Outcome, args: Args, *, called: str, own_cpu_s: float) -> None:
     """Write the report, learn the durations, and tell both in a few lines."""
     from dsec_cli.commands.concluding import conclude
 
-    lines = conclude(session, outcome, own_cpu_s=own_cpu_s)
+    lines = conclude(session, outcome, called=called, own_cpu_s=own_cpu_s)
     if not args.json:
         sink = Sink(1)
         sink.write("".join(f"{text}\n" for text in lines))

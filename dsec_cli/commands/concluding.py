@@ -24,13 +24,16 @@ _TAIL_BYTES = 16 * 1024
 _SHOWN_FAILURES = 5
 
 
-def conclude(session: Session, outcome: Outcome, *, own_cpu_s: float) -> list[str]:
-    """Write `report.json`, `report.md` and the durations; give the closing lines."""
+def conclude(session: Session, outcome: Outcome, *, called: str, own_cpu_s: float) -> list[str]:
+    """Write `report.json`, `report.md` and the durations; give the closing lines.
+
+    `called` is what names the run in the folder that the command was given in.
+    """
     state = session.fold.state()
     report = build(session.plan, state, job=session.run.job, inventory=session.inventory)
     report["dependencies"] = kept(session.run)
     troubles = _keep(session, state, report)
-    lines = failure_lines(session.run, report)
+    lines = failure_lines(session.run, report, called=called)
     for (step, iteration), reason in sorted(state.dropped.items())[:_SHOWN_FAILURES]:
         lines.append(f"warning: {step}@{iteration} was dropped: {reason}")
     lines.append(
@@ -39,17 +42,16 @@ def conclude(session: Session, outcome: Outcome, *, own_cpu_s: float) -> list[st
     )
     lines += troubles or [f"report: {session.run.path}/report.md"]
     if outcome.word not in ("succeeded", "failed"):
-        lines.append(f"go on with: dsec resume {session.run.job}")
+        lines.append(f"go on with: dsec resume {called}")
     elif outcome.word == "failed":
-        lines.append(f"mend it and go on with: dsec resume {session.run.job}")
+        lines.append(f"mend it and go on with: dsec resume {called}")
     return lines
 
 
 def told(outcome: Outcome) -> str:
     """The outcome in words."""
-    return (
-        f"{outcome.word} ({outcome.detail})" if outcome.word in ("interrupted", "stopped") else outcome.word
-    )
+    more = outcome.word in ("interrupted", "stopped") and outcome.detail not in ("", outcome.word)
+    return f"{outcome.word} ({outcome.detail})" if more else outcome.word
 
 
 def _keep(session: Session, state: RunState, report: dict[str, Any]) -> list[str]:
@@ -82,7 +84,7 @@ def learn(state_folder: str, state: RunState) -> None:
         write_durations(state_folder, {**read_durations(state_folder), **fresh})
 
 
-def failure_lines(run: RunDir, report: dict[str, Any]) -> list[str]:
+def failure_lines(run: RunDir, report: dict[str, Any], *, called: str) -> list[str]:
     """Each failure: cause, log and its last lines."""
     lines: list[str] = []
     failures = [one for one in report["failures"] if one["cause"] != "interrupted"]
@@ -93,7 +95,7 @@ def failure_lines(run: RunDir, report: dict[str, Any]) -> list[str]:
             lines.append(f"  {run.path}/{one['log']}" + ("" if tail else " (empty)"))
             lines += [f"  | {text}" for text in tail]
     if len(failures) > _SHOWN_FAILURES:
-        lines.append(f"... and {len(failures) - _SHOWN_FAILURES} more: dsec report {run.job}")
+        lines.append(f"... and {len(failures) - _SHOWN_FAILURES} more: dsec report {called}")
     return lines
 
 

@@ -41,7 +41,7 @@ def main(args: Args) -> int:
     """Print the logs of a run, a Step or one iteration of it; `-f` goes on until the run ends."""
     run = find(os.getcwd(), os.environ, args.job)
     parts = [part for part in parts_of(_events(run)) if _wanted(part, args)]
-    if args.step is not None and not parts and not args.follow:
+    if args.step is not None and not parts:
         _explain_nothing(run, args)
     single = len(parts) == 1
     for part in parts:
@@ -88,6 +88,8 @@ def _explain_nothing(run: RunDir, args: Args) -> None:
     ids = [step.id for step in read_plan(run.plan).steps]
     if args.step not in ids:
         raise UsageError(f"run {run.job} has no Step {args.step!r}", hint=f"Steps: {', '.join(ids[:12])}")
+    if args.follow:
+        return
     raise RunProblem(
         f"{args.step} has not started in run {run.job}"
         + (f" for iteration {args.iteration}" * (args.iteration is not None))

@@ -21,7 +21,7 @@ from dsec_cli.exit import UNKNOWN, YES
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec.attempts import Past
-    from dsec.plan import PlannedStep
+    from dsec.plan import Plan, PlannedStep
     from dsec.resume import Told
     from dsec.rundir import RunDir
     from dsec_cli.options import Args
@@ -43,6 +43,8 @@ def main(args: Args) -> int:
         raise RunProblem(
             f"processes of the earlier executor cannot be ended: {pids}", hint="end them, then resume again"
         )
+    if not args.json and _contract_changed(plan, told):
+        _warn_of_change(plan.contract_file)
     past = past_of(plan, told, missing_output=lambda step, iteration: _missing(run, told, step, iteration))
     if _behind(past) == len(plan.steps) * plan.iterations.count:
         return _nothing_left(run, told, args)
@@ -59,6 +61,37 @@ def main(args: Args) -> int:
         plan, run, folder, inventory, past, number, args.keep_going, told.fold, looked.variables
     )
     return carry_out(session, journal=journal, args=args)
+
+
+def _contract_changed(plan: Plan, told: Told) -> bool:
+    """Whether the contract's files are no longer those that the run's plan was made from."""
+    path = os.path.join(told.header.folder, plan.contract_file)
+    try:
+        if os.stat(path).st_mtime_ns // 1_000_000 < told.header.wall_ms:
+            return False
+        from dsec.hashing import digest
+        from dsec_cli.commands.opened import steps_beside
+
+        beside = steps_beside(path)
+        parts = [_bytes(one) for one in (path, beside) if one is not None]
+    except OSError:
+        return False
+    return digest("dsec.contract/1", *parts) != plan.contract_hash
+
+
+def _bytes(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _warn_of_change(contract: str) -> None:
+    import sys
+
+    sys.stdout.flush()
+    sys.stderr.write(
+        f"warning: {contract} has changed since this run began; a run keeps its own plan"
+        " (for the change start a new one: dsec run)\n"
+    )
 
 
 def _take(run: RunDir) -> Journal:

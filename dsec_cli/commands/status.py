@@ -41,6 +41,7 @@ def describe(plan: Plan, told: Told, *, now_ms: int) -> dict[str, Any]:
     state = told.state
     alive = is_alive(told)
     session = state.sessions[-1] if state.sessions else None
+    failed = {at: end for at, end in state.failed.items() if end.cause != "interrupted"}
     begun_ms = session.wall_ms if session else now_ms
     return {
         "job": told.header.job,
@@ -51,7 +52,8 @@ def describe(plan: Plan, told: Told, *, now_ms: int) -> dict[str, Any]:
         "begun_ms": told.header.wall_ms,
         "total": len(plan.steps) * plan.iterations.count,
         "done": len(state.finished),
-        "failed": len(state.failed),
+        "failed": len(failed),
+        "stopped": len(state.failed) - len(failed),
         "dropped": len(state.dropped),
         "running": [
             {
@@ -71,7 +73,7 @@ def describe(plan: Plan, told: Told, *, now_ms: int) -> dict[str, Any]:
                 "text": words(end.cause, code=end.code, signal=end.signal, detail=end.detail),
                 "log": state.logs.get((step, iteration), ""),
             }
-            for (step, iteration), end in state.failed.items()
+            for (step, iteration), end in failed.items()
         ],
     }
 
@@ -86,7 +88,7 @@ def word(told: Told, *, alive: bool) -> str:
 def lines(found: dict[str, Any]) -> list[str]:
     """The state for people."""
     counts = [f"{found['done']} of {found['total']} done"]
-    counts += [f"{found[name]} {name}" for name in ("failed", "dropped") if found[name]]
+    counts += [f"{found[name]} {name}" for name in ("failed", "stopped", "dropped") if found[name]]
     told = [f"{found['job']}: {found['state']}, {', '.join(counts)}"]
     for one in found["running"][:_SHOWN]:
         again = f" attempt {one['attempt']}" if one["attempt"] > 1 else ""

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
+import signal
 
 
 def begun(job):
@@ -54,6 +57,7 @@ def test_logs_of_steps_iterations_and_attempts(job, kit):
         " (hint: Steps", "; (hint: Steps"
     )
     assert "there is no run 'k'" in job.dsec("logs", "k", expect=3)
+    assert "has no Step 'X'" in job.dsec("logs", "j", "X", "-f", expect=2)
 
 
 def test_logs_follow_until_the_end(job, kit):
@@ -102,6 +106,40 @@ def test_a_run_folder_can_be_named_from_anywhere(job, kit, tmp_path):
     inner.mkdir(parents=True)
     other.folder = inner
     assert "j: succeeded" in other.dsec("status")
+
+
+def test_an_interrupted_step_is_stopped_and_no_failure(job, kit):
+    job.save(kit.plan(kit.step("A", argv=["sleep", "60"])))
+    process = job.start("run", "plan.json", "--job-id", "j")
+    kit.wait_for(lambda: begun(job))
+    process.send_signal(signal.SIGINT)
+    assert "j: interrupted in" in process.communicate()[0].decode()
+    assert job.dsec("status", "j").startswith("j: interrupted, 0 of 1 done, 1 stopped\n")
+    found = json.loads(job.dsec("status", "j", "--json"))
+    assert (found["failed"], found["stopped"], found["failures"]) == (0, 1, [])
+
+
+def test_what_to_resume_is_a_path_where_the_job_id_is_not_known(job, kit, tmp_path_factory):
+    job.save(kit.plan(kit.step("A", argv=["false"])))
+    other = type(job)(tmp_path_factory.mktemp("else where"))
+    out = other.dsec("run", f"{job.folder}/plan.json", "--job-id", "j", expect=1)
+    hint = out.splitlines()[-1].partition("go on with: dsec ")[2]
+    assert shlex.split(hint) == ["resume", str(job.run_dir)]
+    assert "dsec resume j\n" in job.dsec("resume", "j", expect=1)
+
+
+def test_resume_says_that_a_changed_contract_is_not_taken(job):
+    assert job.dsec("init")
+    contract = job.folder / "dsandbox.yaml"
+    contract.write_text(contract.read_text().replace("seq 1 100 >", "test -e mended && seq 1 100 >"))
+    job.dsec("run", "--job-id", "j", expect=1)
+    os.utime(contract)
+    assert "has changed" not in job.dsec("resume", "j", expect=1)
+    contract.write_text(contract.read_text() + "# more\n")
+    assert "warning: dsandbox.yaml has changed" in job.dsec("resume", "j", expect=1)
+    (job.folder / "mended").touch()
+    assert "has changed" not in job.dsec("resume", "j", "--json")
+    assert "nothing is left to do" in job.dsec("resume", "j")
 
 
 def test_no_run_at_all(job):
