@@ -85,8 +85,20 @@ def _add(app: typer.Typer, row: Command, found: Callable[[Parsed], None], *, ver
     add(_signed(_callback(row, found), parameters))
 
 
+def _flags_without_values(parameters: list[Any]) -> list[Any]:
+    """The parameters; what Typer and click add by themselves shows no `<bool>` either."""
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False):
+            parameter.metavar = " "
+    return parameters
+
+
 class Page(TyperCommand):
     """A command's help page: Typer's panels, then examples and exit codes."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """All parameters, `--help` among them."""
+        return _flags_without_values(super().get_params(ctx))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the page."""
@@ -97,6 +109,10 @@ class Page(TyperCommand):
 
 class GroupPage(TyperGroup):
     """A program's help page: Typer's panels, then where to begin and the exit codes."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """All parameters, `--help` among them."""
+        return _flags_without_values(super().get_params(ctx))
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the page."""

@@ -132,6 +132,7 @@ def test_help_is_a_page(
     page = capsys.readouterr().out
     row = ROWS[name]
     assert "Exit codes" in page
+    assert "<bool>" not in page
     for option in row[4]:
         assert f"--{option[0]}" in page
     for line, _ in row[5]:
