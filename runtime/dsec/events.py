@@ -169,32 +169,37 @@ def encode(event: Event) -> str:
 
 def _encode_spawn(event: Spawn) -> str:
     # Written out: two of these per Step are the executor's hot path (json.dumps: 4 x the time).
-    devices = ",".join(map(quoted, event.devices))
+    at_us, step, iteration, attempt, pid, ticks, ticks_by, devices, log, worker = event
+    held = ",".join(map(quoted, devices)) if devices else ""
     return (
-        f'{{"event":"spawn","step":{quoted(event.step)},"iteration":{event.iteration},"attempt":{event.attempt},'
-        f'"pid":{event.pid},"at_us":{event.at_us},"ticks":{event.ticks},"ticks_by":{event.ticks_by},'
-        f'"devices":[{devices}],"log":{quoted(event.log)},"worker":{quoted(event.worker)}}}'
+        f'{{"event":"spawn","step":{quoted(step)},"iteration":{iteration},"attempt":{attempt},'
+        f'"pid":{pid},"at_us":{at_us},"ticks":{ticks},"ticks_by":{ticks_by},'
+        f'"devices":[{held}],"log":{quoted(log)},"worker":{quoted(worker)}}}'
     )
 
 
 def _encode_exit(event: Exit) -> str:
-    given = "".join(
-        f',"{key}":{value}'
-        for key, value in (
-            ("code", event.code),
-            ("signal", event.signal),
-            ("cpu_us", event.cpu_us),
-            ("rss_kb", event.rss_kb),
-            ("log_from", event.log_from),
-            ("log_to", event.log_to),
-            ("result", event.result),
-        )
-        if value is not None
+    _, step, iteration, attempt, cause, code, number, detail, wall_us, cpu_us, rss_kb, begin, end, result = (
+        event
     )
+    given = "" if code is None else f',"code":{code}'
+    if number is not None:
+        given += f',"signal":{number}'
+    if cpu_us is not None:
+        given += f',"cpu_us":{cpu_us}'
+    if rss_kb is not None:
+        given += f',"rss_kb":{rss_kb}'
+    if begin is not None:
+        given += f',"log_from":{begin}'
+    if end is not None:
+        given += f',"log_to":{end}'
+    if result is not None:
+        given += f',"result":{result}'
+    told = quoted(detail) if detail else '""'
     return (
-        f'{{"event":"exit","step":{quoted(event.step)},"iteration":{event.iteration},"attempt":{event.attempt},'
-        f'"cause":"{event.cause}","at_us":{event.at_us},"wall_us":{event.wall_us}{given},'
-        f'"detail":{quoted(event.detail)}}}'
+        f'{{"event":"exit","step":{quoted(step)},"iteration":{iteration},"attempt":{attempt},'
+        f'"cause":"{cause}","at_us":{at_us},"wall_us":{wall_us}{given},'
+        f'"detail":{told}}}'
     )
 
 

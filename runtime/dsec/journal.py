@@ -180,7 +180,8 @@ class Journal:
             self.full = True
         self._length += len(line)
         self._unsynced = True
-        self._urgent = self._urgent or long
+        if long:
+            self._urgent = True
 
     def _write(self, line: bytes) -> bool:
         """One write(2); False, and no part of the line left behind, when there is no space."""

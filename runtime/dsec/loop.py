@@ -74,20 +74,32 @@ class Loop:
 
         self.watch(read, arrived)
 
-    def step(self, *, longest: float | None) -> None:
-        """Wait for the next thing, `longest` seconds at most, and make the calls that are due."""
+    def step(self, *, longest: float | None, spin_s: float = 0.0) -> None:
+        """Wait for the next thing, `longest` seconds at most, and make the calls that are due.
+
+        For the first `spin_s` seconds it looks again and again instead of sleeping: being woken
+        costs more than a call to a warm worker takes.
+        """
         timeout = longest
         timers = self._timers
         if timers:
             due = max(0.0, timers[0][0] - time.monotonic())
             timeout = due if timeout is None else min(due, timeout)
         calls = self._calls
-        for fd, _ in self._epoll.poll(timeout):
+        found = self._spin(spin_s) if spin_s else None
+        for fd, _ in found or self._epoll.poll(timeout):
             call = calls.get(fd)
             if call is not None:
                 call()
         if timers:
             self._expire()
+
+    def _spin(self, seconds: float) -> list[tuple[int, int]]:
+        poll = self._epoll.poll
+        until = time.monotonic() + seconds
+        while not (found := poll(0)) and time.monotonic() < until:
+            pass
+        return found
 
     def _expire(self) -> None:
         timers = self._timers

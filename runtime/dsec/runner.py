@@ -80,7 +80,7 @@ class Runner:
             self._recorder.tell()
             if not (self._running or self._delayed or self._workers.any_leaving):
                 break
-            self._loop.step(longest=journal.sync_due_s)
+            self._loop.step(longest=journal.sync_due_s, spin_s=self._workers.spin_s)
             journal.settle()
             if journal.full and not self.disk_full:
                 self._disk_is_full()

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import sys
+import time
 
-from dsec.frames import FRAME_BYTES, RESULT_BYTES
+from dsec.frames import FRAME_BYTES, QUICK_S, RESULT_BYTES
 from dsec.sdk import StepContext
 
 TYPE_CHECKING = False
@@ -38,13 +40,35 @@ def serve() -> None:
     os.set_inheritable(SOCKET, False)
     functions: dict[str, Callable[..., object]] = {}
     surroundings = Surroundings()
-    while packet := os.read(SOCKET, FRAME_BYTES):
+    incoming = Incoming()
+    while packet := incoming.next():
         call = json.loads(packet)
         begin = os.fstat(1).st_size
         cause, text = _answer(call, functions, surroundings)
         sys.stdout.flush()
         sys.stderr.flush()
         os.write(SOCKET, f"{call['id']} {begin} {os.fstat(1).st_size} {cause} {text}".encode())
+
+
+class Incoming:
+    """The calls, one by one; b"" when there will be no more."""
+
+    def __init__(self) -> None:
+        self._poll = select.poll()
+        self._poll.register(SOCKET, select.POLLIN)
+        self._quick = False
+
+    def next(self) -> bytes:
+        """The next packet. After a quick one it is looked for a moment before this process sleeps."""
+        began = time.monotonic()
+        if self._quick:
+            until = began + QUICK_S
+            look = self._poll.poll
+            while not look(0) and time.monotonic() < until:
+                pass
+        packet = os.read(SOCKET, FRAME_BYTES)
+        self._quick = time.monotonic() - began < QUICK_S
+        return packet
 
 
 def _answer(

@@ -14,7 +14,7 @@ import re
 import sys
 
 from dsec.events import WorkerStart, WorkerStop
-from dsec.frames import FRAME_BYTES
+from dsec.frames import FRAME_BYTES, QUICK_S
 from dsec.outcomes import signal_name
 from dsec.processes import Launch
 from dsec.record import Record
@@ -102,6 +102,9 @@ class Workers:
         self._ledger = ledger
         self._recorder = recorder
         self._buffer = bytearray(FRAME_BYTES + 1024)
+        self._sent_at = 0.0
+        self.spin_s = 0.0
+        """How long to look for an answer before sleeping: the last one came at once, or not at all."""
         self._workers: dict[str, Worker] = {}
         self._fixed = {step.id: _fixed_part(step) for step in steps}
         self._per_call = {step.id: _without_gpus(step.demand) for step in steps}
@@ -155,6 +158,7 @@ class Workers:
             )
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             worker.sock.send(frame)  # a dead worker is noticed by its pidfd
+        self._sent_at = self._loop.now()
         return worker
 
     def _start(self, worker: Worker, step: PlannedStep) -> None:
@@ -217,7 +221,8 @@ class Workers:
     def _answered(self, worker: Worker, answer: Answer) -> None:
         on_answer, worker.on_answer = worker.on_answer, None
         worker.log_end = worker.log_end if answer.log_to is None else answer.log_to
-        worker.idle_since = self._loop.now()
+        worker.idle_since = now = self._loop.now()
+        self.spin_s = QUICK_S if now - self._sent_at < QUICK_S else 0.0
         if on_answer is not None:
             on_answer(answer)
 
