@@ -179,9 +179,8 @@ def _encode_spawn(event: Spawn) -> str:
 
 
 def _encode_exit(event: Exit) -> str:
-    _, step, iteration, attempt, cause, code, number, detail, wall_us, cpu_us, rss_kb, begin, end, result = (
-        event
-    )
+    at_us, step, iteration, attempt, cause, code, number, detail, *measured = event
+    wall_us, cpu_us, rss_kb, begin, end, result = measured
     given = "" if code is None else f',"code":{code}'
     if number is not None:
         given += f',"signal":{number}'
