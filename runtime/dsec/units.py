@@ -214,7 +214,7 @@ KINDS: tuple[type[Quantity], ...] = (
 )
 
 
-class UnitProblem(ValueError):  # noqa: N818 - it says what is wrong with a text, like every Problem
+class UnitProblem(ValueError):
     """Text that is no quantity of the wanted kind; `nearest` is a legal spelling or ""."""
 
     def __init__(self, reason: str, nearest: str = "") -> None:
