@@ -71,7 +71,7 @@ LOGS: Command = (
     ),
     (
         (0, "printed"),
-        (2, "the run has no such Step"),
+        (2, "the run has no such Step or iteration"),
         (3, "there is no such run, or the Step has not started"),
     ),
 )

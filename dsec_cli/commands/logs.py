@@ -41,7 +41,7 @@ def main(args: Args) -> int:
     """Print the logs of a run, a Step or one iteration of it; `-f` goes on until the run ends."""
     run = find(os.getcwd(), os.environ, args.job)
     parts = [part for part in parts_of(_events(run)) if _wanted(part, args)]
-    if args.step is not None and not parts:
+    if not parts and (args.step is not None or args.iteration is not None):
         _explain_nothing(run, args)
     single = len(parts) == 1
     for part in parts:
@@ -85,13 +85,18 @@ def _wanted(part: Part, args: Args) -> bool:
 def _explain_nothing(run: RunDir, args: Args) -> None:
     from dsec.quickplan import read_plan
 
-    ids = [step.id for step in read_plan(run.plan).steps]
-    if args.step not in ids:
+    plan = read_plan(run.plan)
+    ids = [step.id for step in plan.steps]
+    if args.step is not None and args.step not in ids:
         raise UsageError(f"run {run.job} has no Step {args.step!r}", hint=f"Steps: {', '.join(ids[:12])}")
+    last = plan.iterations.count - 1
+    if args.iteration is not None and args.iteration > last:
+        raise UsageError(f"run {run.job} has no iteration {args.iteration}", hint=f"iterations: 0 to {last}")
     if args.follow:
         return
+    subject = "no Step has" if args.step is None else f"{args.step} has not"
     raise RunProblem(
-        f"{args.step} has not started in run {run.job}"
+        f"{subject} started in run {run.job}"
         + (f" for iteration {args.iteration}" * (args.iteration is not None))
     )
 

@@ -58,6 +58,7 @@ def test_logs_of_steps_iterations_and_attempts(job, kit):
     )
     assert "there is no run 'k'" in job.dsec("logs", "k", expect=3)
     assert "has no Step 'X'" in job.dsec("logs", "j", "X", "-f", expect=2)
+    assert "iterations: 0 to 1" in job.dsec("logs", "j", "A", "--iteration", "2", expect=2)
 
 
 def test_logs_follow_until_the_end(job, kit):
