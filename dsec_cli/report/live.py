@@ -40,6 +40,9 @@ _COLORS = {
     "stopped": "yellow",
 }
 
+_OTHER_COLUMNS = 46
+"""What the columns beside the Step's name take: `waiting to retry`, their heads, and the gaps."""
+
 
 class LiveTable:
     """Redraws at most five times a second; what went wrong scrolls by above the table."""
@@ -122,7 +125,22 @@ class LiveTable:
             time = span(row.wall_us / 1e6) if row.wall_us else ""
         iteration = "" if row.state == "waiting" and not row.done else str(row.iteration)
         attempt = str(row.attempt) if row.attempt > 1 else ""
-        return step, Text(state, style=_COLORS.get(row.state, "dim")), iteration, attempt, time
+        return (
+            shortened(step, self._console.width - _OTHER_COLUMNS),
+            Text(state, style=_COLORS.get(row.state, "dim")),
+            iteration,
+            attempt,
+            time,
+        )
+
+
+def shortened(name: str, room: int) -> str:
+    """`name` in `room` columns: begin and end, since names of Steps often differ in their ends."""
+    room = max(room, 6)
+    if len(name) <= room:
+        return name
+    tail = room // 2
+    return f"{name[: room - tail - 1]}…{name[-tail:]}"
 
 
 def _width() -> int:
