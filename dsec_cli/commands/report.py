@@ -7,6 +7,7 @@ import os
 import sys
 
 from dsec.core.report import build, markdown
+from dsec.errors import DSecError
 from dsec.quickplan import read_plan
 from dsec.resume import read_run
 from dsec.rundir import find
@@ -16,6 +17,9 @@ from dsec_cli.exit import YES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
+    from dsec.rundir import RunDir
     from dsec_cli.options import Args
 
 
@@ -27,9 +31,17 @@ def main(args: Args) -> int:
     report = build(plan, told.state, job=run.job, inventory=plan.inventory)
     report["dependencies"] = kept(run)
     if told.state.end is not None:
-        write_report(run, report)
+        _keep(run, report)
     if args.json:
         sys.stdout.write(json.dumps(report, ensure_ascii=False, indent=2) + "\n")
     else:
         sys.stdout.write(markdown(report))
     return YES
+
+
+def _keep(run: RunDir, report: dict[str, Any]) -> None:
+    """Write the report's files; where that is not allowed it is printed all the same."""
+    try:
+        write_report(run, report)
+    except DSecError as problem:
+        sys.stderr.write(f"warning: the report is not kept: {problem.what}\n")

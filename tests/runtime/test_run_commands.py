@@ -98,6 +98,16 @@ def test_the_report_counts_and_the_durations_are_learned(job, kit):
     assert json.loads((job.run_dir / "report.json").read_text()) == found
 
 
+def test_a_report_that_cannot_be_kept_is_printed_all_the_same(job, kit):
+    job.run(kit.plan(kit.step("A")))
+    kept = job.run_dir / "report.json"
+    kept.unlink()
+    kept.mkdir()
+    out = job.dsec("report", "j")
+    assert "# Run j: succeeded" in out
+    assert "warning: the report is not kept: " in out
+
+
 def test_a_run_folder_can_be_named_from_anywhere(job, kit, tmp_path):
     job.run(kit.plan(kit.step("A")))
     other = type(job)(tmp_path)
