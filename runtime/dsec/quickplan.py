@@ -108,42 +108,55 @@ def _plan(data: dict[str, Any]) -> Plan:
 
 
 def _step(data: dict[str, Any]) -> PlannedStep:
+    # `_make`, by place: with names, a plan of 5,000 Steps takes half again as long.
     command, demand, retries, placement = data["command"], data["demand"], data["retries"], data["placement"]
-    return PlannedStep(
-        id=data["id"],
-        name=data["name"],
-        command=Command(
-            tuple(command["argv"]), command["shell"], command["call"], command["args"], command["worker"]
-        ),
-        env=tuple([(key, value) for key, value in data["env"]]),
-        cwd=data["cwd"],
-        needs=tuple(
-            [Edge(one["step"], one["kind"], one["staleness"], _source(one["src"])) for one in data["needs"]]
-        ),
-        demand=Demand(
-            demand["cpu_m"],
-            demand["memory_bytes"],
-            demand["gpu_count"],
-            demand["gpu_memory_bytes"],
-            tuple(demand["gpu_types"]),
-            demand["disk_bytes"],
-            demand["network_bps"],
-        ),
-        level=data["level"],
-        timeout_ms=data["timeout_ms"],
-        grace_ms=data["grace_ms"],
-        retries=Retries(retries["max"], retries["backoff_ms"], retries["factor"]),
-        inputs=tuple(data["inputs"]),
-        outputs=tuple(data["outputs"]),
-        placement=Placement(tuple(placement["devices"]), placement["reason"]),
-        estimate_ms=data["estimate_ms"],
-        estimate_source=data["estimate_source"],
-        rank_ms=data["rank_ms"],
-        slack_ms=data["slack_ms"],
-        reasons=tuple(data["reasons"]),
-        key=data["key"],
-        src=_source(data["src"]),
+    return PlannedStep._make(
+        (
+            data["id"],
+            data["name"],
+            Command._make(
+                (
+                    tuple(command["argv"]),
+                    command["shell"],
+                    command["call"],
+                    command["args"],
+                    command["worker"],
+                )
+            ),
+            tuple([(key, value) for key, value in data["env"]]),
+            data["cwd"],
+            tuple([_edge(edge) for edge in data["needs"]]),
+            Demand._make(
+                (
+                    demand["cpu_m"],
+                    demand["memory_bytes"],
+                    demand["gpu_count"],
+                    demand["gpu_memory_bytes"],
+                    tuple(demand["gpu_types"]),
+                    demand["disk_bytes"],
+                    demand["network_bps"],
+                )
+            ),
+            data["level"],
+            data["timeout_ms"],
+            data["grace_ms"],
+            Retries._make((retries["max"], retries["backoff_ms"], retries["factor"])),
+            tuple(data["inputs"]),
+            tuple(data["outputs"]),
+            Placement._make((tuple(placement["devices"]), placement["reason"])),
+            data["estimate_ms"],
+            data["estimate_source"],
+            data["rank_ms"],
+            data["slack_ms"],
+            tuple(data["reasons"]),
+            data["key"],
+            _source(data["src"]),
+        )
     )
+
+
+def _edge(data: dict[str, Any]) -> Edge:
+    return Edge._make((data["step"], data["kind"], data["staleness"], _source(data["src"])))
 
 
 def _dependency(data: dict[str, Any]) -> Dependency:
@@ -158,7 +171,7 @@ def _dependency(data: dict[str, Any]) -> Dependency:
 
 
 def _source(data: dict[str, Any]) -> Source:
-    return Source(data["file"], data["line"], data["column"])
+    return Source._make((data["file"], data["line"], data["column"]))
 
 
 def _inventory(data: dict[str, Any]) -> Inventory:

@@ -40,6 +40,9 @@ else:
                 args = _completed(cls, args, named)
             return tuple.__new__(cls, args)
 
+        _make = classmethod(tuple.__new__)
+        """A record of items that are known to be complete: no Python code runs, and no count is checked."""
+
         def __setattr__(self, name, value):
             raise AttributeError(f"{type(self).__name__}.{name} cannot be set: records do not change")
 
