@@ -28,7 +28,7 @@ _new = tuple.__new__
 _NOTHING_AFTER = frozenset(":-?,[{")
 
 
-class BudgetSpent(Exception):  # noqa: N818 - it is a signal to `yaml.parse`, its only catcher
+class BudgetSpent(Exception):  # it is a signal to `yaml.parse`, its only catcher
     """Reading stops here: the text holds more than we are willing to build."""
 
     def __init__(self, problem: Problem) -> None:
