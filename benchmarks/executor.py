@@ -1,7 +1,10 @@
 """CPU per Step of `dsec run plan.json` against a C floor and ninja, on graphs of /bin/true.
 
+`bare` is the floor written in Python: a spawn loop that keeps nothing. It shows how much of the
+distance to the floor is the language and how much is ours.
+
 Graphs: a chain of 1,000 Steps, and 100 layers of 50 Steps that each need 4 random Steps of the
-layer before (5,000 Steps, 19,800 needs; fixed seed). All three run at most 2 Steps at a time, in
+layer before (5,000 Steps, 19,800 needs; fixed seed). All run at most 2 Steps at a time, in
 the same order. CPU is user + system time of the tool and every process it waited for (wait4),
 start-up included. The tools take turns within a round; figures are medians over the rounds, and
 a ratio is the median of the rounds' own ratios, so load that comes and goes touches both sides.
@@ -154,6 +157,7 @@ def tools_for(floor: Path) -> dict[str, list[str]]:
     dsec = [sys.executable, "-c", "import sys; from dsec_cli.fast import dsec; sys.exit(dsec())"]
     tools = {
         "floor": [str(floor), "graph", "logs", str(SLOTS)],
+        "bare": [sys.executable, "-I", "-S", str(HERE / "bare.py"), "graph", "logs", str(SLOTS)],
         "dsec": [*dsec, "run", "plan.json", "--quiet"],
     }
     if shutil.which("ninja"):
@@ -175,6 +179,9 @@ def measure(name: str, graph: Graph, floor: Path, *, rounds: int, place: str) ->
         middle = statistics.median(one[tool] for one in figures)
         print(f"  {tool:6} {middle / len(graph) * 1e3:7.3f} ms CPU per Step ({middle:.2f} s in all)")
     met = True
+    for one, other in (("bare", "floor"), ("dsec", "bare")):
+        ratio = statistics.median(figure[one] / figure[other] for figure in figures)
+        print(f"  {one} / {other}: {ratio:.3f}")
     for other, target in TARGETS.items():
         if other in tools:
             ratio = statistics.median(one["dsec"] / one[other] for one in figures)
