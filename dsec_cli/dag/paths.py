@@ -9,10 +9,22 @@ if TYPE_CHECKING:
     from dsec_cli.contract.values import Step
 
 
+RUN = "{run}"
+
+
 def normal(text: str) -> str:
-    """One spelling per file: `./a//b/` is `a/b`. `..` and placeholders stay as written."""
-    parts = [part for part in text.split("/") if part not in ("", ".")]
-    return ("/" if text.startswith("/") else "") + "/".join(parts)
+    """One spelling per file: `./a//x/../b/` is `a/b`, as POSIX reads it where no link leads elsewhere.
+
+    `..` stays at the beginning, and behind `{run}`, of which nobody knows how many folders it is.
+    """
+    parts: list[str] = []
+    rooted = text.startswith("/")
+    for part in text.split("/"):
+        if part == ".." and parts and parts[-1] != ".." and RUN not in parts[-1]:
+            parts.pop()
+        elif part not in ("", ".") and not (part == ".." and rooted and not parts):
+            parts.append(part)
+    return ("/" if rooted else "") + "/".join(parts) or "."
 
 
 def previous(text: str) -> bool:

@@ -36,6 +36,16 @@ def test_edges_know_their_kind_and_where_they_are_stated(make):
         ("a/", "a/b/c", True),
         ("a", "a/b", False),
         ("/a/b", "a/b", False),
+        ("b", "x/../b", True),
+        ("x/./y/../../b", ".//b", True),
+        ("a/../b/", "b/c", True),
+        ("../b", "b", False),
+        ("./", "/b", False),
+        ("../b", "x/../../b", True),
+        ("/../b", "/b", True),
+        ("{run}/x/../b", "{run}/b", True),
+        ("{run}/../b", "b", False),
+        ("{run}/x-{iteration}/../b", "{run}/b", True),
         ("{run}/x-{iteration}", "{run}/x-{iteration}", True),
         ("{run}/x-{iteration}", "{run}/x-{previous}", False),
         ("{run}/x-{iteration}", "{run}/x-0", False),
@@ -55,6 +65,16 @@ def test_a_previous_input_is_carried_also_of_the_step_itself(make):
     graph = step_graph(make.contract(steps))
     assert pairs(graph.edges) == [("S1", "S2", "data")]
     assert pairs(graph.carried) == [("S2", "S1", "data"), ("S2", "S2", "data")]
+
+
+def test_another_spelling_of_a_path_hides_no_cycle_and_no_carried_edge(make):
+    steps = [
+        make.step("S1", inputs=["{run}/old/../p-{previous}", "x/../m"], outputs=["{run}//r"]),
+        make.step("S2", inputs=["{run}/./r"], outputs=["{run}/p-{iteration}", "./m"], at=1),
+    ]
+    graph = step_graph(make.contract(steps))
+    assert pairs(graph.edges) == [("S2", "S1", "data"), ("S1", "S2", "data")]
+    assert pairs(graph.carried) == [("S2", "S1", "data")]
 
 
 def test_carried_needs_and_iterations_carried(make):
