@@ -152,5 +152,11 @@ def state_text(seen: Observed, iterations: int) -> str:
         if seen.median_ms is not None
         else ""
     )
-    again = f", {seen.attempts - seen.done} more attempts" if seen.attempts > seen.done + 1 else ""
-    return f"{seen.state}{count}{each}{again}"
+    return f"{seen.state}{count}{each}{_attempts_text(seen)}"
+
+
+def _attempts_text(seen: Observed) -> str:
+    """`, 2 attempts` where more were begun than ended well, and not just the first is under way."""
+    if seen.attempts <= seen.done + 1:
+        return ""
+    return f", {seen.attempts} attempts"

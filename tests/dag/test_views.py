@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dsec_cli.commands.opened import locator, open_contract
 from dsec_cli.dag.graph import step_graph
 from dsec_cli.dag.picture import picture_of
-from dsec_cli.dag.view import Observed, Run, View, time_text
+from dsec_cli.dag.view import Observed, Run, View, state_text, time_text
 from dsec_cli.dag.views.dot import quoted
 from dsec_cli.dag.views.mermaid import escaped
 from dsec_cli.discovery import instances
@@ -153,6 +153,19 @@ def test_a_run_is_laid_over_every_view():
         shown = view.render(picture(GOLDEN / "rlhf.yaml", run))
         assert "abc123" in shown or name == "mermaid"
         assert "failed" in shown
+
+
+@pytest.mark.parametrize(
+    ("seen", "iterations", "said"),
+    [
+        (Observed("failed", 0, 2, None), 1, "failed, 2 attempts"),
+        (Observed("failed", 3, 7, 500), 20, "failed 3/20, 500ms each, 7 attempts"),
+        (Observed("running", 0, 1, None), 1, "running"),
+        (Observed("done", 1, 1, 500), 1, "done, 500ms"),
+    ],
+)
+def test_attempts_are_counted_in_all(seen, iterations, said):
+    assert state_text(seen, iterations) == said
 
 
 @pytest.mark.parametrize(
