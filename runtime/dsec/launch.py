@@ -61,6 +61,7 @@ class Launcher:
             b"DSEC_CONTRACT_DIR": fsencode(folder),
             **_encoded(dict(found)),
         }
+        self._base.setdefault(b"PYTHONUNBUFFERED", b"1")  # else `dsec logs -f` shows nothing for long
         self._carried = {step.id: _carried(step) for step in plan.steps}
         self._programs: dict[tuple[bytes, bytes], bytes] = {}
 
@@ -141,11 +142,13 @@ def why_not_started(problem: OSError, launch: Launch | None) -> tuple[str, str]:
         )
     program = os.path.join(launch.cwd, os.fsdecode(launch.program))
     if not os.path.isdir(launch.cwd):
-        return "cannot-start", f"its folder {launch.cwd} does not exist"
+        return "no-folder", launch.cwd
     if not os.path.exists(program):
         return "not-found", program
-    if os.path.isdir(program) or not os.access(program, os.X_OK):
+    if os.path.isdir(program):
+        return "not-executable", f"{program}/"
+    if not os.access(program, os.X_OK):
         return "not-executable", program
     if problem.errno == errno.ENOENT:
-        return "cannot-start", f"the interpreter that {program} names in its first line was not found"
+        return "not-found", f"the interpreter that {program} names in its first line"
     return "cannot-start", f"{program}: {problem.strerror}"

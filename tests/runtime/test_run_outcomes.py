@@ -9,6 +9,8 @@ import time
 
 import pytest
 
+from dsec.outcomes import length
+
 
 def test_what_a_step_gets(job, kit):
     script = 'env | sort > "$DSEC_RUN_DIR/env.$DSEC_STEP.$DSEC_ITERATION"; pwd; echo oops >&2; cat'
@@ -47,7 +49,11 @@ def test_argv_is_never_a_shell(job, kit):
 FAILURES = {
     "exit": ({"shell": "echo last words; exit 7"}, "exited with code 7", "exit"),
     "signal": ({"shell": "kill -9 $$"}, "was killed by SIGKILL (not by dsec)", "signal"),
-    "timeout": ({"argv": ["sleep", "60"], "timeout_ms": 100}, "ran past its timeout", "timeout"),
+    "timeout": (
+        {"argv": ["sleep", "60"], "timeout_ms": 100},
+        "ran past its timeout of 0.1s and was stopped",
+        "timeout",
+    ),
     "deaf": (
         {"shell": "trap '' TERM; while :; do sleep 0.05; done", "timeout_ms": 100},
         "ran past its timeout",
@@ -55,9 +61,10 @@ FAILURES = {
     ),
     "not found": ({"argv": ["no-such-program"]}, "the program was not found: no-such-program", "not-found"),
     "no such path": ({"argv": ["./nothing"]}, "the program was not found", "not-found"),
-    "not executable": ({"argv": ["./plan.json"]}, "is not executable", "not-executable"),
-    "no interpreter": ({"argv": ["./script"]}, "the interpreter that", "cannot-start"),
-    "no folder": ({"cwd": "nowhere"}, "nowhere does not exist", "cannot-start"),
+    "not executable": ({"argv": ["./plan.json"]}, "/plan.json (mend it with: chmod +x ", "not-executable"),
+    "a folder": ({"argv": ["./.dsec"]}, "is not executable: ", "not-executable"),
+    "no interpreter": ({"argv": ["./script"]}, "the interpreter that", "not-found"),
+    "no folder": ({"cwd": "nowhere"}, "its folder does not exist: ", "no-folder"),
     "no output": ({"outputs": ("{run}/x-{iteration}",)}, "did not write a declared output", "missing-output"),
     "too long": ({"argv": ["true", "x" * 200_000]}, "Argument list too long", "cannot-start"),
 }
@@ -90,9 +97,48 @@ def test_retries_back_off_and_can_succeed(job, kit):
     assert sorted(os.listdir(job.run_dir / "logs")) == ["A@0.1.log", "A@0.2.log", "A@0.3.log"]
 
 
-def test_retries_without_delay_of_a_missing_program(job, kit):
-    job.run(kit.plan(kit.step("A", argv=["no-such"], retries=kit.retries(50, 0, 1))), expect=1)
-    assert job.ends() == [("A", "not-found")] * 51
+def test_retries_without_delay_of_what_cannot_start(job, kit):
+    argv = ["true", "x" * 200_000]
+    job.run(kit.plan(kit.step("A", argv=argv, retries=kit.retries(50, 0, 1))), expect=1)
+    assert job.ends() == [("A", "cannot-start")] * 51
+
+
+@pytest.mark.parametrize(
+    "given", [{"argv": ["no-such"]}, {"argv": ["./plan.json"]}, {"cwd": "nowhere"}, {"argv": ["./script"]}]
+)
+def test_what_is_not_there_is_not_tried_again(job, kit, given):
+    script = job.folder / "script"
+    script.write_text("#!/no/such/interpreter\n")
+    script.chmod(0o755)
+    job.run(kit.plan(kit.step("A", **given, retries=kit.retries(3, 0, 1))), expect=1)
+    assert len(job.ends()) == 1
+
+
+@pytest.mark.parametrize(
+    ("ms", "text"),
+    [
+        (0, "0s"),
+        (400, "0.4s"),
+        (3000, "3s"),
+        (90_000, "90s"),
+        (600_000, "10m"),
+        (5_400_000, "1h30m"),
+        (3_600_000, "1h"),
+    ],
+)
+def test_a_timeout_is_told_as_contracts_state_it(ms, text):
+    assert length(ms) == text
+
+
+def test_the_output_of_python_is_seen_at_once_unless_the_user_has_a_say(job, kit):
+    steps = [
+        kit.step("A", shell='echo "[$PYTHONUNBUFFERED]"'),
+        kit.step("B", shell='echo "[$PYTHONUNBUFFERED]"', env=(("PYTHONUNBUFFERED", ""),)),
+    ]
+    job.env.pop("PYTHONUNBUFFERED", None)
+    job.run(kit.plan(*steps))
+    found = [(job.run_dir / "logs" / f"{step}@0.1.log").read_text() for step in "AB"]
+    assert found == ["[1]\n", "[]\n"]
 
 
 def test_a_discardable_step_that_only_such_need_is_dropped(job, kit):
