@@ -78,7 +78,7 @@ def observer_for(args: Args, session: Session) -> Observer:
         from dsec_cli.report.live import LiveTable
 
         return LiveTable(Sink(1), session.plan, progress)
-    return PlainLines(Sink(1), session.plan, progress)
+    return PlainLines(Sink(1), progress)
 
 
 def carry_out(session: Session, *, journal: Journal, args: Args) -> int:

@@ -11,12 +11,11 @@ import select
 import time
 
 from dsec.events import Exit, RunEnd, RunStart
-from dsec.progress import MANY, Progress, line
+from dsec.progress import MANY, Progress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec.events import Event
-    from dsec.plan import Plan
 
 _PIECE = 4096
 """A pipe that polls writable takes this much without blocking."""
@@ -85,11 +84,10 @@ class PlainLines:
 
     interval_s: float | None = 0.25
 
-    def __init__(self, sink: Sink, plan: Plan, progress: Progress) -> None:
+    def __init__(self, sink: Sink, progress: Progress) -> None:
         self._sink = sink
         self._progress = progress
         self._many = progress.total > MANY
-        self._iterations = plan.iterations.count
         self._told_s = 0.0
 
     def event(self, event: Event, payload: str) -> None:  # noqa: ARG002  # as the port has it
@@ -98,7 +96,7 @@ class PlainLines:
         quiet = self._many and (not isinstance(event, (RunStart, RunEnd)))
         if quiet and not (isinstance(event, Exit) and event.cause != "ok"):
             return
-        text = line(event, iterations=self._iterations)
+        text = self._progress.line(event)
         if text is not None:
             self._sink.write(text + "\n")
 

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dsec.events import Cancel, Drop, Exit, Retry
-from dsec.progress import line, span
+from dsec.progress import span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ _OTHER_COLUMNS = 46
 
 
 class LiveTable:
-    """Redraws at most five times a second; what went wrong scrolls by above the table."""
+    """Redraws at most five times a second; what went wrong scrolls by above; the last picture stays."""
 
     interval_s: float | None = 0.2
 
@@ -61,15 +61,16 @@ class LiveTable:
             auto_refresh=False,
             redirect_stdout=False,
             redirect_stderr=False,
-            transient=True,
         )
         self._live.start()
+        self._discard()  # the order to hide the cursor: nobody would show it again after a KILL
 
     def event(self, event: Event, payload: str) -> None:  # noqa: ARG002  # as the port has it
         """Count the event; tell at once what went wrong."""
+        self._now_s = event.at_us / 1e6
         self._progress.take(event)
         odd = isinstance(event, (Retry, Drop, Cancel)) or (isinstance(event, Exit) and event.cause != "ok")
-        text = line(event, iterations=self._plan.iterations.count) if odd else None
+        text = self._progress.line(event) if odd else None
         if text is not None:
             self._console.print(Text(text, style="yellow"))
             self._flush()
@@ -82,12 +83,17 @@ class LiveTable:
         self._flush()
 
     def close(self) -> None:
-        """Take the table away."""
+        """Leave the table as the run ended."""
+        self._console.width = _width()
+        self._live.update(self._picture())
         self._live.stop()
         self._flush()
 
     def _flush(self) -> None:
         self._sink.write(self._paper.getvalue())
+        self._discard()
+
+    def _discard(self) -> None:
         self._paper.seek(0)
         self._paper.truncate()
 

@@ -54,6 +54,7 @@ class Progress:
 
     def __init__(self, plan: Plan) -> None:
         self.steps = {step.id: StepProgress() for step in plan.steps}
+        self._timeouts_ms = {step.id: step.timeout_ms for step in plan.steps}
         self._estimates_ms = {step.id: step.estimate_ms for step in plan.steps}
         self.total = len(plan.steps) * plan.iterations.count
         self.iterations = plan.iterations.count
@@ -120,45 +121,56 @@ class Progress:
         return now_s * self._work_left_ms / self._work_done_ms
 
     def summary(self, now_s: float) -> str:
-        """One line: `312 of 1000 done, 2 running, 1 failed, 12.3s, about 30s left`."""
-        parts = [f"{self.done} of {self.total} done", f"{self.running} running"]
-        for count, word in (
-            (self.failed, "failed attempts"),
-            (self.retries, "retries"),
-            (self.dropped, "dropped"),
+        """One line: `312 of 1000 done, 2 running, 1 failed attempt, 12.3s elapsed, about 30s left`."""
+        parts = [f"{self.done} of {self.total} done"]
+        if self.running or self.done + self.dropped < self.total:
+            parts.append(f"{self.running} running")
+        for count, one, many in (
+            (self.failed, "failed attempt", "failed attempts"),
+            (self.retries, "retry", "retries"),
+            (self.dropped, "dropped", "dropped"),
         ):
             if count:
-                parts.append(f"{count} {word}")
-        parts.append(span(now_s))
+                parts.append(f"{count} {one if count == 1 else many}")
+        parts.append(f"{span(now_s)} elapsed")
         eta = self.eta_s(now_s)
         return ", ".join(parts) + (f", about {span(eta)} left" if eta is not None else "")
 
-
-def line(event: Event, *, iterations: int) -> str | None:
-    """An event as a line for people; None where it is of no interest to them."""
-    match event:
-        case Spawn():
-            if iterations > 1 and event.attempt == 1:
+    def line(self, event: Event) -> str | None:
+        """An event as a line for people; None where it is of no interest to them."""
+        match event:
+            case Spawn():
+                if self.iterations > 1 and event.attempt == 1:
+                    return None
+                again = f" attempt {event.attempt}" if event.attempt > 1 else ""
+                devices = f" on {', '.join(event.devices)}" if event.devices else ""
+                return f"{self._called(event)} started{again}{devices}"
+            case Exit():
+                told = words(
+                    event.cause,
+                    code=event.code,
+                    signal=event.signal,
+                    detail=event.detail,
+                    timeout_ms=self._timeouts_ms[event.step],
+                )
+                took = f" in {span(event.wall_us / 1e6)}" if event.cause == "ok" else ""
+                return f"{self._called(event)} {'done' if event.cause == 'ok' else told}{took}"
+            case Retry():
+                delay = span(event.delay_ms / 1000)
+                return f"{self._called(event)} will be tried again in {delay} (attempt {event.attempt})"
+            case Drop():
+                return f"{self._called(event)} dropped: {event.reason}"
+            case WorkerStop():
+                return None if event.cause in ("done", "evicted") else f"worker {event.worker} {event.cause}"
+            case Cancel():
+                return f"ending early: {event.reason}"
+            case RunStart() | WorkerStart() | RunEnd():
                 return None
-            again = f" attempt {event.attempt}" if event.attempt > 1 else ""
-            devices = f" on {', '.join(event.devices)}" if event.devices else ""
-            return f"{_instance(event, iterations)} started{again}{devices}"
-        case Exit():
-            told = words(event.cause, code=event.code, signal=event.signal, detail=event.detail)
-            took = f" in {span(event.wall_us / 1e6)}" if event.cause == "ok" else ""
-            return f"{_instance(event, iterations)} {'done' if event.cause == 'ok' else told}{took}"
-        case Retry():
-            delay = span(event.delay_ms / 1000)
-            return f"{_instance(event, iterations)} will be tried again in {delay} (attempt {event.attempt})"
-        case Drop():
-            return f"{_instance(event, iterations)} dropped: {event.reason}"
-        case WorkerStop():
-            return None if event.cause in ("done", "evicted") else f"worker {event.worker} {event.cause}"
-        case Cancel():
-            return f"ending early: {event.reason}"
-        case RunStart() | WorkerStart() | RunEnd():
-            return None
+
+    def _called(self, event: Spawn | Exit | Retry | Drop) -> str:
+        return instance(event.step, event.iteration, of=self.iterations)
 
 
-def _instance(event: Spawn | Exit | Retry | Drop, iterations: int) -> str:
-    return event.step if iterations == 1 else f"{event.step}@{event.iteration}"
+def instance(step: str, iteration: int, *, of: int) -> str:
+    """What an instance is called: `train@3`, or `train` where there is but one iteration."""
+    return step if of == 1 else f"{step}@{iteration}"
