@@ -70,7 +70,7 @@ def build(document: Document, file_name: str) -> Built:
     values, findings = check(document, kind)
     if _empty(document.root) and not document.gaps:
         findings = [complaints.empty_document(document.span)]
-    contract = _contract(values, kind, document.index, stated, findings=findings)
+    contract = _contract(values, kind, document, stated, findings=findings)
     findings.extend(_ended_early(values, ()))
     return Built(contract, tuple(findings))
 
@@ -96,12 +96,12 @@ def _empty(root: Node | None) -> bool:
 
 
 def _contract(
-    values: Values, kind: str, index: int, stated: frozenset[str], *, findings: list[Finding]
+    values: Values, kind: str, document: Document, stated: frozenset[str], *, findings: list[Finding]
 ) -> Contract:
     code = section(values, "include-code")
     return Contract(
         kind=kind,
-        document=index,
+        document=document.index,
         name=text(values, "name"),
         version=text(values, "version"),
         base=text(values, "base"),
@@ -120,7 +120,7 @@ def _contract(
         bandwidth_cap=bandwidth(values, "bandwidth_cap"),
         latency_cap=duration(values, "latency_cap"),
         snapshot_interval=duration(values, "snapshot_interval"),
-        steps=steps(values, findings),
+        steps=steps(values, findings, whole=not document.gaps),
         communication=communication(values),
         iterations=iterations(values),
         stated=stated,

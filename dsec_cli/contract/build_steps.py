@@ -38,14 +38,17 @@ BACKOFF = Duration(10**9)
 FACTOR = 2
 
 
-def steps(values: Values, findings: list[Finding]) -> tuple[Step, ...]:
-    """Steps, then tasks; one whose id cannot be read is left out, as nothing can name it."""
-    stated = (_step(item, at, findings) for at, item in items(values, "steps"))
+def steps(values: Values, findings: list[Finding], *, whole: bool) -> tuple[Step, ...]:
+    """Steps, then tasks; one whose id cannot be read is left out, as nothing can name it.
+
+    `whole`: all of the text could be read, so what is not there is missing.
+    """
+    stated = (_step(item, at, findings, whole=whole) for at, item in items(values, "steps"))
     tasks = (_task(item, at, findings) for at, item in items(values, "tasks"))
     return tuple(step for step in (*stated, *tasks) if step is not None)
 
 
-def _step(stated: Values, at: Path, findings: list[Finding]) -> Step | None:
+def _step(stated: Values, at: Path, findings: list[Finding], *, whole: bool) -> Step | None:
     name = text(stated, "id")
     if name is None:
         return None
@@ -54,7 +57,7 @@ def _step(stated: Values, at: Path, findings: list[Finding]) -> Step | None:
         id=name,
         name=text(stated, "name"),
         kind="step",
-        run=_run(stated, at, name, findings),
+        run=_run(stated, at, findings, whole=whole),
         args=_arguments(stated, at, findings),
         worker=text(stated, "worker"),
         env=_environment(stated),
@@ -105,20 +108,12 @@ def _task(stated: Values, at: Path, findings: list[Finding]) -> Step | None:
     )
 
 
-def _run(stated: Values, at: Path, name: str, findings: list[Finding]) -> Run | None:
+def _run(stated: Values, at: Path, findings: list[Finding], *, whole: bool) -> Run | None:
     """What the Step executes; a Step states exactly one of `run` and `call`."""
+    name = text(stated, "id") or ""
     if ("run" in stated) == ("call" in stated):
-        both = "both run and call" if "run" in stated else "neither run nor call"
-        findings.append(
-            Finding(
-                "DS109",
-                Severity.ERROR,
-                at,
-                f"Step {shown(name)} has {both}: it must have exactly one of them",
-                help="run: a command; call: module:function, served by a resident worker",
-                part="key",
-            )
-        )
+        if whole or "run" in stated:
+            findings.append(_not_one(stated, at, name))
         return None
     if "call" in stated:
         call = text(stated, "call")
@@ -129,6 +124,18 @@ def _run(stated: Values, at: Path, name: str, findings: list[Finding]) -> Run | 
         return _command(run, (*at, "run"), findings)
     argv = tuple(word for word in run if isinstance(word, str)) if isinstance(run, list) else ()
     return Run(argv=argv, shell=None, call=None) if argv else None
+
+
+def _not_one(stated: Values, at: Path, name: str) -> Finding:
+    both = "both run and call" if "run" in stated else "neither run nor call"
+    return Finding(
+        "DS109",
+        Severity.ERROR,
+        at,
+        f"Step {shown(name)} has {both}: it must have exactly one of them",
+        help="run: a command; call: module:function, served by a resident worker",
+        part="key",
+    )
 
 
 def _of_calls_only(stated: Values, at: Path, name: str) -> Iterator[Finding]:

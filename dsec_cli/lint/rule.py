@@ -5,7 +5,7 @@ from __future__ import annotations
 from dsec.record import Record
 from dsec_cli.diagnostics import Finding, Related, Severity
 from dsec_cli.discovery import instances
-from dsec_cli.source.resolve import follow, pairs
+from dsec_cli.source.resolve import MERGE, follow, pairs
 from dsec_cli.source.tree import Mapping, Sequence
 
 TYPE_CHECKING = False
@@ -56,8 +56,31 @@ class Facts(Record):
         return here
 
     def states(self, path: Path) -> bool:
-        """Whether `path` is stated at all, rightly or wrongly."""
-        return self.node(path) is not None
+        """Whether `path` is stated at all: rightly, wrongly, or so that it cannot be read."""
+        return _child(self.node(path[:-1]), path[-1]) is not None
+
+    def lacks(self, path: Path) -> bool:
+        """Whether the key at the end of `path` is missing: not stated, not misspelt, not unreadable."""
+        return not (self.states(path) or self._unread(path[:-1]) or self._misspelt(path))
+
+    def _unread(self, path: Path) -> bool:
+        """Whether a part of the section at `path` could not be read; what is missing may stand there."""
+        section = self.node(path)
+        if section is None or _merges_unknown(section):
+            return True
+        start, end = section.span
+        after = (gap.start for gap in self.document.gaps if gap.end >= start)
+        return any(at <= end or _only_space(self.text.text[end:at]) for at in after)
+
+    def _misspelt(self, path: Path) -> bool:
+        """Whether the section has a key that most likely means the last one of `path`."""
+        section = self.node(path[:-1])
+        if not isinstance(section, Mapping):
+            return False
+        # Only a contract that lacks something pays for the import.
+        from dsec_cli.contract.suggest import nearest
+
+        return any(nearest(pair.key, (str(path[-1]),)) is not None for pair in pairs(section))
 
 
 def _child(node: Node | None, part: str | int) -> Node | None:
@@ -66,6 +89,18 @@ def _child(node: Node | None, part: str | int) -> Node | None:
     if isinstance(node, Sequence) and isinstance(part, int) and part < len(node.items):
         return node.items[part]
     return None
+
+
+def _merges_unknown(node: Node) -> bool:
+    """Whether a mapping takes keys from an alias whose target is not known."""
+    return isinstance(node, Mapping) and any(
+        pair.key == MERGE and follow(pair.value) is None for pair in pairs(node)
+    )
+
+
+def _only_space(text: str) -> bool:
+    """Whether nothing but blank lines and comments stands in `text`."""
+    return all(not line.strip() or line.lstrip().startswith("#") for line in text.splitlines())
 
 
 class Rule(Record):

@@ -34,7 +34,7 @@ def check(facts: Facts) -> Iterator[Finding]:
     baseline = facts.contract.baseline
     if baseline is None or baseline.gpu is None or baseline.gpu.count == 0:
         return
-    if baseline.gpu.type is not None or facts.states((*baseline.gpu.path, "type")):
+    if baseline.gpu.type is not None or not facts.lacks((*baseline.gpu.path, "type")):
         return
     yield Finding(
         code=RULE.code,

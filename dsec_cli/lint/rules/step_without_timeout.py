@@ -44,7 +44,7 @@ def check(facts: Facts) -> Iterator[Finding]:
         stated = (*step.path, "timeout")
         if step.timeout is not None and step.timeout.ms == 0:
             yield _of_no_time(step, stated)
-        if step.timeout is not None or facts.states(stated):
+        if step.timeout is not None or not facts.lacks(stated):
             continue
         task = step.kind == "task"
         yield Finding(
