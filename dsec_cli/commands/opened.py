@@ -34,6 +34,8 @@ class Part(NamedTuple):
     text: SourceText
     document: Document
     contract: Contract
+    structural: tuple[Finding, ...]
+    """What building the contract could not accept."""
 
 
 class Opened(NamedTuple):
@@ -95,7 +97,7 @@ def _part(text: SourceText) -> Part:
     if not built:
         raise FileProblem(f"{text.name} holds no document", hint="write a contract with: dsec init")
     chosen = next((one for one in built if one.contract.steps), built[0])
-    return Part(text, by_index[chosen.contract.document], chosen.contract)
+    return Part(text, by_index[chosen.contract.document], *chosen)
 
 
 def steps_beside(path: str) -> str | None:
@@ -136,6 +138,7 @@ NAMES = {
     "DS501": "unknown-step",
     "DS503": "dependency-cycle",
     "DS504": "break-cycle-breaks-nothing",
+    "DS514": "input-nobody-writes",
 }
 """The rules whose findings also come from here, once all parts are merged."""
 

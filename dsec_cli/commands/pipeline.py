@@ -17,6 +17,7 @@ from dsec_cli.dag.graph import step_graph
 from dsec_cli.diagnostics import Finding, Severity, arrange
 from dsec_cli.lint.linter import lint
 from dsec_cli.lint.rule import Facts
+from dsec_cli.lint.rules.input_nobody_writes import check as unwritten_inputs
 from dsec_cli.lint.rules.unknown_step import check as unknown_steps
 from dsec_cli.report.format import Report
 from dsec_cli.report.formats.text import render
@@ -71,7 +72,7 @@ def prepare(path: str, inventory: Inventory) -> Plan | Refused:
     return plan
 
 
-_JOINT = ("DS501", "DS503", "DS504")
+_JOINT = ("DS501", "DS503", "DS504", "DS514")
 """Questions about Steps that only the merged contract can answer."""
 
 
@@ -83,20 +84,30 @@ def errors_of(
     `select` narrows the former to codes that begin so.
     """
     alone = [one for part in opened.parts for one in lint(part.text, select=select, ignore=_JOINT)]
-    joint = (*unknown_steps(_facts(opened)), *cycle_findings(order), *cut_findings(graph))
+    facts = _facts(opened)
+    joint = (
+        *unknown_steps(facts),
+        *cycle_findings(order),
+        *cut_findings(graph),
+        *unwritten_inputs(facts),
+    )
     errors = [one for one in alone if one.severity is Severity.ERROR]
     return (*errors, *diagnose(opened, joint))
 
 
 def _facts(opened: Opened) -> Facts:
-    """The merged contract, for a rule that asks for Steps by their names only."""
+    """The merged contract, for a rule that asks for Steps and their files only.
+
+    Places of the parts are mixed here: such a rule asks whether there are gaps, never where.
+    """
     own = opened.parts[0]
+    gaps = tuple(gap for part in opened.parts for gap in part.document.gaps)
     return Facts(
         text=own.text,
         tree=Tree((own.document,), (), ()),
-        document=own.document,
+        document=own.document._replace(gaps=gaps),
         contract=opened.contract,
-        structural=(),
+        structural=tuple(found for part in opened.parts for found in part.structural),
         inventory=None,
         file_name=own.text.name,
         codes=frozenset(),

@@ -207,6 +207,17 @@ def test_the_same_bytes_under_every_hash_seed_and_from_every_folder(job, tmp_pat
     assert outputs.pop().startswith('{"analysis"')
 
 
+def test_an_input_that_no_step_writes_is_told_once_and_in_its_file(job):
+    (job / "dsandbox.yaml").write_text(JOB)
+    stray = "  - {id: S3, run: x, timeout: 1s, inputs: ['{run}/bach']}\n"
+    (job / "ds_config.yaml").write_text(STEPS.replace("[batch]", "['{run}/batch']") + stray)
+    done = plan(job)
+    assert done.returncode == 1
+    assert done.stderr.count("error[DS514]") == 1
+    assert "ds_config.yaml:4:" in done.stderr
+    assert "did you mean {run}/batch?" in done.stderr
+
+
 def test_learned_durations_count(job):
     (job / ".dsec").mkdir()
     (job / ".dsec" / "durations.json").write_text('{"version":1,"steps":{"S1":{"ms":12345,"n":3}}}')
@@ -257,6 +268,7 @@ def test_dag_says_when_break_cycle_breaks_nothing(job):
         ("steps: [", "DS002"),
         (STEPS + "  - {id: S2, run: x, timeout: 1s}\n", "DS502"),
         (STEPS + "  - {id: S3, run: x, timeout: 1s, needs: [S9]}\n", "DS501"),
+        (STEPS + "  - {id: S3, run: x, timeout: 1s, inputs: ['{run}/x']}\n", "DS514"),
     ],
 )
 def test_dag_says_when_the_graph_is_not_the_one_that_was_written(job, text, code):

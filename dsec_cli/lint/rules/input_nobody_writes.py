@@ -1,0 +1,120 @@
+"""An input in the run's folder is one that no Step writes.
+
+Why: The run's folder is empty when the run begins, so what a Step reads there is another Step's
+output. An input with the same name makes it wait for that Step; a misspelt one makes it wait for
+nobody, and it starts before its file is there, or reads what an earlier iteration left.
+
+Bad (yaml):
+    # ds_config.yaml
+    steps:
+      - {id: rows, run: python rows.py, outputs: ["{run}/row-{iteration}"], timeout: 60s}
+      - {id: mean, run: python mean.py, inputs: ["{run}/raw-{iteration}"], timeout: 60s}
+
+Good (yaml):
+    # ds_config.yaml
+    steps:
+      - {id: rows, run: python rows.py, outputs: ["{run}/row-{iteration}"], timeout: 60s}
+      - {id: mean, run: python mean.py, inputs: ["{run}/row-{iteration}"], timeout: 60s}
+
+Source: SPEC A5. An input with `{previous}` is the output with `{iteration}` of the iteration before;
+an output that ends in `/` is a folder and stands for all below it. A file that a Step writes only
+sometimes needs no declaration: state the order by `needs`.
+"""
+
+from __future__ import annotations
+
+from dsec_cli.dag.paths import RUN, Outputs, normal, previous
+from dsec_cli.diagnostics import Finding, Severity
+from dsec_cli.lint.rule import Facts, Rule
+from dsec_cli.source.text import Span
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dsec_cli.contract.values import Step
+    from dsec_cli.source.tree import Path
+
+MOST_SUGGESTIONS = 50
+"""Each compares a path with every output; a text with more such inputs is generated, not misspelt."""
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """Inputs below `{run}` without a writer, of this iteration or the one before."""
+    steps = facts.contract.steps
+    inputs = [(step, *one) for step in steps for one in step.inputs if _below_run(one[1])]
+    if not inputs or _hides_outputs(facts):
+        return
+    outputs = Outputs(steps)
+    known: list[str] | None = None
+    count = 0
+    for step, path, text in inputs:
+        if outputs.writers(text) or (previous(text) and outputs.earlier_writers(text)):
+            continue
+        if known is None:
+            known = sorted({normal(text) for step in steps for _, text in step.outputs})
+        count += 1
+        yield _finding(step, path, text, _advice(step, text, known if count <= MOST_SUGGESTIONS else []))
+
+
+def _below_run(text: str) -> bool:
+    name = normal(text)
+    return name.startswith(f"{RUN}/") and not name.startswith(f"{RUN}/..")
+
+
+def _hides_outputs(facts: Facts) -> bool:
+    """Whether a Step may write more than the contract knows, as part of it could not be read."""
+    known = {step.path for step in facts.contract.steps}
+    return bool(facts.document.gaps) or any(
+        _may_hide(found.where, known, unknown_key=found.code == "DS101")
+        for found in facts.structural
+        if not isinstance(found.where, Span) and found.where[:1] == ("steps",)
+    )
+
+
+def _may_hide(where: Path, known: set[Path], *, unknown_key: bool) -> bool:
+    """Whether what is wrong at `where` may have cost a Step, or a Step its outputs."""
+    if where[:2] not in known or where[2:3] == ("outputs",):
+        return True
+    if not unknown_key or len(where) != 3:
+        return False
+    from dsec_cli.contract.suggest import nearest  # see `_nearest`
+
+    return nearest(str(where[2]), ("outputs",)) is not None
+
+
+def _advice(step: Step, text: str, known: list[str]) -> str:
+    """The output that is meant, as this input has to spell it; else what to declare."""
+    name = normal(text)
+    below = next((path for path in known if path.startswith(f"{name}/")), "")
+    if below:
+        return f"name the file ({below}), or let one Step declare the folder, {name}/, as its output"
+    meant = _nearest(step, text, known)
+    return f"did you mean {meant}?" if meant else "add it to the outputs of the Step that writes it"
+
+
+def _nearest(step: Step, text: str, known: list[str]) -> str:
+    # Only a wrong path pays for the import.
+    from dsec_cli.contract.suggest import nearest
+
+    own = {normal(text) for _, text in step.outputs}
+    if previous(text):
+        earlier = {path.replace("{iteration}", "{previous}") for path in known if "{iteration}" in path}
+        best = nearest(normal(text), earlier)
+    else:
+        best = nearest(normal(text), (path for path in known if path not in own))
+    return best.word if best is not None else ""
+
+
+def _finding(step: Step, path: Path, text: str, advice: str) -> Finding:
+    return Finding(
+        code=RULE.code,
+        severity=RULE.severity,
+        where=path,
+        message=f"Step {step.id} reads {text}, which no Step writes",
+        reason="the run's folder is empty at first, and an input that is no Step's output orders nothing",
+        help=advice,
+    )
+
+
+RULE = Rule("DS514", "input-nobody-writes", Severity.ERROR, check)
