@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 
-from dsec.core.report import build, markdown, median
+from dsec.core.report import build, instance_in, markdown, median
 from dsec.durations import Learned, read_durations, write_durations
 from dsec.errors import DSecError
 from dsec.progress import span
@@ -35,7 +35,7 @@ def conclude(session: Session, outcome: Outcome, *, called: str, own_cpu_s: floa
     troubles = _keep(session, state, report)
     lines = failure_lines(session.run, report, called=called)
     for (step, iteration), reason in sorted(state.dropped.items())[:_SHOWN_FAILURES]:
-        lines.append(f"warning: {step}@{iteration} was dropped: {reason}")
+        lines.append(f"warning: {instance_in(report, step, iteration)} was dropped: {reason}")
     lines.append(
         f"{session.run.job}: {told(outcome)} in {span(outcome.wall_s)}"
         f" (CPU {span(report['cpu_ms'] / 1000)}, executor {span(own_cpu_s)})"
@@ -89,7 +89,7 @@ def failure_lines(run: RunDir, report: dict[str, Any], *, called: str) -> list[s
     lines: list[str] = []
     failures = [one for one in report["failures"] if one["cause"] != "interrupted"]
     for one in failures[:_SHOWN_FAILURES]:
-        lines.append(f"{one['step']}@{one['iteration']} {one['text']}")
+        lines.append(f"{instance_in(report, one['step'], one['iteration'])} {one['text']}")
         if one["log"]:
             tail = last_lines(f"{run.path}/{one['log']}")
             lines.append(f"  {run.path}/{one['log']}" + ("" if tail else " (empty)"))

@@ -63,8 +63,9 @@ class Exit(Record):
     """One line that names what the cause is about, or ""."""
     wall_us: int
     cpu_us: int | None
-    """User and system time; None where it cannot be known (calls, lost processes)."""
+    """User and system time; None where it cannot be known (lost workers)."""
     rss_kb: int | None
+    """Peak; None for calls, of which it is known per worker, and below what dsec itself takes."""
     log_from: int | None
     """Calls: bytes of the worker's log that belong to the attempt."""
     log_to: int | None

@@ -281,7 +281,7 @@ class Runner:
                 ended.signal if ended else None,
                 detail,
                 wall_us,
-                ended.cpu_us if ended else None,
+                ended.cpu_us if ended else answer.cpu_us if answer else None,
                 ended.rss_kb if ended else None,
                 answer.log_from if answer else None,
                 answer.log_to if answer else None,

@@ -1,8 +1,9 @@
 """A resident worker: `python -m dsec.worker`, calls the functions it is told to and answers.
 
 Descriptor 3 is a sequenced-packet socket. A call is a packet with one JSON object {id, call, step,
-iteration, attempt, args, carried}. An answer is a packet `ID FROM TO CAUSE TEXT`: FROM and TO say
-which bytes of the worker's log (descriptors 1 and 2) belong to the call; CAUSE is `ok`, and TEXT the
+iteration, attempt, args, carried}. An answer is a packet `ID FROM TO CPU CAUSE TEXT`: FROM and TO say
+which bytes of the worker's log (descriptors 1 and 2) belong to the call; CPU is what all threads of
+this process took meanwhile, in microseconds; CAUSE is `ok`, and TEXT the
 result as JSON, or it names the failure, and TEXT is a line about it. End of file means: leave.
 """
 
@@ -44,10 +45,12 @@ def serve() -> None:
     while packet := incoming.next():
         call = json.loads(packet)
         begin = os.fstat(1).st_size
+        cpu_ns = time.process_time_ns()
         cause, text = _answer(call, functions, surroundings)
         sys.stdout.flush()
         sys.stderr.flush()
-        os.write(SOCKET, f"{call['id']} {begin} {os.fstat(1).st_size} {cause} {text}".encode())
+        cpu_us = (time.process_time_ns() - cpu_ns) // 1000
+        os.write(SOCKET, f"{call['id']} {begin} {os.fstat(1).st_size} {cpu_us} {cause} {text}".encode())
 
 
 class Incoming:

@@ -42,6 +42,8 @@ class Answer(Record):
     result: str | None
     log_from: int | None
     log_to: int | None
+    cpu_us: int | None
+    """What the worker's threads took for it; None: it did not live to tell."""
 
 
 def group_of(step: PlannedStep) -> str:
@@ -330,22 +332,22 @@ class Workers:
             worker.lease = None
         if worker.on_answer is not None:
             size = os.path.getsize(f"{self._launcher.run.path}/{worker.log}")
-            lost = Answer("worker-lost", f"worker {worker.name} {cause}", None, worker.log_end, size)
+            lost = Answer("worker-lost", f"worker {worker.name} {cause}", None, worker.log_end, size, None)
             self._answered(worker, pending or lost)
 
 
 def _decode(packet: bytearray, serial: int) -> Answer | None:
     """The answer to call `serial` in a packet; None where it is something else."""
     try:
-        number, begin, end, cause, text = packet.decode().split(" ", 4)
+        number, begin, end, cpu, cause, text = packet.decode().split(" ", 5)
         if int(number) != serial or "\n" in text:
             return None
         if cause == "ok":
             if text != "null":
                 json.loads(text)  # a journal with anything else in it could not be read again
-            return Answer("ok", "", text, int(begin), int(end))
+            return Answer("ok", "", text, int(begin), int(end), int(cpu))
         if cause in ("raised", "bad-result"):
-            return Answer(cause, text, None, int(begin), int(end))
+            return Answer(cause, text, None, int(begin), int(end), int(cpu))
     except ValueError:
         return None
     return None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dsec.core.fold import Fold, fold
 from dsec.core.scheduler import Scheduler
-from dsec.events import Drop, Exit, Retry, RunEnd, RunStart, Spawn
+from dsec.events import Drop, Exit, Retry, RunEnd, RunStart, Spawn, WorkerStart, WorkerStop
 from dsec.plan import Iterations
 
 
@@ -56,6 +56,33 @@ def test_every_prefix_folds(choices, length):
         ends = [one for one in events[: at + 1] if isinstance(one, Exit)]
         assert sum(tally.attempts for tally in state.tallies.values()) == len(ends)
         assert {(one.step, one.iteration) for one in ends if one.cause == "ok"} == set(state.finished)
+
+
+def test_the_cpu_of_calls_counts_until_the_worker_tells_its_own():
+    def call(number, cpu_us):
+        return [
+            Spawn(1, "A", number, 1, 7, 1, 2, (), "logs/w", "w"),
+            Exit(2, "A", number, 1, "ok", None, None, "", 1, cpu_us, None, 0, 0, None),
+        ]
+
+    start = [RunStart(0, 1, 10, 5, "boot", 1000, False), WorkerStart(0, "w", 7, 1, 2, (), "logs/w")]
+    events = [*start, *call(0, 30), *call(1, None), *call(2, 12)]
+    assert (fold(events).call_us, fold(events).tallies["A"].cpu_us) == (42, 42)
+    told = fold([*events, WorkerStop(9, "w", 7, 0, None, "done", 100, 1)])
+    assert (told.call_us, told.worker_us["w"][0], told.tallies["A"].cpu_us) == (0, 100, 42)
+    lost = fold([*events, *start, *call(3, 5)])
+    assert (lost.call_us, lost.worker_us) == (47, {})
+    assert fold([*start, *call(0, None)]).tallies["A"].cpu_us is None
+
+
+def test_a_retry_waits_until_its_attempt_begins():
+    begin = Spawn(1, "A", 0, 1, 7, 1, 2, (), "logs/x", "")
+    failed = Exit(2, "A", 0, 1, "exit", 1, None, "", 1, 7, None, None, None, None)
+    again = Retry(3, "A", 0, 2, 10)
+    begun = [RunStart(0, 1, 10, 5, "boot", 1000, False), begin, failed, again]
+    assert fold(begun).retrying == {("A", 0): again}
+    for after in (begin._replace(attempt=2), RunEnd(4, "failed", ""), begun[0]):
+        assert fold([*begun, after]).retrying == {}
 
 
 @st.composite

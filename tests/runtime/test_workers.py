@@ -67,6 +67,11 @@ def nan(ctx):
 def large(ctx):
     return "x" * 100_000
 
+def busy(ctx):
+    until = time.process_time() + 0.2
+    while time.process_time() < until:
+        pass
+
 def noisy(ctx):
     os.write(1, b"straight to the descriptor\\n")
     print("through print")
@@ -161,6 +166,19 @@ def test_every_failure_of_a_call_is_named_and_the_next_call_works(calls, kit, na
 def test_a_module_that_fails_to_import_says_why(calls, kit):
     out = calls.run(kit.plan(kit.step("A", call="broken:f")), expect=1)
     assert "ModuleNotFoundError: No module named 'no_such_module'" in out
+
+
+def test_the_cpu_of_a_call_is_told_and_counted_once(calls, kit):
+    """The worker's own total has its start in it, too; the run's has every processor second once."""
+    calls.run(kit.plan(kit.step("A", call="mod:busy"), kit.step("B", call="mod:vanishes")), expect=1)
+    report = json.loads((calls.run_dir / "report.json").read_text())
+    rows = {row["id"]: row for row in report["steps"]}
+    assert 200 <= rows["A"]["cpu_ms"] < 300
+    assert (rows["A"]["rss_kb"], rows["B"]["cpu_ms"]) == (None, None)
+    totals = {one["worker"]: one["cpu_ms"] for one in report["workers"]}
+    assert totals["A"] >= rows["A"]["cpu_ms"]
+    assert abs(report["cpu_ms"] - sum(totals.values())) <= 2
+    assert "- A: CPU " in calls.dsec("report", "j")
 
 
 def test_noise_on_stdout_goes_to_the_log(calls, kit):

@@ -22,7 +22,8 @@ class Tally(Record):
     dropped: int
     walls_us: tuple[int, ...]
     """Of the successful attempts, in order of their ends."""
-    cpu_us: int
+    cpu_us: int | None
+    """None: of no attempt it is known."""
     rss_kb: int
     gpu_us: int
     """Time on GPUs, times how many, of attempts in processes of their own."""
@@ -32,6 +33,8 @@ class RunState(Record):
     """A run as its journal tells it; any prefix of a journal gives one."""
 
     sessions: tuple[RunStart, ...]
+    retrying: dict[Instance, Retry]
+    """Failed instances that are to be tried again and were not yet."""
     running: dict[Instance, Spawn]
     """Attempts with a beginning and no end; after a crash some of them may be dead."""
     finished: dict[Instance, Exit]
@@ -47,6 +50,8 @@ class RunState(Record):
     workers: dict[str, WorkerStart]
     worker_us: dict[str, tuple[int, int, int]]
     """Of the workers that ended: CPU, peak RSS in KiB, and GPU time held, by name."""
+    call_us: int
+    """CPU of calls to workers whose own total is not known: they live, or were lost."""
     tallies: dict[str, Tally]
     cancelled: str
     """Reason of an early end, or ""."""
@@ -60,9 +65,8 @@ class _Sum:
     __slots__ = ("attempts", "cpu_us", "dropped", "failures", "gpu_us", "retries", "rss_kb", "walls_us")
 
     def __init__(self) -> None:
-        self.attempts = self.failures = self.retries = self.dropped = self.cpu_us = self.rss_kb = (
-            self.gpu_us
-        ) = 0
+        self.attempts = self.failures = self.retries = self.dropped = self.rss_kb = self.gpu_us = 0
+        self.cpu_us: int | None = None
         self.walls_us: list[int] = []
 
     def frozen(self) -> Tally:
@@ -83,6 +87,7 @@ class Fold:
 
     def __init__(self) -> None:
         self.sessions: list[RunStart] = []
+        self.retrying: dict[Instance, Retry] = {}
         self.running: dict[Instance, Spawn] = {}
         self.finished: dict[Instance, Exit] = {}
         self.failed: dict[Instance, Exit] = {}
@@ -92,6 +97,10 @@ class Fold:
         self.attempts: dict[Instance, int] = {}
         self.workers: dict[str, WorkerStart] = {}
         self.worker_us: dict[str, tuple[int, int, int]] = {}
+        self._calls_us: dict[str, int] = {}
+        """CPU of the calls to each worker since it was started."""
+        self._lost_us = 0
+        """The same of workers that were lost with their executor."""
         self._origin_us = 0
         self.sums: dict[str, _Sum] = {}
         self.cancelled = ""
@@ -106,6 +115,7 @@ class Fold:
                 self._exited(event)
             case Retry():
                 self._sum(event.step).retries += 1
+                self.retrying[event.step, event.iteration] = event
             case Drop():
                 self._dropped(event)
             case RunStart():
@@ -116,8 +126,10 @@ class Fold:
                 self._worker_stopped(event)
             case Cancel():
                 self.cancelled = event.reason
+                self.retrying.clear()
             case RunEnd():
                 self.end = event
+                self.retrying.clear()
 
     def _took_over(self, event: RunStart) -> None:
         self.sessions.append(event)
@@ -126,14 +138,18 @@ class Fold:
         self.end = None
         # Whatever the executor before had running, it has been ended since.
         self.running.clear()
+        self.retrying.clear()
         self.workers.clear()
+        self._lost_us += sum(self._calls_us.values())
+        self._calls_us.clear()
 
     def _worker_stopped(self, event: WorkerStop) -> None:
         start = self.workers.pop(event.worker, None)
+        calls_us = self._calls_us.pop(event.worker, 0)
         held_us = (event.at_us - start.at_us) * len(start.devices) if start else 0
         cpu_us, rss_kb, gpu_us = self.worker_us.get(event.worker, (0, 0, 0))
         self.worker_us[event.worker] = (
-            cpu_us + (event.cpu_us or 0),
+            cpu_us + (calls_us if event.cpu_us is None else event.cpu_us),
             max(rss_kb, event.rss_kb or 0),
             gpu_us + held_us,
         )
@@ -148,13 +164,18 @@ class Fold:
         instance = (event.step, event.iteration)
         self.running[instance] = event
         self.attempts[instance] = event.attempt
+        if self.retrying:
+            self.retrying.pop(instance, None)
 
     def _exited(self, event: Exit) -> None:
         instance = (event.step, event.iteration)
         begun = self.running.pop(instance, None)
         total = self._sum(event.step)
         total.attempts += 1
-        total.cpu_us += event.cpu_us or 0
+        if event.cpu_us is not None:
+            total.cpu_us = (total.cpu_us or 0) + event.cpu_us
+            if begun is not None and begun.worker:
+                self._calls_us[begun.worker] = self._calls_us.get(begun.worker, 0) + event.cpu_us
         if event.rss_kb is not None and event.rss_kb > total.rss_kb:
             total.rss_kb = event.rss_kb
         if begun is not None and begun.devices and not begun.worker:
@@ -181,6 +202,7 @@ class Fold:
         """The state after the events so far; later events do not change it."""
         return RunState(
             sessions=tuple(self.sessions),
+            retrying=dict(self.retrying),
             running=dict(self.running),
             finished=dict(self.finished),
             failed=dict(self.failed),
@@ -190,6 +212,7 @@ class Fold:
             attempts=dict(self.attempts),
             workers=dict(self.workers),
             worker_us=dict(self.worker_us),
+            call_us=self._lost_us + sum(self._calls_us.values()),
             tallies={step: total.frozen() for step, total in sorted(self.sums.items())},
             cancelled=self.cancelled,
             end=self.end,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from dsec.outcomes import words
-from dsec.progress import span
+from dsec.progress import instance, span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ def build(plan: Plan, state: RunState, *, job: str, inventory: Inventory) -> dic
     rows = [_row(step, state.tallies.get(step.id), plan.iterations.count) for step in plan.steps]
     held_us = sum(gpu_us for _, _, gpu_us in state.worker_us.values())
     attempts_us = sum(tally.gpu_us for tally in state.tallies.values())
-    cpu_us = sum(tally.cpu_us for tally in state.tallies.values())
-    worker_cpu_us = sum(cpu for cpu, _, _ in state.worker_us.values())
     uses_gpus = any(step.demand.gpu_count for step in plan.steps)
     gpu_us = held_us + attempts_us if uses_gpus else None
     path = actual_critical_path(plan, state)
@@ -40,7 +38,7 @@ def build(plan: Plan, state: RunState, *, job: str, inventory: Inventory) -> dic
         "detail": state.end.detail if state.end else "",
         "sessions": len(state.sessions),
         "wall_ms": wall_us // 1000,
-        "cpu_ms": (cpu_us + worker_cpu_us) // 1000,
+        "cpu_ms": _cpu_us(plan, state) // 1000,
         "gpu_ms": None if gpu_us is None else gpu_us // 1000,
         "instances": {
             "total": len(plan.steps) * plan.iterations.count,
@@ -60,9 +58,16 @@ def build(plan: Plan, state: RunState, *, job: str, inventory: Inventory) -> dic
             {"worker": name, "cpu_ms": cpu // 1000, "rss_kb": rss or None, "gpu_held_ms": gpu // 1000}
             for name, (cpu, rss, gpu) in sorted(state.worker_us.items())
         ],
-        "failures": _failures(state),
+        "failures": _failures(plan, state),
         "results": _results(state),
     }
+
+
+def _cpu_us(plan: Plan, state: RunState) -> int:
+    """CPU of the whole run; a worker's own total covers its calls, so those are not added to it."""
+    calls = {step.id for step in plan.steps if step.command.call}
+    processes = sum(tally.cpu_us or 0 for step, tally in state.tallies.items() if step not in calls)
+    return processes + sum(cpu for cpu, _, _ in state.worker_us.values()) + state.call_us
 
 
 def median(values: Iterable[int]) -> int:
@@ -95,7 +100,7 @@ def _row(step: PlannedStep, tally: Tally | None, count: int) -> dict[str, Any]:
         "wall_p50_ms": median(walls) / 1000 if walls else None,
         "wall_max_ms": max(walls) / 1000 if walls else None,
         "estimate_ms": step.estimate_ms,
-        "cpu_ms": None if call or not tally else tally.cpu_us // 1000,
+        "cpu_ms": None if not tally or tally.cpu_us is None else tally.cpu_us // 1000,
         "rss_kb": (tally.rss_kb or None) if tally else None,
         "gpu_ms": tally.gpu_us // 1000 if tally and step.demand.gpu_count and not call else None,
     }
@@ -141,7 +146,8 @@ def actual_critical_path(plan: Plan, state: RunState) -> list[tuple[str, int]]:
         path.append(at)
 
 
-def _failures(state: RunState) -> list[dict[str, Any]]:
+def _failures(plan: Plan, state: RunState) -> list[dict[str, Any]]:
+    timeouts = {step.id: step.timeout_ms for step in plan.steps}
     return [
         {
             "step": step,
@@ -150,7 +156,13 @@ def _failures(state: RunState) -> list[dict[str, Any]]:
             "cause": end.cause,
             "code": end.code,
             "signal": end.signal,
-            "text": words(end.cause, code=end.code, signal=end.signal, detail=end.detail),
+            "text": words(
+                end.cause,
+                code=end.code,
+                signal=end.signal,
+                detail=end.detail,
+                timeout_ms=timeouts[step],
+            ),
             "log": state.logs.get((step, iteration), ""),
         }
         for (step, iteration), end in state.failed.items()
@@ -182,19 +194,11 @@ def markdown(report: dict[str, Any]) -> str:
     lines += [_markdown_row(row) for row in rows[:_ROWS]]
     if len(rows) > _ROWS:
         lines += ["", f"{len(rows) - _ROWS} more Steps are in report.json."]
-    path = report["critical_path"]
-    if path["actual"]:
-        shown = (
-            path["actual"]
-            if len(path["actual"]) <= 24
-            else [*path["actual"][:12], "...", *path["actual"][-11:]]
-        )
-        lines += ["", f"Actual critical path ({span(path['actual_ms'] / 1000)}): {' > '.join(shown)}"]
-    if path["planned"]:
-        lines += [
-            "",
-            f"Planned, one iteration ({span(path['planned_ms'] / 1000)}): {' > '.join(path['planned'][:24])}",
-        ]
+    if report["workers"]:
+        lines += ["", "## Workers", ""]
+        lines += ["RSS is known per worker, not per call; CPU is that of its whole life, calls included.", ""]
+        lines += [_worker_line(one) for one in report["workers"]]
+    lines += _markdown_paths(report)
     if report.get("dependencies"):
         lines += ["", "## Dependencies", ""]
         lines += [
@@ -203,17 +207,36 @@ def markdown(report: dict[str, Any]) -> str:
         ]
     if report["failures"]:
         lines += ["", "## Failures", ""]
-        lines += [
-            f"- {one['step']}@{one['iteration']} {one['text']} (log: {one['log'] or 'none'})"
-            for one in report["failures"]
-        ]
+        lines += [_failure_line(report, one) for one in report["failures"]]
     if report["results"]:
         lines += ["", "## Results", ""]
-        lines += [
-            f"- {step}@{one['iteration']}: `{json.dumps(one['value'], ensure_ascii=False)[:500]}`"
-            for step, one in report["results"].items()
-        ]
+        lines += [_result_line(report, step, one) for step, one in report["results"].items()]
     return "\n".join(lines) + "\n"
+
+
+def _markdown_paths(report: dict[str, Any]) -> list[str]:
+    path = report["critical_path"]
+    lines: list[str] = []
+    if path["actual"]:
+        parts = (name.rpartition("@") for name in path["actual"])
+        shown = [instance_in(report, step, int(iteration)) for step, _, iteration in parts]
+        if len(shown) > 24:
+            shown = [*shown[:12], "...", *shown[-11:]]
+        lines += ["", f"Actual critical path ({span(path['actual_ms'] / 1000)}): {' > '.join(shown)}"]
+    if path["planned"]:
+        planned = " > ".join(path["planned"][:24])
+        lines += ["", f"Planned, one iteration ({span(path['planned_ms'] / 1000)}): {planned}"]
+    return lines
+
+
+def _failure_line(report: dict[str, Any], one: dict[str, Any]) -> str:
+    called = instance_in(report, one["step"], one["iteration"])
+    return f"- {called} {one['text']} (log: {one['log'] or 'none'})"
+
+
+def _result_line(report: dict[str, Any], step: str, one: dict[str, Any]) -> str:
+    value = json.dumps(one["value"], ensure_ascii=False)[:500]
+    return f"- {instance_in(report, step, one['iteration'])}: `{value}`"
 
 
 def summary(report: dict[str, Any]) -> list[str]:
@@ -226,16 +249,26 @@ def summary(report: dict[str, Any]) -> list[str]:
         + ("" if report["gpu_ms"] is None else f", GPU {span(report['gpu_ms'] / 1000)}"),
     ]
     idle = report["idle_share"]
-    told = [
-        f"{word} {share:.0%}"
+    lines += [
+        f"{word} idle (not asked for by any running Step): {share:.0%}"
         for word, share in (("processors", idle["cpu"]), ("GPUs", idle["gpu"]))
         if share is not None
     ]
-    if told:
-        lines.append(f"not leased: {', '.join(told)}")
     if report["sessions"] > 1:
         lines.append(f"carried out in {report['sessions']} sessions")
     return lines
+
+
+def instance_in(report: dict[str, Any], step: str, iteration: int) -> str:
+    """What the report calls an instance: by its Step alone where there is but one iteration."""
+    steps = report["steps"]
+    return instance(step, iteration, of=steps[0]["instances"] if steps else 1)
+
+
+def _worker_line(one: dict[str, Any]) -> str:
+    rss = f", peak RSS {one['rss_kb'] / 1024:.0f} MiB" if one["rss_kb"] else ""
+    gpu = f", GPUs held for {span(one['gpu_held_ms'] / 1000)}" if one["gpu_held_ms"] else ""
+    return f"- {one['worker']}: CPU {span(one['cpu_ms'] / 1000)}{rss}{gpu}"
 
 
 def _markdown_row(row: dict[str, Any]) -> str:
