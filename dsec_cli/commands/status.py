@@ -8,7 +8,7 @@ import sys
 import time
 
 from dsec.outcomes import words
-from dsec.progress import span
+from dsec.progress import instance, span
 from dsec.quickplan import read_plan
 from dsec.resume import is_alive, read_run
 from dsec.rundir import find
@@ -18,6 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from dsec.core.fold import RunState
+    from dsec.events import Exit, Retry
     from dsec.plan import Plan
     from dsec.resume import Told
     from dsec_cli.options import Args
@@ -41,8 +43,13 @@ def describe(plan: Plan, told: Told, *, now_ms: int) -> dict[str, Any]:
     state = told.state
     alive = is_alive(told)
     session = state.sessions[-1] if state.sessions else None
-    failed = {at: end for at, end in state.failed.items() if end.cause != "interrupted"}
     begun_ms = session.wall_ms if session else now_ms
+    retrying = _retrying(state) if alive else {}
+    failed = {
+        at: end for at, end in state.failed.items() if end.cause != "interrupted" and at not in retrying
+    }
+    stopped = sum(end.cause == "interrupted" for end in state.failed.values())
+    timeouts = {step.id: step.timeout_ms for step in plan.steps}
     return {
         "job": told.header.job,
         "plan": told.header.plan,
@@ -50,10 +57,11 @@ def describe(plan: Plan, told: Told, *, now_ms: int) -> dict[str, Any]:
         "executor": session.pid if session and alive else None,
         "sessions": len(state.sessions),
         "begun_ms": told.header.wall_ms,
+        "iterations": plan.iterations.count,
         "total": len(plan.steps) * plan.iterations.count,
         "done": len(state.finished),
         "failed": len(failed),
-        "stopped": len(state.failed) - len(failed),
+        "stopped": stopped,
         "dropped": len(state.dropped),
         "running": [
             {
@@ -66,15 +74,40 @@ def describe(plan: Plan, told: Told, *, now_ms: int) -> dict[str, Any]:
             }
             for one in (state.running.values() if alive else ())
         ],
-        "failures": [
+        "retrying": [
             {
-                "step": step,
-                "iteration": iteration,
-                "text": words(end.cause, code=end.code, signal=end.signal, detail=end.detail),
-                "log": state.logs.get((step, iteration), ""),
+                **_failure(state, state.failed[at], timeouts),
+                "attempt": one.attempt,
+                "in_ms": max(0, begun_ms + one.at_us // 1000 + one.delay_ms - now_ms),
             }
-            for (step, iteration), end in failed.items()
+            for at, one in retrying.items()
         ],
+        "cut_off": [
+            {"step": one.step, "iteration": one.iteration, "attempt": one.attempt, "log": one.log}
+            for one in (() if alive else state.running.values())
+        ],
+        "failures": [_failure(state, end, timeouts) for end in failed.values()],
+    }
+
+
+def _retrying(state: RunState) -> dict[tuple[str, int], Retry]:
+    """Instances that wait for another attempt; none where a failure for good ends the run."""
+    final = any(end.cause != "interrupted" and at not in state.retrying for at, end in state.failed.items())
+    return {} if final and not state.sessions[-1].keep_going else state.retrying
+
+
+def _failure(state: RunState, end: Exit, timeouts: dict[str, int]) -> dict[str, Any]:
+    return {
+        "step": end.step,
+        "iteration": end.iteration,
+        "text": words(
+            end.cause,
+            code=end.code,
+            signal=end.signal,
+            detail=end.detail,
+            timeout_ms=timeouts[end.step],
+        ),
+        "log": state.logs.get((end.step, end.iteration), ""),
     }
 
 
@@ -89,15 +122,33 @@ def lines(found: dict[str, Any]) -> list[str]:
     """The state for people."""
     counts = [f"{found['done']} of {found['total']} done"]
     counts += [f"{found[name]} {name}" for name in ("failed", "stopped", "dropped") if found[name]]
+    counts += [
+        f"{len(found[name])} {text}"
+        for name, text in (("retrying", "waiting to retry"), ("cut_off", "cut off"))
+        if found[name]
+    ]
     told = [f"{found['job']}: {found['state']}, {', '.join(counts)}"]
     for one in found["running"][:_SHOWN]:
         again = f" attempt {one['attempt']}" if one["attempt"] > 1 else ""
         devices = f" on {', '.join(one['devices'])}" if one["devices"] else ""
         told.append(
-            f"  {one['step']}@{one['iteration']}{again} running for {span(one['for_ms'] / 1000)}{devices}"
+            f"  {_called(found, one)}{again} running for {span(one['for_ms'] / 1000)}{devices}"
             f" (pid {one['pid']})"
         )
-    told += [f"  {one['step']}@{one['iteration']} {one['text']}" for one in found["failures"][:_SHOWN]]
+    told += [
+        f"  {_called(found, one)} {one['text']}; waiting to retry (attempt {one['attempt']}"
+        + (f" in {span(one['in_ms'] / 1000)})" if one["in_ms"] else ", as soon as there is room)")
+        for one in found["retrying"][:_SHOWN]
+    ]
+    told += [f"  {_called(found, one)} {one['text']}" for one in found["failures"][:_SHOWN]]
+    told += [
+        f"  {_called(found, one)} attempt {one['attempt']} was cut off when the executor ended"
+        for one in found["cut_off"][:_SHOWN]
+    ]
     if found["state"] in ("dead", "interrupted", "cancelled", "stopped", "failed"):
         told.append(f"go on with: dsec resume {found['job']}")
     return told
+
+
+def _called(found: dict[str, Any], one: dict[str, Any]) -> str:
+    return instance(one["step"], one["iteration"], of=found["iterations"])

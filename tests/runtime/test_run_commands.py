@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import signal
 
@@ -35,8 +36,25 @@ def test_a_killed_executor_is_dead_and_not_signalled(job, kit):
     kit.wait_for(lambda: begun(job))
     process.kill()
     process.communicate()
-    assert "j: dead, 0 of 1 done" in job.dsec("status")
+    assert job.dsec("status").startswith(
+        "j: dead, 0 of 1 done, 1 cut off\n  A attempt 1 was cut off when the executor ended\n"
+    )
     assert "is not running" in job.dsec("cancel", "j", expect=1)
+
+
+def test_a_retry_that_waits_is_no_failure(job, kit):
+    job.save(kit.plan(kit.step("A", argv=["false"], retries=kit.retries(1, 30_000, 1))))
+    process = job.start("run", "plan.json", "--job-id", "j")
+    kit.wait_for(lambda: begun(job) and job.events("retry"))
+    out = job.dsec("status", "j")
+    assert out.startswith("j: running, 0 of 1 done, 1 waiting to retry\n")
+    assert re.search(r"  A exited with code 1; waiting to retry \(attempt 2 in [123][0-9]\.[0-9]s\)\n", out)
+    found = json.loads(job.dsec("status", "j", "--json"))
+    assert (found["failed"], found["failures"], found["retrying"][0]["attempt"]) == (0, [], 2)
+    process.send_signal(signal.SIGINT)
+    process.communicate()
+    found = json.loads(job.dsec("status", "j", "--json"))
+    assert (found["failed"], found["retrying"]) == (1, [])
 
 
 def test_logs_of_steps_iterations_and_attempts(job, kit):
