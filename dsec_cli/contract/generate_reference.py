@@ -10,6 +10,10 @@ from dsec_cli.contract.kinds import DIMENSIONS
 from dsec_cli.contract.model import KINDS, Statement
 from dsec_cli.contract.section import Section
 from dsec_cli.contract.shapes import Shape, fields, reachable, required_keys
+from dsec_cli.source.resolve import resolve
+from dsec_cli.source.text import SourceText
+from dsec_cli.source.tree import Mapping, Scalar, Sequence
+from dsec_cli.source.yaml import parse
 
 HEAD = """# The contract language
 
@@ -84,15 +88,29 @@ def _section(section: type[Section]) -> str:
     return "\n".join(rows) + "\n"
 
 
-def _example(value: object) -> str:
-    """A value in YAML's flow style."""
+def _example(value: object, *, inside: bool = False) -> str:
+    """A value in YAML's flow style; `inside` brackets more texts need quotes."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):
-        return f"[{', '.join(map(_example, value))}]"
+        return f"[{', '.join(_example(item, inside=True) for item in value)}]"
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {_example(item)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{key}: {_example(item, inside=True)}" for key, item in value.items()) + "}"
+    if isinstance(value, str) and not _reads_plain(value, inside=inside):
+        return f'"{value}"'
     return str(value)
+
+
+def _reads_plain(text: str, *, inside: bool) -> bool:
+    """Whether our own reader takes the text, without quotes, for itself."""
+    written = f"[{text}]" if inside else f"key: {text}"
+    tree = parse(SourceText.from_bytes("example", written.encode()))
+    root = tree.documents[0].root if not tree.problems else None
+    match root:
+        case Sequence(items=(Scalar() as read,)) | Mapping(entries=((_, Scalar() as read),)):
+            return resolve(read) == ("str", text)
+        case _:
+            return False
 
 
 def _type(shape: Shape) -> str:

@@ -15,11 +15,15 @@ from hypothesis import strategies as st
 
 from dsec.units import UnitProblem
 from dsec_cli.contract import generate
+from dsec_cli.contract.check import check
 from dsec_cli.contract.forms import FORMS
 from dsec_cli.contract.leaves import pattern
 from dsec_cli.contract.model import KINDS, Statement
 from dsec_cli.contract.quantities import BY_NAME, GPU_MEMORY, read
 from dsec_cli.contract.shapes import reachable
+from dsec_cli.source.text import SourceText
+from dsec_cli.source.tree import Path as Path_
+from dsec_cli.source.yaml import parse
 
 ROOT = Path(__file__).resolve().parents[2]
 HEAVY = {"pydantic", "typer", "rich", "jsonschema", "json", "dataclasses", "logging", "pathlib", "inspect"}
@@ -90,6 +94,56 @@ def test_schemas_name_their_dialect_and_version() -> None:
             assert body["$schema"].endswith("2020-12/schema")
             assert body["$id"] == path.rpartition("/")[2]
             assert body["x-dsec-version"]
+
+
+PAGE = (ROOT / "docs/reference/contract.md").read_text("utf-8")
+DEPLOYMENT = ("deploy", "resources", "lifecycle")
+
+
+def _shown_examples() -> list[tuple[str, str, str]]:
+    """Heading of the section, key and example of every row of the page that has one."""
+    found = []
+    for section in re.split(r"(?m)^## ", PAGE)[1:]:
+        heading = section.splitlines()[0].strip("`").replace("Root keys", Statement.heading)
+        for row in re.finditer(r"(?m)^\| `([\w-]+)` \|.* Example: `(.*)`\. \|$", section):
+            found.append((heading, row[1], row[2].replace("\\|", "|")))
+    return found
+
+
+def _written_out(heading: str, key: str, example: str) -> tuple[str, Path_]:
+    """A document that states the example at its place, and its path."""
+    text, path = f"{key}: {example}\n", (key,)
+    roots = (Statement.heading, "deploy", "plugin")
+    for part in reversed([] if heading in roots else heading.split(".")):
+        name, _, item = part.partition("[")
+        if item:
+            also = item.rstrip("]")
+            text += f"{also}: x\n" if also not in ("", key) else ""
+            text, path = f"{name}:\n- " + text.replace("\n", "\n  ").rstrip(" "), (name, 0, *path)
+        else:
+            text, path = f"{name}:\n  " + text.replace("\n", "\n  ").rstrip(" "), (name, *path)
+    return text, path
+
+
+def test_the_page_shows_an_example_of_every_key_that_has_one() -> None:
+    sections = reachable([Statement, *KINDS.values()]).values()
+    stated = {(s.heading, f.alias or n) for s in sections for n, f in s.model_fields.items() if f.examples}
+    shown = {(heading, key) for heading, key, _ in _shown_examples()}
+    assert stated == shown
+
+
+@pytest.mark.parametrize(("heading", "key", "example"), _shown_examples(), ids=str)
+def test_every_example_on_the_page_can_be_copied(heading: str, key: str, example: str) -> None:
+    text, path = _written_out(heading, key, example)
+    tree = parse(SourceText.from_bytes("example.yaml", text.encode()))
+    assert tree.problems == (), text
+    kind = "deploy" if heading in DEPLOYMENT else "plugin" if heading == "plugin" else "contract"
+    checked = check(tree.documents[0], kind)
+    stated: object = checked.values
+    for part in path:
+        stated = stated[part]  # type: ignore[index]
+    assert stated is not None
+    assert [one for one in checked.findings if one.where[: len(path)] == path] == [], text
 
 
 @pytest.mark.parametrize("name", sorted(FORMS))
