@@ -42,15 +42,17 @@ def serve() -> None:
     functions: dict[str, Callable[..., object]] = {}
     surroundings = Surroundings()
     incoming = Incoming()
+    end = os.fstat(1).st_size
     while packet := incoming.next():
         call = json.loads(packet)
-        begin = os.fstat(1).st_size
+        begin = end  # what threads print between two calls is found with the later one
         cpu_ns = time.process_time_ns()
         cause, text = _answer(call, functions, surroundings)
         sys.stdout.flush()
         sys.stderr.flush()
         cpu_us = (time.process_time_ns() - cpu_ns) // 1000
-        os.write(SOCKET, f"{call['id']} {begin} {os.fstat(1).st_size} {cpu_us} {cause} {text}".encode())
+        end = os.fstat(1).st_size
+        os.write(SOCKET, f"{call['id']} {begin} {end} {cpu_us} {cause} {text}".encode())
 
 
 class Incoming:
