@@ -44,6 +44,8 @@ _OURS = (
 )
 _HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 _WIDTH = 80
+_UsageError: Any = typer.BadParameter.__mro__[1]
+"""Click's; releases of Typer differ in where they keep Click."""
 
 
 def parse(program: str, argv: list[str]) -> Parsed:
@@ -100,10 +102,26 @@ class Page(TyperCommand):
         """All parameters, `--help` among them."""
         return _flags_without_values(super().get_params(ctx))
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse; an option that names an argument is answered with how arguments are given."""
+        try:
+            return super().parse_args(ctx, args)
+        except _UsageError as problem:
+            option = getattr(problem, "option_name", "")
+            names = [argument[0] for argument in self._row()[3]]
+            for at, name in enumerate(names, 1):
+                if option.lstrip("-").partition("-")[0] == name.lower():
+                    line = " ".join((ctx.command_path, *names[:at]))
+                    ctx.fail(f"No such option: {option}. {name} is an argument: {line}")
+            raise
+
+    def _row(self) -> Command:
+        return next(row for row in COMMANDS if row[0] == self.name)
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the page."""
         super().format_help(ctx, formatter)
-        row = next(row for row in COMMANDS if row[0] == self.name)
+        row = self._row()
         typer.echo(_sections(row[5], (*row[6], *_OURS)))
 
 
