@@ -13,6 +13,8 @@ from dsec_cli.source.tree import Alias, Scalar
 ITEM = re.compile(r"[ \t]*(?:-[ ]+)+(?=\S)")
 _GLUED = re.compile(r"[ \t]*(?:-[ ]+)*([A-Za-z_][\w.-]*):(?=[^\s/:])")
 _ODD_SPACE = re.compile(r"(?:^[ ]*|:)[\xa0\u3000]")
+_HELD = re.compile(r"(?:^|[\s\[,])(\{[A-Za-z_][\w.-]*\}[ ]*)$")
+_REST = re.compile(r"(?:[^\s,\[\]{}\"']|\{[\w.-]*\}|[ ](?=[^\s#]))+")
 _WIDE = "：“”‘’，｛｝［］"
 
 
@@ -73,6 +75,9 @@ def _by_line(fault: Fault, text: str, line: str) -> tuple[str, str] | None:
     limit = _limitation(fault, text)
     if limit:
         return f"parser limitation: {limit[0]}", limit[1]
+    unquoted = _unquoted_placeholder(fault, text)
+    if unquoted:
+        return "text that begins with `{` needs quotes: a bare `{` begins a mapping", f"write {unquoted}"
     if "cannot start any token" in fault.problem:
         char = text[fault.at : fault.at + 1]
         return f"a plain value cannot start with `{char}`", f"put the value in quotes: '{char}...'"
@@ -83,6 +88,16 @@ def _by_line(fault: Fault, text: str, line: str) -> tuple[str, str] | None:
     if glued and "quoted" not in fault.context:
         return f"no space after the colon of `{glued[1]}`", f"write `{glued[1]}: ...`"
     return _by_layout(fault, text, line)
+
+
+def _unquoted_placeholder(fault: Fault, text: str) -> str:
+    """In quotes, the text that begins with `{run}` where the parser stopped behind it; else ""."""
+    start, end = line_span(text, fault.at)
+    held = _HELD.search(text[start : fault.at])
+    if held is None:
+        return ""
+    rest = _REST.match(text, fault.at, end)
+    return f'"{held[1]}{rest[0] if rest else ""}"'
 
 
 def _names_an_anchor(fault: Fault, text: str) -> bool:

@@ -25,6 +25,9 @@ def _parse(text: str) -> tuple[SourceText, Tree]:
         ("a:\n  b: 1\n\tc: 2\nd: 3\n", (3, 1), "tab indents", None),
         ("a: [1, 2\nb: 3\n", (1, 4), "`[` list is not closed", {"a": None, "b": 3}),
         ("a: {x: 1\nb: 3\n", (1, 4), "`{` mapping is not closed", {"a": None, "b": 3}),
+        ("a: {run}/w\nb: 3\n", (1, 9), "text that begins with `{` needs quotes", {"a": None, "b": 3}),
+        ("a: [b, {run}/w]\nb: 3\n", (1, 13), "text that begins with `{` needs quotes", {"a": None, "b": 3}),
+        ("a:\n- {run}/w\nb: 3\n", (2, 8), "text that begins with `{` needs quotes", {"a": None, "b": 3}),
         ("a: [1, 2", (1, 4), "`[` list is not closed", {"a": None}),
         ('a: "x\nb: 3\n', (1, 4), "quote is never closed", {"a": None, "b": 3}),
         ("a: 'x\nb: 'y'\nc: 3\n", (1, 4), "quote is never closed", {"a": None, "b": "y", "c": 3}),
@@ -93,6 +96,21 @@ def test_after_too_many_faults_the_rest_is_a_gap() -> None:
     root = tree.documents[0].root
     assert isinstance(root, Mapping)
     assert len(root.entries) >= 20
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("a: {run}/x-{iteration}.npz  # why", 'write "{run}/x-{iteration}.npz"'),
+        ("a: {run} and more", 'write "{run} and more"'),
+        ("a: {b: {run}/x}", 'write "{run}/x"'),
+        ("a: [{run}/x, y]", 'write "{run}/x"'),
+        ("a: {b: 1} c", "align it with the keys of its mapping; after a quoted value nothing may follow"),
+    ],
+)
+def test_text_that_begins_with_a_placeholder_is_shown_in_quotes(line: str, said: str) -> None:
+    _, tree = _parse(f"{line}\n")
+    assert [one.help for one in tree.problems] == [said]
 
 
 @pytest.mark.parametrize(
