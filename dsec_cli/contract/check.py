@@ -255,7 +255,7 @@ def _quantity(reading: _Reading, node: Node, shape: Shape, at: Path) -> object:
     try:
         return quantities.read(shape[1], node.text)
     except UnitProblem as problem:
-        reading.findings.append(complaints.bad_quantity(at, shape[1], problem))
+        reading.findings.append(complaints.bad_quantity(at, shape[1], problem, text=node.text))
         return None
 
 

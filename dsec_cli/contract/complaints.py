@@ -137,10 +137,12 @@ def not_in_enum(node: Scalar, at: Path, legal: tuple[str, ...]) -> Finding:
     return _replaced(finding, node, meant.word) if meant.sure else finding
 
 
-def bad_quantity(at: Path, kind: str, problem: UnitProblem) -> Finding:
+def bad_quantity(at: Path, kind: str, problem: UnitProblem, *, text: str) -> Finding:
     """DS106: text that is no quantity of the kind, with the nearest legal spelling."""
     sample = quantities.example(kind)
     advice = f"did you mean {problem.nearest}?" if problem.nearest else f"write it as in {sample}"
+    if kind in quantities.OF_BYTES:
+        advice = _bits_advice(text) or advice
     return Finding(
         "DS106",
         Severity.ERROR,
@@ -149,6 +151,22 @@ def bad_quantity(at: Path, kind: str, problem: UnitProblem) -> Finding:
         reason=f"{with_article(kind)} is a number with a unit, such as {sample}",
         help=advice,
     )
+
+
+def _bits_advice(text: str) -> str:
+    """For an amount in bits, what it is in bytes, and the binary unit that is more often meant; else ""."""
+    number, unit = text.strip()[:-4].rstrip(), text.strip()[-4:]
+    spelt = unit[:1] in "kKMGT" and unit[1:].lower() == "bit"
+    if not spelt or not number.isdecimal() or len(number) > _MOST_DIGITS:
+        return ""
+    prefix, amount = unit[0].upper(), int(number)
+    meant = f"{amount // 8}{prefix}B" if amount % 8 == 0 else f"{amount * 125}{_SMALLER[prefix]}B"
+    return f"{unit} counts bits: for memory write {amount}{prefix}i (binary) or, if bits are meant, {meant}"
+
+
+_MOST_DIGITS = 9
+_SMALLER = {"K": "", "M": "k", "G": "M", "T": "G"}
+"""An eighth of a unit is 125 of the next smaller one."""
 
 
 class Where(Record):

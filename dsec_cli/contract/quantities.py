@@ -9,6 +9,8 @@ CLASS = "-class"
 """Ending of a nominal GPU memory: what the card is sold as, not what it has."""
 
 GPU_MEMORY = "GPU memory"
+OF_BYTES = (GPU_MEMORY, Bytes.kind)
+"""Kinds that are amounts of memory or storage."""
 BY_NAME: dict[str, type[Quantity]] = {kind.kind: kind for kind in KINDS}
 
 

@@ -123,6 +123,22 @@ def test_each_dimension_is_mandatory_in_a_contract_only(missing: str) -> None:
     assert findings(text, "steps") == []
 
 
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("24Gbit", "Gbit counts bits: for memory write 24Gi (binary) or, if bits are meant, 3GB"),
+        ("4 Gbit", "Gbit counts bits: for memory write 4Gi (binary) or, if bits are meant, 500MB"),
+        ("3kbit", "kbit counts bits: for memory write 3Ki (binary) or, if bits are meant, 375B"),
+        ("24gb", "did you mean 24GB?"),
+        ("bit", "write it as in 24Gi"),
+    ],
+)
+def test_memory_in_bits_is_told_what_it_is(text: str, advice: str) -> None:
+    tree = parse(SourceText.from_bytes("f", f"baseline: {{memory: {text}}}\n".encode()))
+    found = [one for one in check(tree.documents[0], "contract").findings if one.code == "DS106"]
+    assert [one.help for one in found] == [advice]
+
+
 def test_the_example_of_each_dimension_is_legal() -> None:
     from dsec_cli.contract.complaints import DIMENSION_EXAMPLES
 
