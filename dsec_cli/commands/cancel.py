@@ -35,6 +35,7 @@ def main(args: Args) -> int:
     executor = look(session.pid)
     if executor is not None:
         send(executor, signal.SIGTERM)
+        send(executor, signal.SIGCONT)  # one that was stopped (Ctrl-Z) heeds nothing until then
         _await_end(run, executor)
     sys.stdout.write(f"{run.job} cancelled\n")
     return YES

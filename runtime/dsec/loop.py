@@ -59,6 +59,11 @@ class Loop:
         heappush(self._timers, (when, self._serial, timer))
         return timer
 
+    def postpone(self, seconds: float) -> None:
+        """Make everything that is due later by so much: the process stood still meanwhile."""
+        # In place: whoever goes through the timers now goes on with these.
+        self._timers[:] = [(when + seconds, serial, timer) for when, serial, timer in self._timers]
+
     def on_signals(self, numbers: tuple[int, ...], call: Callable[[int], None]) -> None:
         """Call with each of these signals that arrives, in order, between other calls."""
         read, write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)

@@ -155,6 +155,11 @@ class Children:
             child.kill_at = kill_at
             self.loop.at(kill_at, lambda: self._kill(child))
 
+    def signal_all(self, number: int) -> None:
+        """Signal the process group of every child."""
+        for pid in self._live:
+            _signal_group(pid, number)
+
     def _kill(self, child: Child) -> None:
         if child.ended is None:
             _signal_group(child.pid, signal.SIGKILL)

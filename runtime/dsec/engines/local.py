@@ -148,7 +148,7 @@ def execute(
     loop = Loop()
     children = Children(loop, spare=(warden.pid,))
     runner = _runner(session, children=children, recorder=recorder, environ=environ)
-    loop.on_signals(SIGNALS, runner.cancel)
+    _heed_signals(loop, children, runner)
     try:
         runner.work()
         sign = sweep.marker(session.run.job, session.run.path)
@@ -162,6 +162,31 @@ def execute(
     journal.close()
     warden.dismiss()
     return Outcome(word, runner.cancelled, detail, tuple(runner.failed), time.monotonic() - begun)
+
+
+def _heed_signals(loop: Loop, children: Children, runner: Runner) -> None:
+    """End the run when asked to; stand still (Ctrl-Z) together with all that it started."""
+
+    def call(number: int) -> None:
+        if number == signal.SIGTSTP:
+            _stand_still(loop, children)
+        else:
+            runner.cancel(number)
+
+    ignored = signal.getsignal(signal.SIGTSTP) == signal.SIG_IGN
+    loop.on_signals(SIGNALS if ignored else (*SIGNALS, signal.SIGTSTP), call)
+
+
+def _stand_still(loop: Loop, children: Children) -> None:
+    """Stop the Steps, then this process as TSTP would have; go on with both when it is continued."""
+    since = loop.now()
+    children.signal_all(signal.SIGSTOP)
+    ours = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+    # TSTP itself, not STOP: where nobody could continue us (no job control) the kernel ignores it.
+    signal.raise_signal(signal.SIGTSTP)
+    signal.signal(signal.SIGTSTP, ours)
+    children.signal_all(signal.SIGCONT)
+    loop.postpone(loop.now() - since)
 
 
 def _runner(
