@@ -58,7 +58,8 @@ class Progress:
         self._estimates_ms = {step.id: step.estimate_ms for step in plan.steps}
         self.total = len(plan.steps) * plan.iterations.count
         self.iterations = plan.iterations.count
-        self.done = self.failed = self.dropped = self.retries = self.running = 0
+        self.done = self.failed = self.stopped = self.dropped = self.retries = self.running = 0
+        self._over = False
         self._work_left_ms = sum(self._estimates_ms.values()) * plan.iterations.count
         self._work_done_ms = 0
 
@@ -84,7 +85,9 @@ class Progress:
                 row.dropped += 1
                 row.state = "dropped"
                 self._account(event.step)
-            case RunStart() | WorkerStart() | WorkerStop() | Cancel() | RunEnd():
+            case RunEnd():
+                self._over = True
+            case RunStart() | WorkerStart() | WorkerStop() | Cancel():
                 return
 
     def _spawned(self, event: Spawn) -> None:
@@ -106,9 +109,13 @@ class Progress:
             row.state = "done" if row.done == self.iterations else "waiting"
             self._account(event.step)
             return
+        if event.cause == "interrupted":
+            self.stopped += 1
+            row.state = "stopped"
+            return
         row.failed += 1
         self.failed += 1
-        row.state = "stopped" if event.cause == "interrupted" else "failed"
+        row.state = "failed"
 
     def _account(self, step: str) -> None:
         self._work_left_ms -= self._estimates_ms[step]
@@ -116,18 +123,19 @@ class Progress:
 
     def eta_s(self, now_s: float) -> float | None:
         """Seconds until the end if it goes on as so far; None: nothing to judge by."""
-        if not self._work_done_ms or self.total == self.done + self.dropped:
+        if self._over or not self._work_done_ms or self.total == self.done + self.dropped:
             return None
         return now_s * self._work_left_ms / self._work_done_ms
 
     def summary(self, now_s: float) -> str:
         """One line: `312 of 1000 done, 2 running, 1 failed attempt, 12.3s elapsed, about 30s left`."""
         parts = [f"{self.done} of {self.total} done"]
-        if self.running or self.done + self.dropped < self.total:
+        if not self._over:
             parts.append(f"{self.running} running")
         for count, one, many in (
             (self.failed, "failed attempt", "failed attempts"),
             (self.retries, "retry", "retries"),
+            (self.stopped, "stopped", "stopped"),
             (self.dropped, "dropped", "dropped"),
         ):
             if count:

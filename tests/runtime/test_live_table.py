@@ -69,6 +69,9 @@ def test_counts_are_in_the_right_number(kit):
     for event in (spawn("A", 2), end("A", "exit", 2), Retry(1, "A", 0, 3, 10)):
         progress.take(event)
     assert "2 failed attempts, 2 retries" in progress.summary(2.0)
+    for event in (spawn("A", 3), end("A", "interrupted", 3), RunEnd(1, "interrupted", "")):
+        progress.take(event)
+    assert progress.summary(2.0) == "0 of 1 done, 2 failed attempts, 2 retries, 1 stopped, 2.00s elapsed"
 
 
 def test_an_end_is_a_line_that_names_the_limit(kit):
