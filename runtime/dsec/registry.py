@@ -86,11 +86,11 @@ def _package(one: Dependency) -> Checked:
         f'pip install "{name}{one.version}"' if one.version[:1] in set("<>=!~") else f"pip install {name}"
     )
     try:
-        version = metadata.version(name)
+        stated = metadata.distribution(name).metadata
+        # Asking for a version that is missing gives None, a warning or a KeyError, by the Python.
+        version = stated["Version"] if "Version" in stated else ""
     except (metadata.PackageNotFoundError, ValueError):
         return Checked(one, WRONG, "it is not installed", f"{install} where dsec is installed")
-    except KeyError:
-        version = ""
     if not version:
         return Checked(one, UNKNOWN, "its installed metadata names no version", f"install it anew: {install}")
     if not satisfies(one.version, version):
