@@ -88,7 +88,7 @@ def _package(one: Dependency) -> Checked:
     try:
         stated = metadata.distribution(name).metadata
         # Asking for a version that is missing gives None, a warning or a KeyError, by the Python.
-        version = stated["Version"] if "Version" in stated else ""
+        version = stated["Version"] if "Version" in stated else ""  # noqa: SIM401 - the protocol has no get
     except (metadata.PackageNotFoundError, ValueError):
         return Checked(one, WRONG, "it is not installed", f"{install} where dsec is installed")
     if not version:
