@@ -255,10 +255,11 @@ def job_entry():
 
 
 FULL_DISK = """
-mount -t tmpfs -o size=1400k none "$PWD/small" || exit 99
+mount -t tmpfs -o size=17784k none "$PWD/small" || exit 99
+head -c 16777216 /dev/zero > small/filler || exit 99
 DSEC_HOME="$PWD/small" "$@" run plan.json --job-id j; echo "run $?"
 cp small/runs/j/journal journal.full
-mount -o remount,size=64m "$PWD/small"
+rm small/filler
 DSEC_HOME="$PWD/small" "$@" resume j --quiet; echo "resume $?"
 mkdir -p .dsec/runs && cp -r small/runs/j .dsec/runs/
 """
