@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from dsec.events import Event
+else:
+    Protocol = object  # importing typing is a tenth of a small run's start
 
 
 class Observer(Protocol):
