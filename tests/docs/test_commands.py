@@ -81,6 +81,9 @@ def pattern(line: str) -> str:
     return ".*".join(re.escape(essence(part)) if part.strip() else "" for part in line.split("..."))
 
 
+JOB_KILLED = re.compile(r"bash: line \d+: +\d+ Killed ")
+
+
 def matches(shown: tuple[str, ...], printed: list[str]) -> bool:
     """Say whether a page's lines stand for the printed ones."""
     want = [line for line in shown if line.strip()]
@@ -124,7 +127,8 @@ class Session:
         self.status = process.returncode
         if self.place.exists():
             self.folder = Path(self.place.read_text().rstrip("\n"))
-        return out.splitlines()
+        # A shell without a terminal tells of a killed job whenever it happens to notice.
+        return [line for line in out.splitlines() if not JOB_KILLED.match(line)]
 
 
 @pytest.fixture
