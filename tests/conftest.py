@@ -24,6 +24,9 @@ settings.load_profile("default")
 
 TOKEN = uuid.uuid4().hex
 
+pytest_plugins = ["making"]
+"""Contracts made by hand: fixtures that several parts use."""
+
 # A shell that runs the tests in the background, or nohup, has these ignored, and programs inherit that.
 for _number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT):
     if signal.getsignal(_number) is signal.SIG_IGN:
