@@ -27,7 +27,7 @@ class blake3:
 SCRIPT = """
 import random, sys
 sys.path.insert(0, sys.argv[1])
-from conftest import Make
+from making import Make
 from dsec.inventory import Device, Inventory
 from dsec.plan import Source
 from dsec.planfile import parse_plan, plan_bytes
@@ -79,7 +79,7 @@ def compiled(python, folder, seed):
     stand_in = folder / "stand-in"
     stand_in.mkdir(exist_ok=True)
     (stand_in / "blake3.py").write_text(STAND_IN)
-    (stand_in / "conftest.py").write_text(bare_conftest())
+    (stand_in / "making.py").write_text(bare_conftest())
     done = subprocess.run(
         [python, "-S", "-B", "-c", SCRIPT, str(stand_in)],
         env={
@@ -97,7 +97,7 @@ def compiled(python, folder, seed):
 
 def bare_conftest():
     """`Make` without pytest and without the YAML parser, which are installed for one Python only."""
-    text = (Path(__file__).parent / "conftest.py").read_text()
+    text = (Path(__file__).parents[1] / "making.py").read_text()
     left_out = ("import pytest", "from dsec_cli.contract.build", "from dsec_cli.source")
     lines = [line for line in text.split("@pytest.fixture")[0].splitlines() if not line.startswith(left_out)]
     return "\n".join(lines)
