@@ -1,0 +1,1 @@
+"""What the agent's Python does: tools, environment, network and files, read as syntax and never imported."""

@@ -1,0 +1,66 @@
+"""Reads the knowledge base: what DSec ships, then the user's and the project's own entries."""
+
+from __future__ import annotations
+
+import os
+
+from dsec.errors import FileProblem
+from dsec_cli.code import knowledge
+from dsec_cli.code.knowledge import NotKnowledgeError, merge, parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec_cli.code.knowledge import Knowledge
+
+NAME = "knowledge.json"
+MOST_BYTES = 16 * 2**20
+_HINT = "mend it, or remove the file; docs/how-to/knowledge.md shows the form"
+
+
+def read_knowledge(folder: str = ".") -> Knowledge:
+    """All that is known in the project at `folder`; later files win. Raises FileProblem."""
+    known = shipped()
+    for path in own_files(folder):
+        known = merge(known, _read(path))
+    return known
+
+
+def shipped() -> Knowledge:
+    """The entries that come with DSec."""
+    folder = os.path.join(os.path.dirname(knowledge.__file__), "data")
+    known = parse('{"version": 1, "entries": []}')
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".json"):
+            known = merge(known, _read(os.path.join(folder, name)))
+    return known
+
+
+def own_files(folder: str) -> tuple[str, ...]:
+    """Files with entries of the user's own, that exist: the user's, then the project's."""
+    paths = (
+        os.path.join(os.path.expanduser("~"), ".ds", NAME),
+        os.path.join(folder, ".dsec", NAME),
+    )
+    return tuple(path for path in paths if os.path.lexists(path))
+
+
+def _read(path: str) -> Knowledge:
+    try:
+        if not os.path.isfile(path) and os.path.exists(path):
+            raise FileProblem(f"{path} is no file", hint=_HINT)  # reading a pipe would wait without end
+        with open(path, "rb") as file:
+            data = file.read(MOST_BYTES + 1)
+    except OSError as problem:
+        raise FileProblem(
+            f"{path} could not be read: {problem.strerror}", hint="check its permissions"
+        ) from problem
+    if len(data) > MOST_BYTES:
+        raise FileProblem(f"{path} is larger than {MOST_BYTES >> 20} MiB", hint="check the name")
+    try:
+        return parse(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as problem:
+        raise FileProblem(
+            f"{path} is no UTF-8: byte {problem.start} is wrong", hint="save it as UTF-8"
+        ) from None
+    except NotKnowledgeError as problem:
+        raise FileProblem(f"{path}: {problem}", hint=_HINT) from None
