@@ -7,8 +7,8 @@ something to install, "unless they are already present on the system".
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 
+from dsec.record import Record
 from dsec.versions import OPERATORS
 
 _VERSION = re.compile(
@@ -27,8 +27,7 @@ _BEFORE_ALL = ("", 0)
 """A development release without more comes before them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(Record):
     """One version, taken apart."""
 
     epoch: int
@@ -65,16 +64,18 @@ def parse(text: str) -> Version | None:
 
 
 _Part = tuple[int, int, str]
+Public = tuple[int, tuple[int, ...], tuple[str, int], int, tuple[int, int]]
+"""Epoch, release without trailing zeros, pre-release, post-release, development release."""
 Key = tuple[int, tuple[int, ...], tuple[str, int], int, tuple[int, int], tuple[_Part, ...]]
 
 
 def _key(version: Version) -> Key:
     """What orders versions, the local label included."""
     local = tuple((1, part, "") if isinstance(part, int) else (0, 0, part) for part in version.local)
-    return (*_public(version), local)
+    return (*public(version), local)
 
 
-def _public(version: Version) -> tuple[int, tuple[int, ...], tuple[str, int], int, tuple[int, int]]:
+def public(version: Version) -> Public:
     """What orders versions whose local label does not count."""
     only_dev = version.pre is None and version.post is None and version.dev is not None
     pre = version.pre or (_BEFORE_ALL if only_dev else _FINAL)
@@ -117,35 +118,35 @@ def _compare(operator: str, version: Version, limit: Version) -> bool:
         case "!=":
             return not _equal(version, limit)
         case "<=":
-            return _public(version) <= _public(limit)
+            return public(version) <= public(limit)
         case ">=":
-            return _public(version) >= _public(limit)
+            return public(version) >= public(limit)
         case "<":
             return _below(version, limit)
         case ">":
             return _above(version, limit)
         case "~=":
             prefix = Version(limit.epoch, limit.release[:-1], None, None, None, ())
-            return _public(version) >= _public(limit) and _begins(version, prefix)
+            return public(version) >= public(limit) and _begins(version, prefix)
         case _:
             raise AssertionError(f"{operator} is not among {OPERATORS}")
 
 
 def _equal(version: Version, limit: Version) -> bool:
-    return _key(version) == _key(limit) if limit.local else _public(version) == _public(limit)
+    return _key(version) == _key(limit) if limit.local else public(version) == public(limit)
 
 
 def _below(version: Version, limit: Version) -> bool:
     """`<2.0` leaves out the pre-releases of 2.0 as well, unless the bound itself is one."""
-    return _public(version) < _public(limit if limit.early else replace(limit, dev=0))
+    return public(version) < public(limit if limit.early else limit._replace(dev=0))
 
 
 def _above(version: Version, limit: Version) -> bool:
     """`>1.0` leaves out the post-releases of 1.0 as well, unless the bound itself is one."""
     later = version.post is not None and limit.post is None and limit.dev is None
-    if later and _public(replace(version, post=None, dev=None)) == _public(limit):
+    if later and public(version._replace(post=None, dev=None)) == public(limit):
         return False
-    return _public(version) > _public(limit)
+    return public(version) > public(limit)
 
 
 def _begins(version: Version, prefix: Version) -> bool:
