@@ -26,6 +26,14 @@ class Edit(Record):
     text: str
 
 
+class Fix(Record):
+    """A way to mend a finding; an unsafe one may change what the contract means."""
+
+    title: str
+    edits: tuple[Edit, ...]
+    safe: bool = True
+
+
 class Related(Record):
     """Another place that belongs to a finding, with what it is."""
 
@@ -47,7 +55,8 @@ class Finding(Record):
     help: str = ""
     part: str = "value"
     related: tuple[Related, ...] = ()
-    fix: tuple[Edit, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+    """The first one is applied by `--fix`."""
 
 
 class Place(Record):
@@ -57,6 +66,13 @@ class Place(Record):
     span: Span
     start: Position
     end: Position
+
+
+class Silenced(Record):
+    """Why a diagnostic does not count: `by` is `comment`, `baseline` or `config`."""
+
+    by: str
+    reason: str
 
 
 class Diagnostic(Record):
@@ -72,7 +88,8 @@ class Diagnostic(Record):
     reason: str
     help: str
     related: tuple[tuple[Place, str], ...]
-    fix: tuple[Edit, ...]
+    fixes: tuple[Fix, ...]
+    silenced: Silenced | None = None
 
 
 def concretise(
@@ -105,7 +122,7 @@ def concretise(
         finding.reason,
         finding.help,
         tuple(related),
-        finding.fix,
+        finding.fixes,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 
 from dsec.errors import DSecError
 from dsec_cli import exit as codes
@@ -10,7 +11,7 @@ from dsec_cli.commands.sources import expand, read_source
 from dsec_cli.commands.terminal import colored
 from dsec_cli.diagnostics import Severity
 from dsec_cli.lint.linter import lint
-from dsec_cli.lint.rule import find_rules
+from dsec_cli.lint.rule import Surroundings, find_rules
 from dsec_cli.report.format import Report
 from dsec_cli.report.output import emit
 from dsec_cli.report.terminal import columns
@@ -31,9 +32,9 @@ ALWAYS = ("DS001", "DS002", "DS010")
 def main(args: Args) -> int:
     """Lint every file, show the findings, and say by the exit code whether they matter."""
     rules = chosen(find_rules(), select=args.select, ignore=args.ignore)
-    inventory = _inventory(args.inventory)
+    around = Surroundings(inventory=_inventory(args.inventory), today=_today())
     texts, problems = _read_all(args)
-    diagnostics = [one for text in texts for one in lint(text, inventory=inventory, rules=rules)]
+    diagnostics = [one for text in texts for one in lint(text, around=around, rules=rules)]
     if texts:
         emit(_format(args.format).render(_report(args, texts, diagnostics, rules=rules)), args.output)
     for problem in problems:
@@ -93,6 +94,11 @@ def _format(name: str) -> Format:
     __import__(module)
     found: Format = sys.modules[module].FORMAT
     return found
+
+
+def _today() -> str:
+    """The day by which suppressions end, in UTC: the same on every machine of a team."""
+    return time.strftime("%Y-%m-%d", time.gmtime())
 
 
 def _inventory(path: str | None) -> Inventory | None:

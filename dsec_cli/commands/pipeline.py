@@ -16,7 +16,7 @@ from dsec_cli.dag.findings import cut_findings, cycle_findings
 from dsec_cli.dag.graph import step_graph
 from dsec_cli.diagnostics import Finding, Severity, arrange
 from dsec_cli.lint.linter import lint
-from dsec_cli.lint.rule import Facts
+from dsec_cli.lint.rule import NOTHING, Facts
 from dsec_cli.lint.rules.input_nobody_writes import check as unwritten_inputs
 from dsec_cli.lint.rules.unknown_step import check as unknown_steps
 from dsec_cli.report.format import Report
@@ -108,7 +108,7 @@ def _facts(opened: Opened) -> Facts:
         document=own.document._replace(gaps=gaps),
         contract=opened.contract,
         structural=tuple(found for part in opened.parts for found in part.structural),
-        inventory=None,
+        around=NOTHING,
         file_name=own.text.name,
         codes=frozenset(),
         suppressions=(),

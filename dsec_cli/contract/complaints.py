@@ -8,9 +8,10 @@ from dsec_cli.contract import quantities
 from dsec_cli.contract.forms import FORMS
 from dsec_cli.contract.kinds import DIMENSIONS
 from dsec_cli.contract.table import SECTIONS
-from dsec_cli.diagnostics import Edit, Finding, Severity
+from dsec_cli.diagnostics import Edit, Finding, Fix, Severity
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Mapping, Node, Path, Scalar, Sequence
+from dsec_cli.words import say
 
 DIMENSION_EXAMPLES = {
     "baseline": "baseline: {gpu: {count: 1, memory: 24Gi, type: a100-pcie-40gb}, cpu: 8, memory: 64Gi}",
@@ -82,7 +83,11 @@ _FORM_WANTS = frozenset(form.says for form in FORMS.values())
 
 def _replaced(finding: Finding, node: Scalar, text: str) -> Finding:
     """An anchored scalar is read in other places too, so it is left alone."""
-    return finding if node.anchor or node.tag else finding._replace(fix=(Edit(node.span, text),))
+    return (
+        finding
+        if node.anchor or node.tag
+        else finding._replace(fixes=(Fix(say("write {text}", text=text), (Edit(node.span, text),)),))
+    )
 
 
 def out_of_range(node: Node, value: object, at: Path, want: str) -> Finding:

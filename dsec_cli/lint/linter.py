@@ -7,23 +7,36 @@ from bisect import bisect_left
 from dsec_cli.contract.build import build_all
 from dsec_cli.diagnostics import arrange, concretise
 from dsec_cli.lint import suppress
-from dsec_cli.lint.rule import AFTER, DOCUMENT, TEXT, Crash, Facts, Rule, find_rules
+from dsec_cli.lint.rule import (
+    AFTER,
+    DOCUMENT,
+    NOTHING,
+    TEXT,
+    Crash,
+    Facts,
+    OverBudgetError,
+    Rule,
+    Surroundings,
+    find_rules,
+)
 from dsec_cli.source.locate import Keys, step_ids
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Document
 from dsec_cli.source.yaml import parse
+from dsec_cli.words import rewritten
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
-    from dsec.inventory import Inventory
     from dsec_cli.diagnostics import Diagnostic, Finding
     from dsec_cli.lint.suppress import Suppression
     from dsec_cli.source.text import SourceText
     from dsec_cli.source.tree import Tree
 
-UNUSED, CRASHED, SECRET = "DS901", "DS999", "DS601"
+    Watch = Callable[[Rule, Callable[[], tuple[Finding, ...]]], tuple[Finding, ...]]
+
+UNUSED, CRASHED, SLOW, SECRET = "DS901", "DS999", "DS998", "DS601"
 HIDDEN = "(secret)"
 SHORTEST_SECRET = 4
 """Shorter ones would be replaced in the middle of words."""
@@ -32,20 +45,36 @@ SHORTEST_SECRET = 4
 def lint(
     text: SourceText,
     *,
-    inventory: Inventory | None = None,
+    around: Surroundings = NOTHING,
     select: Iterable[str] = (),
     ignore: Iterable[str] = (),
     rules: tuple[Rule, ...] | None = None,
+    watch: Watch | None = None,
 ) -> tuple[Diagnostic, ...]:
-    """Everything the rules find in `text`, by place and code.
+    """Everything the rules find in `text`, by place and code, less what a comment silences.
 
     `select` and `ignore` are code prefixes (`DS2`) or names and narrow `rules` (default: all there
     are). A rule that is not wanted does not run, unless a suppression names it and unused
-    suppressions are asked for.
+    suppressions are asked for. `watch` is called around every rule: it may measure it, and stop it
+    by an OverBudgetError.
     """
+    found = lint_all(text, around=around, select=select, ignore=ignore, rules=rules, watch=watch)
+    return tuple(one for one in found if one.silenced is None)
+
+
+def lint_all(
+    text: SourceText,
+    *,
+    around: Surroundings = NOTHING,
+    select: Iterable[str] = (),
+    ignore: Iterable[str] = (),
+    rules: tuple[Rule, ...] | None = None,
+    watch: Watch | None = None,
+) -> tuple[Diagnostic, ...]:
+    """Like `lint`, with what comments silence, marked so."""
     every = find_rules()
     wanted = chosen(every if rules is None else rules, select=tuple(select), ignore=tuple(ignore))
-    return _Run(text, every, wanted).all(inventory)
+    return _Run(text, every, wanted, watch=watch).all(around)
 
 
 def chosen(rules: tuple[Rule, ...], *, select: tuple[str, ...], ignore: tuple[str, ...]) -> tuple[Rule, ...]:
@@ -60,42 +89,54 @@ def _named(rule: Rule, words: tuple[str, ...]) -> bool:
 class _Run:
     """One text under the rules: what is known of it, and which rules have failed on it."""
 
-    def __init__(self, text: SourceText, every: tuple[Rule, ...], wanted: tuple[Rule, ...]) -> None:
+    def __init__(
+        self,
+        text: SourceText,
+        every: tuple[Rule, ...],
+        wanted: tuple[Rule, ...],
+        *,
+        watch: Watch | None = None,
+    ) -> None:
         self.text = text
+        self.watch = watch
         self.wanted = wanted
         self.every = every
         self.crashes: dict[str, Crash] = {}
 
-    def all(self, inventory: Inventory | None) -> tuple[Diagnostic, ...]:
+    def all(self, around: Surroundings) -> tuple[Diagnostic, ...]:
         tree = parse(self.text)
         suppressions = suppress.read(self.text.text, tree)
-        documents = self._facts(tree, suppressions, inventory)
+        holding = tuple(one for one in suppressions if not suppress.expired(one, around.today))
+        documents = self._facts(tree, suppressions, around)
         rules = self._needed(suppressions)
         found = list(self._diagnose(documents, rules))
-        marked = {one.place.span for one in found if one.code == SECRET}
-        secrets = sorted(span for span in marked if span.end - span.start >= SHORTEST_SECRET)
-        left, used = suppress.apply(found, suppressions)
+        hidden = {one.place.span for one in found if one.code == SECRET}
+        secrets = sorted(span for span in hidden if span.end - span.start >= SHORTEST_SECRET)
+        marked, used = suppress.apply(found, holding)
         ran = {rule.code for rule in rules}
-        unused = tuple(one for one in suppressions if one.code in ran and one not in used)
+        unused = tuple(one for one in holding if one.code in ran and one not in used)
         after = documents[0]._replace(unused=unused, crashes=tuple(self.crashes.values()))
-        shown = {rule.code for rule in self.wanted} | {CRASHED}
+        shown = {rule.code for rule in self.wanted} | {CRASHED, SLOW}
         late = [rule for rule in self.every if rule.scope == AFTER and rule.code in shown]
-        left = [one for one in left if one.code in shown]
-        return arrange(self._fit_to_show(one, secrets) for one in (*left, *self._answers(late, after)))
+        marked = [one for one in marked if one.code in shown]
+        return arrange(self._fit_to_show(one, secrets) for one in (*marked, *self._answers(late, after)))
 
     def _fit_to_show(self, one: Diagnostic, secrets: list[Span]) -> Diagnostic:
         """The diagnostic with its words on one line, and without a secret of the place it quotes."""
-        message, advice = one.message, one.help
-        for span in _overlapping(secrets, one.place.span):
-            secret = self.text.text[span.start : span.end]
-            message, advice = message.replace(secret, HIDDEN), advice.replace(secret, HIDDEN)
-        message, advice = _one_line(message), _one_line(advice)
+        hidden = [self.text.text[start:end] for start, end in _overlapping(secrets, one.place.span)]
+
+        def fit(text: str) -> str:
+            for secret in hidden:
+                text = text.replace(secret, HIDDEN)
+            return _one_line(text)
+
+        message, advice = fit(one.message), fit(one.help)
         if message == one.message and advice == one.help:
             return one
-        return one._replace(message=message, help=advice)
+        return one._replace(message=rewritten(one.message, fit), help=rewritten(one.help, fit))
 
     def _facts(
-        self, tree: Tree, suppressions: tuple[Suppression, ...], inventory: Inventory | None
+        self, tree: Tree, suppressions: tuple[Suppression, ...], around: Surroundings
     ) -> tuple[Facts, ...]:
         if not tree.documents:
             whole = Document(0, None, Span(0, len(self.text.text)))
@@ -109,7 +150,7 @@ class _Run:
                 document=by_index[built.contract.document],
                 contract=built.contract,
                 structural=built.findings,
-                inventory=inventory,
+                around=around,
                 file_name=self.text.name,
                 codes=codes,
                 suppressions=suppressions,
@@ -142,7 +183,12 @@ class _Run:
     def _ask(self, rule: Rule, facts: Facts) -> tuple[Finding, ...]:
         """The rule's findings; a rule that fails is noted instead, so that it hides no other's."""
         try:
+            if self.watch is not None:
+                return self.watch(rule, lambda: tuple(rule.check(facts)))
             return tuple(rule.check(facts))
+        except OverBudgetError:
+            self.crashes.setdefault(rule.code, Crash(rule.code, rule.name, ""))
+            return ()
         # The one broad catch besides `exit.guarded`: what a rule may raise is by definition not known,
         # and one broken rule must not take the findings of all others with it.
         except Exception as error:  # noqa: BLE001

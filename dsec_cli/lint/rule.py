@@ -22,12 +22,31 @@ TEXT, DOCUMENT, AFTER = "text", "document", "after"
 """A rule runs once per text, once per document, or once when all other findings are known."""
 
 
+class OverBudgetError(Exception):
+    """Raised by a watch inside a rule that takes too long; caught by the linter."""
+
+
 class Crash(Record):
-    """A rule that raised instead of answering."""
+    """A rule that raised instead of answering, or took too long (`error` is then "")."""
 
     code: str
     name: str
     error: str
+
+
+class Surroundings(Record):
+    """What a lint knows besides the text."""
+
+    inventory: Inventory | None = None
+    today: str = ""
+    """ISO date by which suppressions expire; "" when none does."""
+    needs: object = None
+    """What the agent's code was found to need (`dsec_cli.code`); None: no code was read."""
+    packages: object = None
+    """Installed or published packages to hold the contract against; None: none were read."""
+
+
+NOTHING = Surroundings()
 
 
 class Facts(Record):
@@ -39,7 +58,7 @@ class Facts(Record):
     contract: Contract
     structural: tuple[Finding, ...]
     """What `contract.build` could not accept."""
-    inventory: Inventory | None
+    around: Surroundings
     file_name: str
     codes: frozenset[str]
     """Codes of all rules there are."""
@@ -47,6 +66,11 @@ class Facts(Record):
     unused: tuple[Suppression, ...] = ()
     """Suppressions that matched no finding; filled for rules that run afterwards, like `crashes`."""
     crashes: tuple[Crash, ...] = ()
+
+    @property
+    def inventory(self) -> Inventory | None:
+        """The machines the contract is judged against; None when none are given."""
+        return self.around.inventory
 
     def node(self, path: Path) -> Scalar | Sequence | Mapping | None:
         """What stands at `path`, through aliases and merge keys; None where nothing does."""

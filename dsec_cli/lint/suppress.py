@@ -1,5 +1,7 @@
 """Suppression comments: `# dsec: ignore[DS203] reason`, and what each of them covers.
 
+`until=2027-01-31` before the reason lets one end by itself; `ignore-file` covers the whole text.
+
 A comment at the end of a line covers the findings of that line and of what hangs below its key;
 a comment on a line of its own covers the next key and its subtree. Text inside block scalars is
 no comment, so nothing there suppresses.
@@ -10,6 +12,7 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from dsec.record import Record
+from dsec_cli.diagnostics import Silenced
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Mapping, Sequence
 
@@ -21,7 +24,8 @@ if TYPE_CHECKING:
     from dsec_cli.source.tree import Comment, Node, Tree
 
 MARK = "dsec:"
-VERB = "ignore"
+VERB, VERB_FILE = "ignore", "ignore-file"
+UNTIL = "until="
 
 
 class Suppression(Record):
@@ -32,6 +36,36 @@ class Suppression(Record):
     comment: Span
     covers: Span
     reason: str
+    until: str = ""
+    """The last day on which it holds, as written; "" for ever."""
+
+
+class Said(Record):
+    """A suppression comment taken apart."""
+
+    codes: tuple[str, ...]
+    until: str
+    reason: str
+    whole: bool
+
+
+def is_day(text: str) -> bool:
+    """Whether `text` is a day as suppressions write it: 2027-01-31."""
+    year, month, day = (*text.split("-"), "", "")[:3]
+    if [len(year), len(month), len(day), len(text)] != [4, 2, 2, 10] or not text.isascii():
+        return False
+    if not (year + month + day).isdigit() or not 1 <= int(month) <= 12:
+        return False
+    leap = int(year) % 4 == 0 and (int(year) % 100 != 0 or int(year) % 400 == 0)
+    longest = 29 + leap - 1 if month == "02" else 30 if month in ("04", "06", "09", "11") else 31
+    return 1 <= int(day) <= longest
+
+
+def expired(suppression: Suppression, today: str) -> bool:
+    """Whether its last day is over; one whose day cannot be read never holds."""
+    if not suppression.until:
+        return False
+    return not is_day(suppression.until) or (today != "" and suppression.until < today)
 
 
 def read(text: str, tree: Tree) -> tuple[Suppression, ...]:
@@ -42,33 +76,44 @@ def read(text: str, tree: Tree) -> tuple[Suppression, ...]:
     spans = sorted(_spans(tree))
     starts = [span.start for span in spans]
     found: list[Suppression] = []
-    for comment, (codes, reason) in asked:
-        start, line_end = _line(text, comment)
-        begun = spans[bisect_left(starts, start) : bisect_left(starts, line_end)]
-        covers = Span(start, max([line_end, *(span.end for span in begun)]))
-        found.extend(Suppression(code, comment.span, covers, reason) for code in codes)
+    for comment, said in asked:
+        if said.whole:
+            covers = Span(0, len(text) + 1)
+        else:
+            start, line_end = _line(text, comment)
+            begun = spans[bisect_left(starts, start) : bisect_left(starts, line_end)]
+            covers = Span(start, max([line_end, *(span.end for span in begun)]))
+        found.extend(Suppression(code, comment.span, covers, said.reason, said.until) for code in said.codes)
     return tuple(found)
 
 
-def _asked(comment: str) -> tuple[tuple[str, ...], str] | None:
-    """Codes and reason of `# dsec: ignore[CODE, CODE] reason`; None when it is another comment."""
+def _asked(comment: str) -> Said | None:
+    """The parts of `# dsec: ignore[CODE, CODE] reason`; None when it is another comment."""
     body = comment.lstrip("#").strip()
     if not body.startswith(MARK):
         return None
     order = body[len(MARK) :].strip()
     if not order.startswith(VERB):
         return None
-    rest = order[len(VERB) :]
+    whole = order.startswith(VERB_FILE)
+    rest = order[len(VERB_FILE if whole else VERB) :]
     if rest[:1].isalnum():
         return None
     rest = rest.lstrip()
     if not rest.startswith("["):
-        return ("",), rest.strip()
+        return Said(("",), "", rest.strip(), whole)
     inside, closed, reason = rest[1:].partition("]")
     codes = tuple(code.strip() for code in inside.split(",") if code.strip())
     if not closed or not codes:
-        return ("",), reason.strip()
-    return codes, reason.strip(" \t:-")
+        return Said(("",), "", reason.strip(), whole)
+    reason = reason.strip(" \t:-")
+    until = ""
+    if reason.startswith(UNTIL):
+        until, _, reason = reason[len(UNTIL) :].partition(" ")
+        until, reason = until.rstrip(":,;"), reason.strip(" \t:-")
+        # `until=` with nothing behind it is a day that cannot be read, not a suppression for ever.
+        until = until or "?"
+    return Said(codes, until, reason, whole)
 
 
 def _line(text: str, comment: Comment) -> tuple[int, int]:
@@ -113,17 +158,17 @@ def _spans(tree: Tree) -> Iterator[Span]:
 def apply(
     diagnostics: Iterable[Diagnostic], suppressions: tuple[Suppression, ...]
 ) -> tuple[list[Diagnostic], frozenset[Suppression]]:
-    """What is left of `diagnostics`, and the suppressions that silenced something."""
+    """`diagnostics`, those that a comment covers marked as silenced, and the suppressions that were used."""
     ranges: dict[str, list[tuple[int, int, Suppression]]] = {}
     for one in suppressions:
         ranges.setdefault(one.code, []).append((one.covers.start, one.covers.end, one))
-    left: list[Diagnostic] = []
+    marked: list[Diagnostic] = []
     used: set[Suppression] = set()
     for diagnostic in diagnostics:
         at = diagnostic.place.span.start
         silent = [one for start, end, one in ranges.get(diagnostic.code, ()) if start <= at < end]
         if silent:
             used.update(silent)
-        else:
-            left.append(diagnostic)
-    return left, frozenset(used)
+            diagnostic = diagnostic._replace(silenced=Silenced("comment", silent[0].reason))
+        marked.append(diagnostic)
+    return marked, frozenset(used)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsec_cli.diagnostics import Diagnostic, Edit, Place, Severity
+from dsec_cli.diagnostics import Diagnostic, Edit, Fix, Place, Severity
 from dsec_cli.report.format import Report, RuleInfo
 from dsec_cli.report.formats import json as json_format
 from dsec_cli.report.formats import sarif as sarif_format
@@ -34,7 +34,7 @@ def found(text: SourceText, part: str, **more: Any) -> Diagnostic:
         "code": "DS106", "name": "bad-quantity", "severity": Severity.ERROR,
         "place": place(text, start, start + len(part)), "path": "baseline.memory",
         "message": "'24G' has no meaning",
-        "reason": "", "help": "", "related": (), "fix": (),
+        "reason": "", "help": "", "related": (), "fixes": (), "silenced": None,
     }  # fmt: skip
     return Diagnostic(**(values | more))
 
@@ -212,7 +212,8 @@ def test_sarif(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     absolute = SourceText.from_bytes("/etc/x y.yaml", b"a: 24G\n")
     inside = SourceText.from_bytes(str(tmp_path / "in.yaml"), b"a: 24G\n")
     one = found(
-        TEXT, "24G", related=((place(TEXT, 0, 1), ""),), fix=(Edit(Span(12, 15), "24Gi"),), help="write 24Gi"
+        TEXT, "24G", related=((place(TEXT, 0, 1), ""),), help="write 24Gi",
+        fixes=(Fix("write 24Gi", (Edit(Span(12, 15), "24Gi"),)),),
     )  # fmt: skip
     document = json.loads(
         sarif_format.render(

@@ -29,7 +29,7 @@ def only(text: str, kind: str = "steps") -> Finding:
 
 
 def applied(text: str, finding: Finding) -> str:
-    [edit] = finding.fix
+    [[edit]] = [fix.edits for fix in finding.fixes]
     return text[: edit.span.start] + edit.text + text[edit.span.end :]
 
 
@@ -255,7 +255,7 @@ def test_edits_mend_what_they_are_for(before: str, after: str) -> None:
     ],
 )
 def test_no_edit_where_the_meaning_is_a_guess(text: str) -> None:
-    assert only(text).fix == ()
+    assert only(text).fixes == ()
 
 
 def test_all_findings_of_a_document_come_at_once() -> None:

@@ -19,10 +19,11 @@ from dsec.inventory import Device, Inventory
 from dsec.units import Bytes, parse
 from dsec_cli.diagnostics import Diagnostic
 from dsec_cli.lint.linter import lint
-from dsec_cli.lint.rule import Rule, find_rules
+from dsec_cli.lint.rule import Rule, Surroundings, find_rules
 from dsec_cli.source.text import SourceText
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "lint"
+TODAY = "2026-11-29"
 DEFAULT_NAME = "dsandbox.yaml"
 
 FOUR = {
@@ -93,7 +94,11 @@ class Cases:
         """Lint a case under its own surroundings."""
         data = data.encode() if isinstance(data, str) else data
         said, machines = self.surroundings(data.decode("utf-8", "replace"))
-        return lint(SourceText.from_bytes(name or said, data), inventory=machines, rules=rules)
+        return lint(
+            SourceText.from_bytes(name or said, data),
+            around=Surroundings(inventory=machines, today=TODAY),
+            rules=rules,
+        )
 
     def completed(self, fragment: str) -> str:
         """A fragment of a contract, with standard dimensions in place of the missing ones.
@@ -135,8 +140,13 @@ def _shown(one: Diagnostic) -> str:
     lines += [f"    why: {one.reason}"] if one.reason else []
     lines += [f"    help: {one.help}"] if one.help else []
     lines += [f"    see: {_range(place)} {label}" for place, label in one.related]
-    lines += [f"    fix: {edit.span.start}-{edit.span.end} -> {edit.text!r}" for edit in one.fix]
+    for fix in one.fixes:
+        lines += [f"    fix: {at.start}-{at.end} -> {new!r}{_risk(fix)}" for at, new in fix.edits]
     return "\n".join(lines) + "\n"
+
+
+def _risk(fix) -> str:  # type: ignore[no-untyped-def]
+    return "" if fix.safe else " (unsafe)"
 
 
 def _range(place) -> str:  # type: ignore[no-untyped-def]

@@ -41,7 +41,7 @@ def test_golden_does_not_depend_on_the_order_of_rules(path: Path, cases) -> None
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 def test_every_rule_has_a_firing_and_a_quiet_golden(rule) -> None:
-    if rule.code == "DS999":
+    if rule.code in ("DS998", "DS999"):
         pytest.skip("fires only when a rule is broken: tested in test_linter.py")
     stems = [path.stem for path in CASES if path.parent.name == rule.name]
     assert [stem for stem in stems if stem.startswith("quiet")], f"no quiet case in {GOLDEN / rule.name}"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from dsec_cli.diagnostics import Finding, Severity
-from dsec_cli.lint.linter import lint
-from dsec_cli.lint.rule import TEXT, Rule, find_rules
+from dsec_cli.diagnostics import Finding, Severity, Silenced
+from dsec_cli.lint.linter import lint, lint_all
+from dsec_cli.lint.rule import TEXT, OverBudgetError, Rule, Surroundings, find_rules
+from dsec_cli.lint.suppress import is_day
 from dsec_cli.source.text import SourceText
 
 BROKEN = """\
@@ -191,3 +192,57 @@ def test_messages_stay_on_one_line() -> None:
     found = lint(source('steps:\n  - id: "a\\nb"\n    run: x\n', "ds_config.yaml"))
     assert found
     assert not [one for one in found if "\n" in one.message + one.help]
+
+
+def _ends_never(facts):
+    raise AssertionError("the watch stops it before it begins")
+
+
+def test_a_rule_that_takes_too_long_is_stopped_and_hides_nobody() -> None:
+    endless = Rule("DS777", "never-ends", Severity.ERROR, _ends_never)
+
+    def watch(rule, ask):
+        if rule is endless:
+            raise OverBudgetError
+        return ask()
+
+    found = lint(source(BROKEN), rules=(endless, *find_rules()), watch=watch)
+    assert sorted(one.code for one in found) == ["DS201", "DS203", "DS301", "DS998"]
+    assert "DS777 (never-ends) took too long" in next(one for one in found if one.code == "DS998").message
+
+
+def test_what_a_comment_silences_is_kept_and_marked() -> None:
+    text = source(BROKEN.replace("8}", "8}  # dsec: ignore[DS203] ours alone"))
+    [one] = [one for one in lint_all(text) if one.silenced is not None]
+    assert (one.code, one.silenced) == ("DS203", Silenced("comment", "ours alone"))
+    assert one.code not in {other.code for other in lint(text)}
+
+
+def test_a_whole_file_may_be_excused() -> None:
+    text = source(f"# dsec: ignore-file[DS203] the pool is ours\n{BROKEN}")
+    assert [one.code for one in lint(text)] == ["DS201", "DS301"]
+
+
+@pytest.mark.parametrize(("today", "shown"), [("2026-11-29", False), ("2026-11-30", True), ("", False)])
+def test_a_suppression_holds_until_its_last_day_is_over(today: str, shown: bool) -> None:
+    text = source(f"# dsec: ignore-file[DS203] until=2026-11-29 for now\n{BROKEN}")
+    codes = [one.code for one in lint(text, around=Surroundings(today=today))]
+    assert ("DS203" in codes) is ("DS904" in codes) is shown
+
+
+@pytest.mark.parametrize(
+    ("day", "real"),
+    [
+        *(("2024-02-29", True), ("2023-02-29", False), ("2100-02-29", False), ("2000-02-29", True)),
+        *(("2026-04-31", False), ("2026-12-31", True), ("2026-13-01", False), ("2026-1-01", False)),
+        *(
+            ("2026-00-10", False),
+            ("2026-01-00", False),
+            ("", False),
+            ("soon", False),
+            ("2026-01-01-01", False),
+        ),
+    ],
+)
+def test_days(day: str, real: bool) -> None:
+    assert is_day(day) is real

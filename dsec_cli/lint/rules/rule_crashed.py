@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 def check(facts: Facts) -> Iterator[Finding]:
     """Every rule that raised instead of answering."""
     for crash in facts.crashes:
+        if not crash.error:
+            continue  # DS998 says that it took too long
         yield Finding(
             code=RULE.code,
             severity=RULE.severity,

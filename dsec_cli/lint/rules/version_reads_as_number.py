@@ -19,9 +19,10 @@ Source: seed B section 2 (`version: 1.2`), seed A section 2.2 (versions are sema
 from __future__ import annotations
 
 from dsec.versions import reads_as_float
-from dsec_cli.diagnostics import Edit, Finding, Severity
+from dsec_cli.diagnostics import Edit, Finding, Fix, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.source.tree import Scalar, Sequence
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +44,12 @@ def check(facts: Facts) -> Iterator[Finding]:
             message=f"version {node.text} has no quotes, so YAML reads the number {_number(node.text)}",
             reason="tools that read this file as plain YAML see a number, and 1.10 becomes 1.1",
             help=f'write "{node.text}" in quotes',
-            fix=(Edit(node.span, f'"{node.text}"'),),
+            fixes=(
+                Fix(
+                    say("put quotes around {version}", version=node.text),
+                    (Edit(node.span, f'"{node.text}"'),),
+                ),
+            ),
         )
 
 

@@ -3,7 +3,10 @@
     {"format": "dsec.lint/1", "tool": {"name", "version"}, "files": [name],
      "summary": {"error", "warning", "info"}, "diagnostics": [
         {"code", "name", "severity", "path", "message", "reason", "help", "place": PLACE,
-         "related": [{"label", "place": PLACE}], "fix": [{"start": POINT, "end": POINT, "text"}]}]}
+         "related": [{"label", "place": PLACE}], "message_id", "arguments", "fingerprint", "silenced",
+         "fixes": [{"title", "safe", "edits": [{"start": POINT, "end": POINT, "text"}]}]}]}
+
+`message_id` and `arguments` are the same in every language; `silenced` is null or {"by", "reason"}.
 
 PLACE is {"file", "start": POINT, "end": POINT}, the end exclusive. POINT is {"line", "column",
 "utf16_column", "offset", "byte"}: line and columns count from 1, columns in code points and in
@@ -16,7 +19,9 @@ import json
 
 from dsec import __version__
 from dsec_cli.diagnostics import Severity
+from dsec_cli.report.fingerprint import fingerprints
 from dsec_cli.report.format import Format
+from dsec_cli.words import arguments, message_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,18 +34,23 @@ def render(report: Report) -> str:
     """The document, diagnostics in the report's order."""
     counts = {severity.value: 0 for severity in Severity}
     for one in report.diagnostics:
-        counts[one.severity.value] += 1
+        counts[one.severity.value] += one.silenced is None
     document = {
         "format": "dsec.lint/1",
         "tool": {"name": "dsec", "version": __version__},
         "files": list(report.files),
         "summary": counts,
-        "diagnostics": [_diagnostic(one, report) for one in report.diagnostics],
+        "diagnostics": [
+            _diagnostic(one, report, key)
+            for one, key in zip(
+                report.diagnostics, fingerprints(report.diagnostics, report.texts), strict=True
+            )
+        ],
     }
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
-def _diagnostic(one: Diagnostic, report: Report) -> dict[str, object]:
+def _diagnostic(one: Diagnostic, report: Report, fingerprint: str) -> dict[str, object]:
     text = report.texts[one.place.file]
     return {
         "code": one.code,
@@ -52,9 +62,20 @@ def _diagnostic(one: Diagnostic, report: Report) -> dict[str, object]:
         "help": one.help,
         "place": _place(one.place, report),
         "related": [{"label": label, "place": _place(place, report)} for place, label in one.related],
-        "fix": [
-            {"start": _point(text, edit.span.start), "end": _point(text, edit.span.end), "text": edit.text}
-            for edit in one.fix
+        "message_id": f"{one.code}.{message_id(one.message)}" if message_id(one.message) else one.code,
+        "arguments": arguments(one.message),
+        "fingerprint": fingerprint,
+        "silenced": one.silenced and {"by": one.silenced.by, "reason": one.silenced.reason},
+        "fixes": [
+            {
+                "title": fix.title,
+                "safe": fix.safe,
+                "edits": [
+                    {"start": _point(text, at.start), "end": _point(text, at.end), "text": new}
+                    for at, new in fix.edits
+                ],
+            }
+            for fix in one.fixes
         ],
     }
 

@@ -7,20 +7,18 @@ URI, and keep 25,000 results at most; so every result has a physical location, p
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from urllib.parse import quote
 
 from dsec import __version__
 from dsec_cli.diagnostics import Severity
-from dsec_cli.report.format import SECRETS, Format
+from dsec_cli.report.fingerprint import fingerprints
+from dsec_cli.report.format import Format
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from dsec_cli.diagnostics import Diagnostic, Edit, Place
+    from dsec_cli.diagnostics import Diagnostic, Edit, Fix, Place
     from dsec_cli.report.format import Report, RuleInfo
     from dsec_cli.source.text import SourceText, Span
 
@@ -36,7 +34,7 @@ def render(report: Report) -> str:
     """One run with every rule that ran and every result that fits."""
     rules = report.rules()
     index = {rule.code: at for at, rule in enumerate(rules)}
-    prints = tuple(_fingerprints(report))
+    prints = fingerprints(report.diagnostics, report.texts)
     kept = _kept(report.diagnostics)
     run: Object = {
         "tool": {
@@ -96,8 +94,11 @@ def _result(one: Diagnostic, report: Report, *, index: dict[str, int], fingerpri
             {"id": at, **_location(place, report), "message": {"text": label or "see also"}}
             for at, (place, label) in enumerate(one.related, 1)
         ]
-    if one.fix:
-        result["fixes"] = [_fix(one, report)]
+    if one.fixes:
+        result["fixes"] = [_fix(fix, one, report) for fix in one.fixes]
+    if one.silenced is not None:
+        kind = "inSource" if one.silenced.by == "comment" else "external"
+        result["suppressions"] = [{"kind": kind, "justification": one.silenced.reason}]
     return result
 
 
@@ -135,36 +136,15 @@ def _artifact(file: str) -> Object:
     return {"uri": uri, "uriBaseId": "%SRCROOT%"} if inside else {"uri": f"file://{uri}"}
 
 
-def _fix(one: Diagnostic, report: Report) -> Object:
+def _fix(fix: Fix, one: Diagnostic, report: Report) -> Object:
     text = report.texts[one.place.file]
-    replacements = [_replacement(text, edit) for edit in one.fix]
+    replacements = [_replacement(text, edit) for edit in fix.edits]
     changes = [{"artifactLocation": _artifact(one.place.file), "replacements": replacements}]
-    return {"description": {"text": one.help or one.message}, "artifactChanges": changes}
+    return {"description": {"text": fix.title}, "artifactChanges": changes}
 
 
 def _replacement(text: SourceText, edit: Edit) -> Object:
     return {"deletedRegion": _region(text, edit.span), "insertedContent": {"text": edit.text}}
-
-
-def _fingerprints(report: Report) -> Iterable[str]:
-    """One per diagnostic, from what it says and not from where: moving lines changes none.
-
-    Rule, file, logical path and offending text; equal ones are told apart by their order.
-    """
-    seen: dict[str, int] = {}
-    for one in report.diagnostics:
-        said = _value(one, report) if one.path else one.message
-        key = "\0".join((one.code, os.path.normpath(one.place.file), one.path, said))
-        seen[key] = seen.get(key, 0) + 1
-        yield hashlib.sha256(f"{key}\0{seen[key]}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-def _value(one: Diagnostic, report: Report) -> str:
-    """The offending text, where it is one line and no secret (a digest of a short one can be undone)."""
-    place = one.place
-    if one.code in SECRETS or place.start.line != place.end.line:
-        return ""
-    return " ".join(report.texts[place.file].text[place.span.start : place.span.end].split())
 
 
 FORMAT = Format("sarif", render)

@@ -1,0 +1,81 @@
+"""What DSec tells people: texts that remember how they were made, so that they can be said in Chinese.
+
+An English text is its own key: `say("{a} is more than {b}", a=8, b=2)` reads as the filled text, and
+keeps template and arguments for the catalogue of another language and for machine formats.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+class Said(str):
+    """A text with the template and the arguments it was made of."""
+
+    __slots__ = ("args", "id", "template")
+
+    template: str
+    args: dict[str, object]
+    id: str
+    """Stable name of a message within its rule; "" for reasons, advice and labels."""
+
+    def __getnewargs__(self) -> tuple[str]:
+        return (str(self),)
+
+
+def say(template: str, name: str = "", /, **args: object) -> Said:
+    """`template` with its `{names}` filled; one without arguments is taken as it stands.
+
+    `name` is the stable id of a message; reasons, advice and labels need none.
+    """
+    return _said(template.format_map(args) if args else template, template, name, args)
+
+
+def _said(text: str, template: str, name: str, args: dict[str, object]) -> Said:
+    said = Said(text)
+    said.template, said.args, said.id = template, args, name
+    return said
+
+
+def rewritten(text: str, change: Callable[[str], str]) -> str:
+    """The text with `change` applied: to the whole, and to every argument it is made of."""
+    new = change(text)
+    if not isinstance(text, Said):
+        return new
+    args = {name: rewritten(arg, change) if isinstance(arg, str) else arg for name, arg in text.args.items()}
+    return _said(new, text.template, text.id, args)
+
+
+def translated(text: str, catalogue: Mapping[str, str]) -> str:
+    """The text in the catalogue's language; what the catalogue lacks stays English."""
+    if not isinstance(text, Said):
+        return catalogue.get(text, text)
+    template = catalogue.get(text.template)
+    if template is None:
+        return text
+    if not text.args:
+        return _said(template, text.template, text.id, text.args)
+    args = {
+        name: translated(arg, catalogue) if isinstance(arg, Said) else arg for name, arg in text.args.items()
+    }
+    return _said(template.format_map(args), text.template, text.id, text.args)
+
+
+def message_id(text: str) -> str:
+    """Stable name of a message within its rule; "" for a text that has none."""
+    return text.id if isinstance(text, Said) else ""
+
+
+def arguments(text: str) -> dict[str, object]:
+    """What a message was filled with."""
+    return dict(text.args) if isinstance(text, Said) else {}
+
+
+def english(text: str) -> str:
+    """The text as it was before any translation."""
+    if not isinstance(text, Said) or not text.args:
+        return text.template if isinstance(text, Said) else text
+    args = {name: english(arg) if isinstance(arg, str) else arg for name, arg in text.args.items()}
+    return text.template.format_map(args)
