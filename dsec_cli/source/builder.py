@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from dsec_cli.source import comments
 from dsec_cli.source.characters import Prepared
 from dsec_cli.source.resolve import MERGE, key_problems
 from dsec_cli.source.text import Span
@@ -24,7 +25,11 @@ MAX_ALIASES = 10_000
 
 _STYLES = {"": "plain", None: "plain", "'": "single", '"': "double", "|": "literal", ">": "folded"}
 _BLOCK = frozenset(("literal", "folded"))
+_BARE = frozenset(("", "'", '"'))
+_NULS = ("\\0", "\\x0", "\\u0", "\\U0")
+"""One of these is in every text that spells U+0000; where it stands as such, it was hidden."""
 _new = tuple.__new__
+_node: Callable[[type[Scalar]], Scalar] = object.__new__
 _NOTHING_AFTER = frozenset(":-?,[{")
 
 
@@ -88,8 +93,8 @@ class Builder:
         self.gaps = gaps
         self.documents: list[Document] = []
         self.problems: list[Problem] = []
-        self.covered: list[tuple[int, int]] = []
-        """Ranges of scalars, where a `#` is no comment."""
+        self.scalars: list[Scalar] = []
+        """All of them in the order of the text, those that stand for unknown values included."""
         self.templates: list[int] = []
         """Where a flow mapping starts with `{{`."""
         self.end = 0
@@ -101,12 +106,16 @@ class Builder:
         self._gap_ends = dict(gaps)
         self._restore = prepared.restore
         self._frames: list[_Frame] = []
+        self._children: list[Node] = []
+        """What the innermost open collection holds so far."""
         self._anchors: dict[str, _Anchored] = {}
         self._nodes = 0
         self._aliases = 0
         self._spent = False
+        self._nul = False
         self._start = 0
         self._previous = 0
+        self._kind = events.ScalarEvent
         self._steps: dict[type, Callable[[Any], None]] = {
             events.StreamStartEvent: self._ignore,
             events.StreamEndEvent: self._ignore,
@@ -122,9 +131,28 @@ class Builder:
 
     def read(self, next_event: Callable[[], Any]) -> None:
         """Take events until there are no more; the parser's exceptions pass through."""
-        steps = self._steps
+        # Ten thousand lines make twenty thousand scalars, nearly all of them plain and bare: those are
+        # made here, without a call, by the shortest way to each value.
+        steps, kind, add = self._steps, self._kind, self.scalars.append
+        careful = bool(self._restore or self._unknown) or any(nul in self.text for nul in _NULS)
         while (event := next_event()) is not None:
-            steps[type(event)](event)
+            if type(event) is not kind:
+                steps[type(event)](event)
+                continue
+            start, end, style = event.start_mark.index, event.end_mark.index, event.style
+            if careful or start == end or style not in _BARE or event.anchor or event.ctag:
+                self._scalar(event)
+                continue
+            node = _node(Scalar)
+            node.start, node.end, node.text, node.style = start, end, event.value, _STYLES[style]
+            node.tag = node.anchor = None
+            add(node)
+            self._nodes += 1
+            if self._nodes > MAX_NODES:
+                raise _too_many(node.span)
+            self._children.append(node)
+            self.end = end
+            self.last = node
 
     def abandon(self, length: int) -> None:
         """Finish what is open where the events ended early, in a text of `length` code points."""
@@ -138,6 +166,11 @@ class Builder:
         if self._frames:
             self._close_document(self.end)
 
+    @property
+    def covered(self) -> list[tuple[int, int]]:
+        """Ranges of the scalars read so far, in order."""
+        return [span for scalar in self.scalars for span in comments.covered(self.text, scalar)]
+
     def _ignore(self, _event: Any) -> None:
         pass
 
@@ -146,6 +179,8 @@ class Builder:
         self._start = event.start_mark.index
         self.end = event.end_mark.index
         self._frames = [_Frame(self._start, None, None)]
+        self._children = self._frames[0].children
+        self._nul = False
 
     def _document_end(self, event: Any) -> None:
         self._close_document(event.start_mark.index)
@@ -156,7 +191,7 @@ class Builder:
         span = Span(self._start, max(end, self._start, self.end))
         gaps = tuple(gap for gap in self.gaps if gap.start <= span.end and gap.end >= self._previous)
         self._previous = span.end
-        self.documents.append(Document(len(self.documents), root, span, gaps))
+        self.documents.append(Document(len(self.documents), root, span, gaps, self._nul))
 
     def _scalar(self, event: Any) -> None:
         start, end = event.start_mark.index, event.end_mark.index
@@ -164,20 +199,19 @@ class Builder:
         block = style in _BLOCK
         if block or start == end or anchor or tag:
             start, end = self._extent(start, end, style=style, bare=not (anchor or tag))
-        # Ten thousand lines make twenty thousand scalars: the shortest way to each value.
-        span = _new(Span, (start, end))
-        if not block:
-            self.covered.append(span)
         if self._restore:
             text = text.translate(self._restore)
-        node: Scalar | Alias = Scalar(span, text, style, tag, anchor)
+        self._nul = self._nul or "\0" in text
+        scalar = Scalar(Span(start, end), text, style, tag, anchor)
+        self.scalars.append(scalar)
+        node: Scalar | Alias = scalar
         if self._unknown and style == "plain" and text.startswith(self._unknown):
             end = max(end, self._gap_ends.get(start, end))
             node = Alias(Span(start, end), "", None)
         self._nodes += 1
         if self._nodes > MAX_NODES:
-            raise _too_many(span)
-        self._frames[-1].children.append(node)
+            raise _too_many(scalar.span)
+        self._children.append(node)
         self.end = end
         self.last = node
         if anchor:
@@ -195,14 +229,8 @@ class Builder:
         return start, end
 
     def _block_scalar(self, start: int, end: int) -> int:
-        """The parser's end runs over trailing blank lines; the header may hold a comment."""
-        text = self.text[start:end].rstrip(" \t\r\n")
-        end = start + len(text)
-        header = min(at for at in (text.find("\n"), text.find("\r"), len(text)) if at >= 0)
-        comment = text.find("#", 0, header)
-        self.covered.append((start, start + (comment if comment >= 0 else header)))
-        self.covered.append((start + header, end))
-        return end
+        """The parser's end runs over trailing blank lines."""
+        return start + len(self.text[start:end].rstrip(" \t\r\n"))
 
     def _empty(self, at: int) -> int:
         """An empty value is where its indicator ends, never at the next token further down."""
@@ -223,7 +251,7 @@ class Builder:
             self.problems.append(_recursive(name, span, anchored.start))
         elif self._affords(anchored, span):
             target = anchored.node
-        self._frames[-1].children.append(Alias(span, name, target))
+        self._children.append(Alias(span, name, target))
         self.end = span.end
 
     def _affords(self, anchored: _Anchored, span: Span) -> bool:
@@ -275,6 +303,7 @@ class Builder:
         frame.flow = bool(event.flow_style) and end > start and self.text[end - 1] in "[{"
         frame.nodes, frame.aliases, frame.height = self._nodes, self._aliases, len(self._frames)
         self._frames.append(frame)
+        self._children = frame.children
         self.end = max(start, end)
         if frame.anchored:
             self._anchors[anchor] = frame.anchored
@@ -287,17 +316,19 @@ class Builder:
 
     def _finish(self, frame: _Frame, end: int) -> None:
         span = _new(Span, (frame.start, end))
+        children = frame.children
         node: Node
         if frame.mapping:
-            pairs = iter(frame.children)
-            entries = tuple([_new(Entry, pair) for pair in zip(pairs, pairs, strict=False)])
+            entries = tuple(map(Entry._make, zip(children[::2], children[1::2], strict=True)))
             node = Mapping(span, entries, frame.flow, frame.tag, frame.anchor)
-            self._check_keys(node, frame.children[::2])
+            self._check_keys(node, children[::2])
         else:
-            node = Sequence(span, tuple(frame.children), frame.flow, frame.tag, frame.anchor)
+            node = Sequence(span, tuple(children), frame.flow, frame.tag, frame.anchor)
         parent = self._frames[-1]
+        self._children = parent.children
         parent.children.append(node)
-        parent.height = max(parent.height, frame.height)
+        if frame.height > parent.height:
+            parent.height = frame.height
         self.end = end
         anchored = frame.anchored
         if anchored:
@@ -310,6 +341,8 @@ class Builder:
         texts = {key.text for key in keys if type(key) is Scalar}
         if len(texts) < len(keys) or MERGE in texts:
             self.problems.extend(key_problems(mapping))
+        else:
+            mapping.plain = True
 
 
 _SMALLER = "split the document, or write fewer aliases"

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from operator import attrgetter
+
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Comment
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from dsec_cli.source.tree import Scalar
 
 _MAY_PRECEDE = frozenset(" \t\r\n,[]{}\"'")
+_BLOCK = ("literal", "folded")
+_start = attrgetter("start")
 
 
-def scan(text: str, covered: Iterable[tuple[int, int]], end: int) -> tuple[Comment, ...]:
-    """Comments of `text[:end]` that lie in none of the `covered` ranges, which are in order."""
-    ranges = iter(covered)
-    start, stop = next(ranges, (end, end))
+def scan(text: str, scalars: list[Scalar], end: int) -> tuple[Comment, ...]:
+    """Comments of `text[:end]` that are in none of the `scalars`, which are in order."""
     found: list[Comment] = []
     at = text.find("#", 0, end)
     while at >= 0:
-        while stop <= at and start < end:
-            start, stop = next(ranges, (end, end))
-        if start <= at < stop:
-            at = text.find("#", stop, end)
+        before = bisect_right(scalars, at, key=_start) - 1
+        if before >= 0 and at < scalars[before].end and not _in_header(text, scalars[before], at):
+            at = text.find("#", scalars[before].end, end)
             continue
         if at and text[at - 1] not in _MAY_PRECEDE:
             at = text.find("#", at + 1, end)
@@ -31,6 +33,20 @@ def scan(text: str, covered: Iterable[tuple[int, int]], end: int) -> tuple[Comme
         found.append(Comment(Span(at, last), text[at:last]))
         at = text.find("#", last, end)
     return tuple(found)
+
+
+def _in_header(text: str, scalar: Scalar, at: int) -> bool:
+    """Whether the `#` at `at` stands behind the `|` or `>` that begins a block scalar."""
+    return scalar.style in _BLOCK and at < _line_end(text, scalar.start)
+
+
+def covered(text: str, scalar: Scalar) -> tuple[tuple[int, int], ...]:
+    """Ranges of a scalar in which a `#` is no comment."""
+    if scalar.style not in _BLOCK:
+        return ((scalar.start, scalar.end),)
+    header = min(_line_end(text, scalar.start), scalar.end)
+    comment = text.find("#", scalar.start, header)
+    return ((scalar.start, comment if comment >= 0 else header), (header, scalar.end))
 
 
 def _line_end(text: str, at: int) -> int:

@@ -1,7 +1,8 @@
 """The located YAML tree: what was written and where, nothing resolved away.
 
-Nodes are plain `__slots__` classes because a lint of a small file must cost milliseconds.
-They are built once by `source.yaml` and never changed afterwards.
+Nodes are plain `__slots__` classes because a lint of a small file must cost milliseconds; their
+range is two numbers, of which few ever become a `Span`. They are built once by `source.yaml` and
+never changed afterwards.
 """
 
 from __future__ import annotations
@@ -16,15 +17,20 @@ Path = tuple["str | int", ...]
 class Scalar:
     """A scalar as written. `text` is its content after YAML's own unquoting and folding."""
 
-    __slots__ = ("anchor", "span", "style", "tag", "text")
+    __slots__ = ("anchor", "end", "start", "style", "tag", "text")
 
     def __init__(self, span: Span, text: str, style: str, tag: str | None, anchor: str | None) -> None:
-        self.span = span
+        self.start, self.end = span
         self.text = text
         self.style = style
         """One of `plain`, `single`, `double`, `literal`, `folded`."""
         self.tag = tag
         self.anchor = anchor
+
+    @property
+    def span(self) -> Span:
+        """Where it stands."""
+        return Span._make((self.start, self.end))
 
 
 class Sequence:
@@ -52,13 +58,15 @@ class Entry(Record):
 class Mapping:
     """A block or flow mapping, entries in document order, duplicates kept."""
 
-    __slots__ = ("anchor", "entries", "flow", "span", "tag")
+    __slots__ = ("anchor", "entries", "flow", "plain", "span", "tag")
 
     def __init__(
         self, span: Span, entries: tuple[Entry, ...], flow: bool, tag: str | None, anchor: str | None
     ) -> None:
         self.span = span
         self.entries = entries
+        self.plain = False
+        """Known to have scalars as keys, no two alike and none a merge key: what is written counts."""
         self.flow = flow
         self.tag = tag
         self.anchor = anchor
@@ -91,6 +99,8 @@ class Document(Record):
     span: Span
     gaps: tuple[Span, ...] = ()
     """Ranges that could not be read: what seems to be missing may stand there."""
+    nul: bool = False
+    """A text in it holds U+0000, as such or by an escape."""
 
 
 class Comment(Record):

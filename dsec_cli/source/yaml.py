@@ -128,6 +128,6 @@ def _blank(prepared: Prepared, damage: Damage) -> str:
 
 
 def _tree(source: SourceText, builder: Builder, problems: list[Problem]) -> Tree:
-    remarks = comments.scan(source.text, builder.covered, builder.end_of_reading)
+    remarks = comments.scan(source.text, builder.scalars, builder.end_of_reading)
     ordered = sorted([*problems, *builder.problems], key=lambda one: (one.span, one.code, one.message))
     return Tree(tuple(builder.documents), remarks, tuple(ordered))
