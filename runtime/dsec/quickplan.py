@@ -16,24 +16,23 @@ from dsec.inventory import Device, Inventory
 from dsec.plan import (
     FORMAT,
     Analysis,
-    Command,
-    Demand,
     Dependency,
-    Edge,
     Iterations,
-    Placement,
     Plan,
-    PlannedStep,
-    Retries,
     Source,
 )
+from dsec.quicksteps import read_steps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from dsec.plan import PlannedStep
+
 _HASH = b'"hash":"'
 """Only the plan's own hash: those of the parts have names that end in `_hash`."""
+_STEPS, _AFTER = '"steps":[{"command":', '}],"tool":"'
+"""Where the Steps begin and end; a quote within a string would have a backslash before it."""
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
@@ -71,9 +70,13 @@ def _quick(raw: bytes) -> Plan | None:
     ) != stored.decode(errors="replace"):
         return None
     try:
-        data = json.loads(raw)
-        return _plan(data) if data["format"] == FORMAT and data["hash"] == stored.decode() else None
-    except (KeyError, TypeError, ValueError):
+        before, _, rest = raw.decode().partition(_STEPS)
+        steps, _, after = rest.rpartition(_AFTER)
+        data = json.loads(f'{before}"steps":[],"tool":"{after}' if steps else before)
+        if data["format"] != FORMAT or data["hash"] != stored.decode() or data["steps"]:
+            return None
+        return _plan(data, read_steps(steps) if steps else ())
+    except (KeyError, TypeError, ValueError, RecursionError):
         return None
 
 
@@ -81,6 +84,9 @@ def _check_steps(plan: Plan, name: str) -> None:
     ids = {step.id for step in plan.steps}
     if len(ids) != len(plan.steps):
         raise PlanProblem(f"{name} has two Steps with one id")
+    needed = {edge.step for step in plan.steps for edge in step.needs}
+    if needed <= ids and all(map(_ID.fullmatch, ids)):
+        return
     for step in plan.steps:
         if not _ID.fullmatch(step.id):
             raise PlanProblem(f"{name}: {step.id!r} is no Step id")
@@ -89,7 +95,7 @@ def _check_steps(plan: Plan, name: str) -> None:
                 raise PlanProblem(f"{name}: Step {step.id} needs {edge.step!r}, which is no Step of the plan")
 
 
-def _plan(data: dict[str, Any]) -> Plan:
+def _plan(data: dict[str, Any], steps: tuple[PlannedStep, ...]) -> Plan:
     return Plan(
         format=data["format"],
         tool=data["tool"],
@@ -99,64 +105,12 @@ def _plan(data: dict[str, Any]) -> Plan:
         inventory=_inventory(data["inventory"]),
         inventory_hash=data["inventory_hash"],
         iterations=Iterations(**data["iterations"]),
-        steps=tuple([_step(step) for step in data["steps"]]),
+        steps=steps,
         analysis=_analysis(data["analysis"]),
         notes=tuple(data["notes"]),
         hash=data["hash"],
         dependencies=tuple([_dependency(one) for one in data["dependencies"]]),
     )
-
-
-def _step(data: dict[str, Any]) -> PlannedStep:
-    # `_make`, by place: with names, a plan of 5,000 Steps takes half again as long.
-    command, demand, retries, placement = data["command"], data["demand"], data["retries"], data["placement"]
-    return PlannedStep._make(
-        (
-            data["id"],
-            data["name"],
-            Command._make(
-                (
-                    tuple(command["argv"]),
-                    command["shell"],
-                    command["call"],
-                    command["args"],
-                    command["worker"],
-                )
-            ),
-            tuple([(key, value) for key, value in data["env"]]),
-            data["cwd"],
-            tuple([_edge(edge) for edge in data["needs"]]),
-            Demand._make(
-                (
-                    demand["cpu_m"],
-                    demand["memory_bytes"],
-                    demand["gpu_count"],
-                    demand["gpu_memory_bytes"],
-                    tuple(demand["gpu_types"]),
-                    demand["disk_bytes"],
-                    demand["network_bps"],
-                )
-            ),
-            data["level"],
-            data["timeout_ms"],
-            data["grace_ms"],
-            Retries._make((retries["max"], retries["backoff_ms"], retries["factor"])),
-            tuple(data["inputs"]),
-            tuple(data["outputs"]),
-            Placement._make((tuple(placement["devices"]), placement["reason"])),
-            data["estimate_ms"],
-            data["estimate_source"],
-            data["rank_ms"],
-            data["slack_ms"],
-            tuple(data["reasons"]),
-            data["key"],
-            _source(data["src"]),
-        )
-    )
-
-
-def _edge(data: dict[str, Any]) -> Edge:
-    return Edge._make((data["step"], data["kind"], data["staleness"], _source(data["src"])))
 
 
 def _dependency(data: dict[str, Any]) -> Dependency:

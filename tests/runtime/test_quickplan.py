@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dsec.errors import DSecError
+from dsec.hashing import digest
 from dsec.inventory import Device
-from dsec.plan import Dependency, Source
+from dsec.plan import FORMAT, Command, Dependency, Edge, Placement, Retries, Source
 from dsec.planfile import parse_plan as parse_strictly
 from dsec.planfile import plan_bytes, seal
 from dsec.quickplan import _quick, parse_plan
@@ -49,3 +53,68 @@ def test_a_changed_plan_is_refused(kit, old):
     assert old in raw
     with pytest.raises(DSecError):
         parse_plan(raw.replace(old, old[:-1] + b"9" + old[-1:], 1), name="p")
+
+
+MARKS = ('","cwd":"', '},{"command":', '\\","id":"', '}],"tool":"', '"steps":[{"command":', "]", "}", "\\")
+TEXTS = st.text(max_size=8) | st.sampled_from(MARKS)
+LISTS = st.lists(TEXTS, max_size=2).map(tuple)
+NUMBERS = st.integers(-5, 2**63)
+SOURCES = st.builds(Source, TEXTS, NUMBERS, NUMBERS)
+EDGES = st.builds(Edge, st.just("A"), TEXTS, NUMBERS, SOURCES)
+
+
+@st.composite
+def odd_plans(draw, plain):
+    """The plan with whatever a contract could put into the places of its Steps."""
+    steps = tuple(
+        step._replace(
+            name=draw(TEXTS),
+            command=draw(st.builds(Command, LISTS, TEXTS, TEXTS, TEXTS, TEXTS)),
+            env=draw(st.lists(st.tuples(TEXTS, TEXTS), max_size=2).map(tuple)),
+            needs=draw(st.lists(EDGES, max_size=3).map(tuple)),
+            demand=step.demand._replace(cpu_m=draw(NUMBERS), gpu_types=draw(LISTS)),
+            timeout_ms=draw(NUMBERS),
+            retries=Retries(draw(NUMBERS), 0, 1),
+            inputs=draw(LISTS),
+            placement=Placement(draw(LISTS), draw(TEXTS)),
+            reasons=draw(LISTS),
+            key=draw(TEXTS),
+            src=draw(SOURCES),
+        )
+        for step in plain.steps
+    )
+    return seal(plain._replace(tool=draw(TEXTS), steps=steps, hash=""))
+
+
+@given(data=st.data())
+def test_both_readers_agree_whatever_a_plan_says(kit, data):
+    plan = data.draw(odd_plans(kit.plan(kit.step("A"), kit.step("B"))))
+    read = _quick(plan_bytes(plan))
+    assert read == plan
+    assert [[type(edge) for edge in step.needs] for step in read.steps] == [
+        [Edge] * len(step.needs) for step in plan.steps
+    ]
+
+
+def resealed(text):
+    """The text as a plan whose hash is right, whatever it says."""
+    blank = re.sub('"hash":"[0-9a-f]{64}"', '"hash":""', text)
+    return blank.replace('"hash":""', f'"hash":"{digest(FORMAT, blank.encode())}"').encode() + b"\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"timeout_ms":', '"more":1,"timeout_ms":'),
+        ('"cwd":', '"pwd":'),
+        ('"level":"pauseable"', '"level":7'),
+        ('"rank_ms":0', '"rank_ms":0.5'),
+        ('"inputs":[]', '"inputs":7'),
+        ('"needs":[]', '"needs":[{}]'),
+    ],
+)
+def test_a_plan_of_another_shape_is_left_to_the_strict_reader(kit, old, new):
+    text = plan_bytes(kit.plan(kit.step("A"))).decode().rstrip()
+    assert _quick(resealed(text)) is not None
+    assert old in text
+    assert _quick(resealed(text.replace(old, new))) is None
