@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 
-from dsec.core.report import build, instance_in, markdown, median
+from dsec.core.report import build, encode, instance_in, markdown, median
 from dsec.durations import Learned, read_durations, write_durations
 from dsec.errors import DSecError
 from dsec.progress import span
@@ -68,15 +67,14 @@ def write_report(run: RunDir, report: dict[str, Any]) -> None:
     """Both files, each whole or not at all."""
     from dsec_cli.commands.carrying import write_whole
 
-    text = json.dumps(report, ensure_ascii=False, separators=(",", ":"))
-    write_whole(f"{run.path}/report.json", text.encode() + b"\n")
+    write_whole(f"{run.path}/report.json", encode(report).encode() + b"\n")
     write_whole(f"{run.path}/report.md", markdown(report).encode())
 
 
 def learn(state_folder: str, state: RunState) -> None:
     """Keep the median duration of each Step that succeeded."""
     fresh = {
-        step: Learned(median(tally.walls_us) // 1000, len(tally.walls_us))
+        step: Learned._make((median(tally.walls_us) // 1000, len(tally.walls_us)))
         for step, tally in state.tallies.items()
         if tally.walls_us
     }

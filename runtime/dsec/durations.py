@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from json.encoder import encode_basestring as quoted
 
 from dsec.errors import FileProblem, StoredFormError
 from dsec.record import Record
@@ -69,8 +70,9 @@ def write_durations(state: str, learned: Mapping[str, Learned]) -> None:
     """Replace the file as a whole; raises OSError when the folder cannot be written to."""
     path = os.path.join(state, NAME)
     aside = f"{path}.{os.getpid()}.tmp"
-    steps = {step: one._asdict() for step, one in learned.items()}
-    text = json.dumps({"version": VERSION, "steps": steps}, sort_keys=True, ensure_ascii=False)
+    steps = ", ".join(
+        [f'{quoted(step)}: {{"ms": {ms}, "n": {n}}}' for step, (ms, n) in sorted(learned.items())]
+    )
     with open(aside, "w", encoding="utf-8") as file:
-        file.write(text + "\n")
+        file.write(f'{{"steps": {{{steps}}}, "version": {VERSION}}}\n')
     os.replace(aside, path)

@@ -70,15 +70,17 @@ class _Sum:
         self.walls_us: list[int] = []
 
     def frozen(self) -> Tally:
-        return Tally(
-            attempts=self.attempts,
-            failures=self.failures,
-            retries=self.retries,
-            dropped=self.dropped,
-            walls_us=tuple(self.walls_us),
-            cpu_us=self.cpu_us,
-            rss_kb=self.rss_kb,
-            gpu_us=self.gpu_us,
+        return Tally._make(
+            (
+                self.attempts,
+                self.failures,
+                self.retries,
+                self.dropped,
+                tuple(self.walls_us),
+                self.cpu_us,
+                self.rss_kb,
+                self.gpu_us,
+            )
         )
 
 

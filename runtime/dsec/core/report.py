@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from json.encoder import encode_basestring as quoted
 
+from dsec.core.fold import Tally
 from dsec.outcomes import words
 from dsec.progress import instance, span
 
@@ -12,13 +14,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from dsec.core.fold import RunState, Tally
+    from dsec.core.fold import RunState
     from dsec.inventory import Inventory
     from dsec.plan import Plan, PlannedStep
 
 FORMAT = "dsec.report/1"
 _ROWS = 200
 """Steps that the report for people lists."""
+_NOTHING = Tally(0, 0, 0, 0, (), None, 0, 0)
 
 
 def build(plan: Plan, state: RunState, *, job: str, inventory: Inventory) -> dict[str, Any]:
@@ -66,7 +69,7 @@ def build(plan: Plan, state: RunState, *, job: str, inventory: Inventory) -> dic
 def _cpu_us(plan: Plan, state: RunState) -> int:
     """CPU of the whole run; a worker's own total covers its calls, so those are not added to it."""
     calls = {step.id for step in plan.steps if step.command.call}
-    processes = sum(tally.cpu_us or 0 for step, tally in state.tallies.items() if step not in calls)
+    processes = sum([tally.cpu_us or 0 for step, tally in state.tallies.items() if step not in calls])
     return processes + sum(cpu for cpu, _, _ in state.worker_us.values()) + state.call_us
 
 
@@ -85,25 +88,44 @@ def _wall_us(state: RunState) -> int:
 
 
 def _row(step: PlannedStep, tally: Tally | None, count: int) -> dict[str, Any]:
-    walls = tally.walls_us if tally else ()
-    call = bool(step.command.call)
+    attempts, failures, retries, dropped, walls, cpu_us, rss_kb, gpu_us = tally or _NOTHING
+    ordered = sorted(walls)
     return {
         "id": step.id,
         "name": step.name,
         "level": step.level,
         "instances": count,
-        "done": len(walls),
-        "attempts": tally.attempts if tally else 0,
-        "failures": tally.failures if tally else 0,
-        "retries": tally.retries if tally else 0,
-        "dropped": tally.dropped if tally else 0,
-        "wall_p50_ms": median(walls) / 1000 if walls else None,
-        "wall_max_ms": max(walls) / 1000 if walls else None,
+        "done": len(ordered),
+        "attempts": attempts,
+        "failures": failures,
+        "retries": retries,
+        "dropped": dropped,
+        "wall_p50_ms": median(ordered) / 1000 if ordered else None,
+        "wall_max_ms": ordered[-1] / 1000 if ordered else None,
         "estimate_ms": step.estimate_ms,
-        "cpu_ms": None if not tally or tally.cpu_us is None else tally.cpu_us // 1000,
-        "rss_kb": (tally.rss_kb or None) if tally else None,
-        "gpu_ms": tally.gpu_us // 1000 if tally and step.demand.gpu_count and not call else None,
+        "cpu_ms": None if cpu_us is None else cpu_us // 1000,
+        "rss_kb": rss_kb or None,
+        "gpu_ms": gpu_us // 1000 if tally and step.demand.gpu_count and not step.command.call else None,
     }
+
+
+def encode(report: dict[str, Any]) -> str:
+    """The report as one line of JSON; its rows are written out, which takes half the time of `json`."""
+    rows = ",".join([_row_text(row) for row in report["steps"]])
+    brief = json.dumps({**report, "steps": []}, ensure_ascii=False, separators=(",", ":"))
+    before, _, after = brief.partition('"steps":[]')
+    return f'{before}"steps":[{rows}]{after}'
+
+
+def _row_text(row: dict[str, Any]) -> str:
+    name, title, level, count, done, attempts, failures, retries, dropped, *measured = row.values()
+    p50, longest, estimate, cpu, rss, gpu = ["null" if value is None else value for value in measured]
+    return (
+        f'{{"id":{quoted(name)},"name":{quoted(title)},"level":{quoted(level)},"instances":{count},'
+        f'"done":{done},"attempts":{attempts},"failures":{failures},"retries":{retries},'
+        f'"dropped":{dropped},"wall_p50_ms":{p50},"wall_max_ms":{longest},"estimate_ms":{estimate},'
+        f'"cpu_ms":{cpu},"rss_kb":{rss},"gpu_ms":{gpu}}}'
+    )
 
 
 def _idle(
@@ -113,7 +135,7 @@ def _idle(
     if not wall_us:
         return {"cpu": None, "gpu": None}
     demand = {step.id: min(step.demand.cpu_m, inventory.cpu_m) for step in plan.steps}
-    busy = sum(demand[step] * (end - begin) for (step, _), (begin, end) in state.spans_us.items())
+    busy = sum([demand[step] * (end - begin) for (step, _), (begin, end) in state.spans_us.items()])
     gpus = len(inventory.devices)
     return {
         "cpu": _share(busy, wall_us * inventory.cpu_m),
@@ -130,7 +152,7 @@ def actual_critical_path(plan: Plan, state: RunState) -> list[tuple[str, int]]:
     if not state.spans_us:
         return []
     needs = {step.id: step.needs for step in plan.steps}
-    at = max(state.spans_us, key=lambda instance: (state.spans_us[instance][1], instance))
+    at = max([(end, instance) for instance, (_, end) in state.spans_us.items()])[1]
     path = [at]
     while True:
         step, iteration = at
@@ -147,7 +169,7 @@ def actual_critical_path(plan: Plan, state: RunState) -> list[tuple[str, int]]:
 
 
 def _failures(plan: Plan, state: RunState) -> list[dict[str, Any]]:
-    timeouts = {step.id: step.timeout_ms for step in plan.steps}
+    timeouts = {step.id: step.timeout_ms for step in plan.steps} if state.failed else {}
     return [
         {
             "step": step,
