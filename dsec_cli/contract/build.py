@@ -71,7 +71,8 @@ def build(document: Document, file_name: str) -> Built:
     if _empty(document.root) and not document.gaps:
         findings = [complaints.empty_document(document.span)]
     contract = _contract(values, kind, document, stated, findings=findings)
-    findings.extend(_ended_early(values, ()))
+    if document.nul:
+        findings.extend(_ended_early(values, ()))
     return Built(contract, tuple(findings))
 
 

@@ -12,12 +12,12 @@ from dsec_cli.contract import complaints, quantities
 from dsec_cli.contract.forms import FORMS
 from dsec_cli.contract.table import ROOTS, SECTIONS
 from dsec_cli.diagnostics import Finding
-from dsec_cli.source.resolve import MERGE, follow, pairs, resolve
+from dsec_cli.source.resolve import MERGE, follow, is_text, pairs, resolve
 from dsec_cli.source.tree import Alias, Document, Mapping, Node, Path, Scalar, Sequence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
     Shape = tuple[Any, ...]
@@ -44,8 +44,7 @@ def check(document: Document, kind: str) -> Checked:
     node = follow(document.root)
     if node is None:
         return Checked({}, reading.findings)
-    values = _section(reading, node, ("section", ROOTS[kind]), ())
-    return Checked(values or {}, reading.findings)
+    return Checked(_fields(reading, node, ROOTS[kind], ()) or {}, reading.findings)
 
 
 def root_keys(root: Node | None) -> frozenset[str]:
@@ -62,22 +61,24 @@ def _value(node: Node) -> bool | int | float | str | None:
 class _Reading:
     """One pass over one document; collects its findings."""
 
-    __slots__ = ("findings", "kind", "whole")
+    __slots__ = ("findings", "kind", "quantities", "whole")
 
     def __init__(self, kind: str, *, whole: bool) -> None:
         self.kind = kind
         self.whole = whole
         """All of the text could be read, so what is not there is missing."""
         self.findings: list[Finding] = []
+        self.quantities: dict[tuple[str, str], object] = {}
+        """What is known to be right, by kind and text: a contract says `30s` in many places."""
 
-    def read(self, node: Node, shape: Shape, at: Path) -> object:
-        """The value of a node of the given shape, or None and a finding."""
+    def read(self, node: Node, shape: Shape, at: Path, part: str | int) -> object:
+        """The value of the node under `part` of the one at `at`, or None and a finding."""
         if isinstance(node, Alias):
             followed = follow(node)
             if followed is None:
                 return None
             node = followed
-        return _READERS[shape[0]](self, node, shape, at)
+        return _READERS[shape[0]](self, node, shape, at, part)
 
     def wrong(self, node: Node, at: Path, want: str) -> None:
         """Report a node of the wrong type; where text could not be read, an empty place is none."""
@@ -87,32 +88,47 @@ class _Reading:
         self.findings.append(complaints.wrong_type(node, value, at, want))
 
 
-def _section(reading: _Reading, node: Node, shape: Shape, at: Path) -> Values | None:
-    _, required, fields = SECTIONS[shape[1]]
+def _section(reading: _Reading, node: Node, shape: Shape, at: Path, part: str | int) -> Values | None:
+    return _fields(reading, node, shape[1], (*at, part))
+
+
+def _fields(reading: _Reading, node: Node, name: str, at: Path) -> Values | None:
+    """The values of the section called `name` that stands at `at`."""
+    _, required, fields = SECTIONS[name]
     if not isinstance(node, Mapping):
         reading.wrong(node, at, f"a mapping with keys such as {', '.join(list(fields)[:3])}")
         return None
     values: Values = {}
     whole = reading.whole
-    entries = pairs(node)
     where: complaints.Where | None = None
-    for key, key_node, value, _ in entries:
+    for key_node, value in _stated(node):
+        key = key_node.text
         inner = fields.get(key)
         if inner is not None:
-            values[key] = reading.read(value, inner, (*at, key))
+            values[key] = (
+                reading.read(value, inner, at, key)
+                if type(value) is Alias
+                else _READERS[inner[0]](reading, value, inner, at, key)
+            )
         elif key == MERGE and follow(value) is None:
             whole = False
         else:
             if where is None:
-                taken = frozenset(pair.key for pair in entries)
-                where = complaints.Where(shape[1], reading.kind, taken)
+                where = complaints.Where(name, reading.kind, frozenset(pair.key for pair in pairs(node)))
             reading.findings.append(complaints.unknown_key(key, key_node, (*at, key), where))
-    if len(entries) != len(node.entries):
+    if not node.plain and len(pairs(node)) != len(node.entries):
         reading.findings.extend(_nameless(node))
     for key in required:
         if key not in values and whole:
             reading.findings.append(complaints.missing_key(key, at, kind=reading.kind))
     return values
+
+
+def _stated(node: Mapping) -> Iterable[tuple[Scalar, Node]]:
+    """Keys and values as they count: in nearly all mappings, as they are written."""
+    if node.plain:
+        return node.entries  # type: ignore[return-value]  # all keys of a plain mapping are scalars
+    return [(pair.key_node, pair.value) for pair in pairs(node)]
 
 
 def _nameless(mapping: Mapping) -> list[Finding]:
@@ -121,122 +137,127 @@ def _nameless(mapping: Mapping) -> list[Finding]:
     return [complaints.key_not_text(key.span) for key in keys if isinstance(follow(key), Sequence | Mapping)]
 
 
-def _keyed(reading: _Reading, node: Node, shape: Shape, at: Path) -> Values | None:
+def _keyed(reading: _Reading, node: Node, shape: Shape, at: Path, part: str | int) -> Values | None:
     """One of two sections, told apart by a key that only the first has."""
     first = isinstance(node, Mapping) and any(pair.key == shape[1] for pair in pairs(node))
-    return _section(reading, node, ("section", shape[2] if first else shape[3]), at)
+    return _fields(reading, node, shape[2] if first else shape[3], (*at, part))
 
 
-def _either(reading: _Reading, node: Node, shape: Shape, at: Path) -> object:
+def _either(reading: _Reading, node: Node, shape: Shape, at: Path, part: str | int) -> object:
     """One of several shapes, told apart by the kind of node."""
     place = 1 if isinstance(node, Scalar) else 2 if isinstance(node, Sequence) else 3
     if shape[place]:
-        return reading.read(node, shape[place], at)
-    reading.wrong(node, at, " or ".join(_want(inner) for inner in shape[1:] if inner))
+        return reading.read(node, shape[place], at, part)
+    reading.wrong(node, (*at, part), " or ".join(_want(inner) for inner in shape[1:] if inner))
     return None
 
 
-def _list(reading: _Reading, node: Node, shape: Shape, at: Path) -> list[object] | None:
+def _list(reading: _Reading, node: Node, shape: Shape, at: Path, part: str | int) -> list[object] | None:
     if not isinstance(node, Sequence):
-        reading.wrong(node, at, "a list")
+        reading.wrong(node, (*at, part), "a list")
         return None
+    here = (*at, part)
     if len(node.items) < shape[2]:
-        reading.findings.append(complaints.too_few(at, shape[2]))
-    return [reading.read(item, shape[1], (*at, index)) for index, item in enumerate(node.items)]
+        reading.findings.append(complaints.too_few(here, shape[2]))
+    inner = shape[1]
+    return [reading.read(item, inner, here, index) for index, item in enumerate(node.items)]
 
 
-def _dict(reading: _Reading, node: Node, shape: Shape, at: Path) -> Values | None:
+def _dict(reading: _Reading, node: Node, shape: Shape, at: Path, part: str | int) -> Values | None:
     if not isinstance(node, Mapping):
-        reading.wrong(node, at, "a mapping")
+        reading.wrong(node, (*at, part), "a mapping")
         return None
+    here = (*at, part)
+    accepts = FORMS[shape[1][1]].accepts
     values: Values = {}
-    for key, _, value, _ in pairs(node):
-        if not FORMS[shape[1][1]].accepts(key):
-            reading.findings.append(complaints.bad_form(key, (*at, key), shape[1][1], part="key"))
-        values[key] = reading.read(value, shape[2], (*at, key))
+    for key_node, value in _stated(node):
+        key = key_node.text
+        if not accepts(key):
+            reading.findings.append(complaints.bad_form(key, (*here, key), shape[1][1], part="key"))
+        values[key] = reading.read(value, shape[2], here, key)
     return values
 
 
-def _free(reading: _Reading, node: Node, shape: Shape, at: Path) -> Mapping | None:
+def _free(reading: _Reading, node: Node, shape: Shape, at: Path, part: str | int) -> Mapping | None:
     """A mapping whose content is not ours to judge."""
     if isinstance(node, Mapping):
         return node
-    reading.wrong(node, at, _want(shape))
+    reading.wrong(node, (*at, part), _want(shape))
     return None
 
 
-def _text(reading: _Reading, node: Node, shape: Shape, at: Path) -> str | None:
-    if not isinstance(node, Scalar) or not isinstance(_value(node), str):
-        reading.wrong(node, at, _want(shape))
+def _text(reading: _Reading, node: Node, shape: Shape, at: Path, part: str | int) -> str | None:
+    if not isinstance(node, Scalar) or not is_text(node):
+        reading.wrong(node, (*at, part), _want(shape))
         return None
     if not node.text:
-        reading.findings.append(complaints.empty_text(at, _want(shape)))
+        reading.findings.append(complaints.empty_text((*at, part), _want(shape)))
         return None
     return node.text
 
 
-def _command(reading: _Reading, node: Node, shape: Shape, at: Path) -> Command | None:
-    text = _text(reading, node, shape, at)
+def _command(reading: _Reading, node: Node, shape: Shape, at: Path, part: str | int) -> Command | None:
+    text = _text(reading, node, shape, at, part)
     if text is None or not isinstance(node, Scalar):
         return None
-    return Command(text, node.style in ("literal", "folded"))
+    return Command._make((text, node.style in ("literal", "folded")))
 
 
-def _written(reading: _Reading, node: Node, shape: Shape, at: Path) -> str | None:
+def _written(reading: _Reading, node: Node, shape: Shape, at: Path, part: str | int) -> str | None:
     """Any scalar but null, as it is written."""
-    if isinstance(node, Scalar) and _value(node) is not None:
+    if isinstance(node, Scalar) and (is_text(node) or _value(node) is not None):
         return node.text
-    reading.wrong(node, at, _want(shape))
+    reading.wrong(node, (*at, part), _want(shape))
     return None
 
 
-def _form(reading: _Reading, node: Node, shape: Shape, at: Path) -> str | None:
+def _form(reading: _Reading, node: Node, shape: Shape, at: Path, part: str | int) -> str | None:
     """Text of a named form; kept when wrong, so that an id still finds those who need it."""
     form = FORMS[shape[1]]
-    if not isinstance(node, Scalar) or not isinstance(_value(node), str):
-        reading.wrong(node, at, form.says)
+    if not isinstance(node, Scalar) or not is_text(node):
+        reading.wrong(node, (*at, part), form.says)
         return node.text if isinstance(node, Scalar) and _value(node) is not None else None
     if not form.accepts(node.text):
-        reading.findings.append(complaints.bad_form(node.text, at, shape[1]))
+        reading.findings.append(complaints.bad_form(node.text, (*at, part), shape[1]))
     return node.text or None
 
 
-def _enum(reading: _Reading, node: Node, shape: Shape, at: Path) -> str | None:
+def _enum(reading: _Reading, node: Node, shape: Shape, at: Path, part: str | int) -> str | None:
     legal: tuple[str, ...] = shape[1]
     value = _value(node)
     if not isinstance(node, Scalar) or value is None:
-        reading.wrong(node, at, f"one of {', '.join(legal)}")
+        reading.wrong(node, (*at, part), f"one of {', '.join(legal)}")
         return None
     if value in legal:
         return node.text
-    reading.findings.append(complaints.not_in_enum(node, at, legal))
+    reading.findings.append(complaints.not_in_enum(node, (*at, part), legal))
     return None
 
 
-def _bool(reading: _Reading, node: Node, shape: Shape, at: Path) -> bool | None:
+def _bool(reading: _Reading, node: Node, shape: Shape, at: Path, part: str | int) -> bool | None:
     value = _value(node)
     if isinstance(value, bool):
         return value
-    reading.wrong(node, at, _want(shape))
+    reading.wrong(node, (*at, part), _want(shape))
     return None
 
 
-def _whole(reading: _Reading, node: Node, shape: Shape, at: Path) -> int | None:
+def _whole(reading: _Reading, node: Node, shape: Shape, at: Path, part: str | int) -> int | None:
     value = _value(node)
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool):
-        reading.wrong(node, at, _want(shape))
+        reading.wrong(node, (*at, part), _want(shape))
         return None
-    return value if _within(reading, node, shape, at, value=value) else None
+    return value if _within(reading, node, shape, (*at, part), value=value) else None
 
 
-def _number(reading: _Reading, node: Node, shape: Shape, at: Path) -> int | float | None:
+def _number(reading: _Reading, node: Node, shape: Shape, at: Path, part: str | int) -> int | float | None:
     value = _value(node)
     if not isinstance(value, int | float) or isinstance(value, bool):
-        reading.wrong(node, at, _want(shape))
+        reading.wrong(node, (*at, part), _want(shape))
         return None
-    return value if _within(reading, node, shape, at, value=value) else None
+    return value if _within(reading, node, shape, (*at, part), value=value) else None
 
 
 def _within(reading: _Reading, node: Node, shape: Shape, at: Path, *, value: int | float) -> bool:
@@ -247,16 +268,23 @@ def _within(reading: _Reading, node: Node, shape: Shape, at: Path, *, value: int
     return False
 
 
-def _quantity(reading: _Reading, node: Node, shape: Shape, at: Path) -> object:
+def _quantity(reading: _Reading, node: Node, shape: Shape, at: Path, part: str | int) -> object:
+    if isinstance(node, Scalar):
+        known = reading.quantities.get((shape[1], node.text))
+        if known is not None and node.tag is None:
+            return known
     value = _value(node)
     if not isinstance(node, Scalar) or value is None or isinstance(value, bool):
-        reading.wrong(node, at, _want(shape))
+        reading.wrong(node, (*at, part), _want(shape))
         return None
     try:
-        return quantities.read(shape[1], node.text)
+        found = quantities.read(shape[1], node.text)
     except UnitProblem as problem:
-        reading.findings.append(complaints.bad_quantity(at, shape[1], problem, text=node.text))
+        path = (*at, part)
+        reading.findings.append(complaints.bad_quantity(path, shape[1], problem, text=node.text))
         return None
+    reading.quantities[shape[1], node.text] = found
+    return found
 
 
 def _want(shape: Shape) -> str:
@@ -284,7 +312,7 @@ _WANTS = {
     "list": "a list",
 }
 
-_READERS: dict[str, Callable[[_Reading, Node, Shape, Path], object]] = {
+_READERS: dict[str, Callable[[_Reading, Node, Shape, Path, str | int], object]] = {
     "section": _section,
     "keyed": _keyed,
     "either": _either,

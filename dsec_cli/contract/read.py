@@ -22,17 +22,20 @@ def _typed(values: Values, key: str, kind: type[V]) -> V | None:
 
 def text(values: Values, key: str) -> str | None:
     """A text."""
-    return _typed(values, key, str)
+    value = values.get(key)
+    return value if isinstance(value, str) else None
 
 
 def flag(values: Values, key: str) -> bool | None:
     """True or false."""
-    return _typed(values, key, bool)
+    value = values.get(key)
+    return value if isinstance(value, bool) else None
 
 
 def whole(values: Values, key: str) -> int | None:
     """A whole number."""
-    return _typed(values, key, int)
+    value = values.get(key)
+    return value if isinstance(value, int) else None
 
 
 def number(values: Values, key: str) -> float | None:
@@ -51,12 +54,14 @@ def cpu_m(values: Values) -> int | None:
 
 def size(values: Values, key: str) -> Bytes | None:
     """An amount of memory or storage."""
-    return _typed(values, key, Bytes)
+    value = values.get(key)
+    return value if isinstance(value, Bytes) else None
 
 
 def duration(values: Values, key: str) -> Duration | None:
     """A span of time."""
-    return _typed(values, key, Duration)
+    value = values.get(key)
+    return value if isinstance(value, Duration) else None
 
 
 def bandwidth(values: Values, key: str) -> BitsPerSecond | None:
@@ -81,7 +86,8 @@ def gpu_memory(values: Values, key: str) -> GpuMemory | None:
 
 def section(values: Values, key: str) -> Values | None:
     """A section's own values."""
-    return _typed(values, key, dict)
+    value = values.get(key)
+    return value if isinstance(value, dict) else None
 
 
 def items(values: Values, key: str) -> list[tuple[Path, Values]]:

@@ -50,6 +50,16 @@ def resolve(scalar: Scalar) -> tuple[str, bool | int | float | str | None]:
     return "str", text
 
 
+def is_text(scalar: Scalar) -> bool:
+    """Whether a scalar is a string; told at the first character of most."""
+    if scalar.tag is None:
+        if scalar.style != "plain":
+            return True
+        if scalar.text and scalar.text[0] not in _MAY_START_OTHER:
+            return True
+    return resolve(scalar)[0] == "str"
+
+
 def _plain(text: str) -> tuple[str, bool | int | float | str | None]:
     if text and text[0] not in _MAY_START_OTHER:
         return "str", text
@@ -104,6 +114,18 @@ def pairs(mapping: Mapping) -> tuple[Pair, ...]:
     A merged key gives way to an own key and to an earlier merge source. Keys that are no scalars
     are left out.
     """
+    if mapping.pairs is None:
+        mapping.pairs = tuple(map(_own, mapping.entries)) if mapping.plain else _effective(mapping)
+    return mapping.pairs
+
+
+def _own(entry: Entry) -> Pair:
+    key, value = entry
+    assert isinstance(key, Scalar)  # the mapping is a plain one
+    return Pair._make((key.text, key, value, False))
+
+
+def _effective(mapping: Mapping) -> tuple[Pair, ...]:
     found: dict[str, Pair] = {}
     sources: list[Mapping] = []
     for entry in mapping.entries:

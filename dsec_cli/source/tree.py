@@ -10,6 +10,10 @@ from __future__ import annotations
 from dsec.record import Record
 from dsec_cli.source.text import Span
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 Path = tuple["str | int", ...]
 """Keys and indices from a document's root: `("steps", 2, "needs")`."""
 
@@ -58,7 +62,7 @@ class Entry(Record):
 class Mapping:
     """A block or flow mapping, entries in document order, duplicates kept."""
 
-    __slots__ = ("anchor", "entries", "flow", "plain", "span", "tag")
+    __slots__ = ("anchor", "entries", "flow", "pairs", "plain", "span", "tag")
 
     def __init__(
         self, span: Span, entries: tuple[Entry, ...], flow: bool, tag: str | None, anchor: str | None
@@ -67,6 +71,8 @@ class Mapping:
         self.entries = entries
         self.plain = False
         """Known to have scalars as keys, no two alike and none a merge key: what is written counts."""
+        self.pairs: tuple[Any, ...] | None = None
+        """What `resolve.pairs` has found; its only user."""
         self.flow = flow
         self.tag = tag
         self.anchor = anchor
