@@ -27,7 +27,7 @@ def dotted(path: Path) -> str:
     text = ""
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
-    return text or "the document"
+    return text or say("the document")
 
 
 def shown(text: str) -> str:
@@ -38,13 +38,17 @@ def shown(text: str) -> str:
 def what_is(node: Node, value: object) -> str:
     """What was found, in words."""
     if isinstance(node, Mapping):
-        return "a mapping"
+        return say("a mapping")
     if isinstance(node, Sequence):
-        return "a list"
+        return say("a list")
     if isinstance(value, bool):
         return "true" if value else "false"
     text = shown(node.text if isinstance(node, Scalar) else str(value))
-    return f"the number {text[1:-1]}" if isinstance(value, int | float) else f"the text {text}"
+    return (
+        say("the number {text}", text=text[1:-1])
+        if isinstance(value, int | float)
+        else say("the text {text}", text=text)
+    )
 
 
 def _error(code: str, at: Path, message: str, advice: str = "", *, part: str = "value") -> Finding:
@@ -55,9 +59,16 @@ def wrong_type(node: Node, value: object, at: Path, want: str) -> Finding:
     """DS104: another type than the key takes."""
     if isinstance(node, Scalar) and value is None:
         return _error(
-            "DS104", at, f"{dotted(at)} is empty: it must be {want}", "give it a value, or remove the key"
+            "DS104",
+            at,
+            say("{at} is empty: it must be {want}", "empty-must-2", at=dotted(at), want=want),
+            say("give it a value, or remove the key"),
         )
-    finding = _error("DS104", at, f"{dotted(at)} must be {want}, not {what_is(node, value)}")
+    finding = _error(
+        "DS104",
+        at,
+        say("{at} must be {want}, not {node}", "must", at=dotted(at), want=want, node=what_is(node, value)),
+    )
     if not isinstance(node, Scalar):
         return finding
     return _mended(finding, node, value, want)
@@ -67,14 +78,20 @@ def _mended(finding: Finding, node: Scalar, value: object, want: str) -> Finding
     """The finding with the advice, and where it is safe the edit, that puts a scalar right."""
     text = node.text
     if isinstance(value, bool | int | float) and (want.startswith("text") or want in _FORM_WANTS):
-        return _replaced(finding._replace(help=f'quote it: "{text}"'), node, f'"{text}"')
+        return _replaced(finding._replace(help=say('quote it: "{text}"', text=text)), node, f'"{text}"')
     if want == "true or false" and text.lower() in ("yes", "no", "on", "off", "y", "n"):
         meant = "true" if text.lower() in ("yes", "on", "y") else "false"
-        return _replaced(finding._replace(help=f"YAML 1.2 reads {text} as text: write {meant}"), node, meant)
+        return _replaced(
+            finding._replace(
+                help=say("YAML 1.2 reads {text} as text: write {meant}", text=text, meant=meant)
+            ),
+            node,
+            meant,
+        )
     if want.startswith("a list") and "\n" not in text:
-        return finding._replace(help=f"write it as a list: [{text}]")
+        return finding._replace(help=say("write it as a list: [{text}]", text=text))
     if isinstance(value, str) and node.style in ("single", "double") and "number" in want:
-        return finding._replace(help="remove the quotes")
+        return finding._replace(help=say("remove the quotes"))
     return finding
 
 
@@ -92,7 +109,11 @@ def _replaced(finding: Finding, node: Scalar, text: str) -> Finding:
 
 def out_of_range(node: Node, value: object, at: Path, want: str) -> Finding:
     """DS104: a number of the right type that is too small or too large."""
-    return _error("DS104", at, f"{dotted(at)} must be {want}, not {what_is(node, value)}")
+    return _error(
+        "DS104",
+        at,
+        say("{at} must be {want}, not {node}", "must-2", at=dotted(at), want=want, node=what_is(node, value)),
+    )
 
 
 def bad_form(text: str, at: Path, form: str, *, part: str = "value") -> Finding:
@@ -101,8 +122,10 @@ def bad_form(text: str, at: Path, form: str, *, part: str = "value") -> Finding:
     return _error(
         "DS104",
         at,
-        f"{shown(text)} is no {form}: it must be {grammar.says}",
-        f"for example {grammar.example}",
+        say(
+            "{text} is no {form}: it must be {says}", "must-3", text=shown(text), form=form, says=grammar.says
+        ),
+        say("for example {example}", example=grammar.example),
         part=part,
     )
 
@@ -110,7 +133,10 @@ def bad_form(text: str, at: Path, form: str, *, part: str = "value") -> Finding:
 def empty_text(at: Path, want: str) -> Finding:
     """DS104: text of no length."""
     return _error(
-        "DS104", at, f"{dotted(at)} is empty: it must be {want}", "give it a value, or remove the key"
+        "DS104",
+        at,
+        say("{at} is empty: it must be {want}", "empty-must", at=dotted(at), want=want),
+        say("give it a value, or remove the key"),
     )
 
 
@@ -119,41 +145,60 @@ def holds_nul(at: Path) -> Finding:
     return _error(
         "DS104",
         at,
-        f"{dotted(at)} holds a NUL character, with which no command, path or variable can be handed over",
-        "remove the escape (\\0, \\x00 or \\u0000), or write a file that holds it",
+        say(
+            "{at} holds a NUL character, with which no command, path or variable can be handed over",
+            "holds-nul-character",
+            at=dotted(at),
+        ),
+        say("remove the escape (\\0, \\x00 or \\u0000), or write a file that holds it"),
     )
 
 
 def too_few(at: Path, least: int) -> Finding:
     """DS104: a list that must not be empty."""
-    return _error("DS104", at, f"{dotted(at)} must have at least {least} item", "fill it, or remove the key")
+    return _error(
+        "DS104",
+        at,
+        say("{at} must have at least {least} item", "must-have-least", at=dotted(at), least=least),
+        say("fill it, or remove the key"),
+    )
 
 
 def not_in_enum(node: Scalar, at: Path, legal: tuple[str, ...]) -> Finding:
     """DS105: a word outside a closed set."""
     words = ", ".join(legal[:-1]) + f" or {legal[-1]}" if len(legal) > 1 else legal[0]
-    finding = _error("DS105", at, f"{dotted(at)} must be {words}, not {shown(node.text)}")
+    finding = _error(
+        "DS105",
+        at,
+        say("{at} must be {words}, not {text}", "must-4", at=dotted(at), words=words, text=shown(node.text)),
+    )
     from dsec_cli.contract import suggest
 
     meant = suggest.nearest(node.text, legal)
     if meant is None:
         return finding
-    finding = finding._replace(help=f"did you mean {meant.word}?")
+    finding = finding._replace(help=say("did you mean {word}?", word=meant.word))
     return _replaced(finding, node, meant.word) if meant.sure else finding
 
 
 def bad_quantity(at: Path, kind: str, problem: UnitProblem, *, text: str) -> Finding:
     """DS106: text that is no quantity of the kind, with the nearest legal spelling."""
     sample = quantities.example(kind)
-    advice = f"did you mean {problem.nearest}?" if problem.nearest else f"write it as in {sample}"
+    advice: str = (
+        say("did you mean {nearest}?", nearest=problem.nearest)
+        if problem.nearest
+        else say("write it as in {sample}", sample=sample)
+    )
     if kind in quantities.OF_BYTES:
         advice = _bits_advice(text) or advice
     return Finding(
         "DS106",
         Severity.ERROR,
         at,
-        f"{dotted(at)} is no {kind}: {problem.reason}",
-        reason=f"{with_article(kind)} is a number with a unit, such as {sample}",
+        say("{at} is no {kind}: {why}", "no-quantity", at=dotted(at), kind=kind, why=problem.reason),
+        reason=say(
+            "{kind} is a number with a unit, such as {sample}", kind=with_article(kind), sample=sample
+        ),
         help=advice,
     )
 
@@ -166,7 +211,13 @@ def _bits_advice(text: str) -> str:
         return ""
     prefix, amount = unit[0].upper(), int(number)
     meant = f"{amount // 8}{prefix}B" if amount % 8 == 0 else f"{amount * 125}{_SMALLER[prefix]}B"
-    return f"{unit} counts bits: for memory write {amount}{prefix}i (binary) or, if bits are meant, {meant}"
+    return say(
+        "{unit} counts bits: for memory write {amount}{prefix}i (binary) or, if bits are meant, {meant}",
+        unit=unit,
+        amount=amount,
+        prefix=prefix,
+        meant=meant,
+    )
 
 
 _MOST_DIGITS = 9
@@ -184,7 +235,7 @@ class Where(Record):
 
 def with_article(kind: str) -> str:
     """The kind of quantity as a noun: `a size`, `GPU memory`."""
-    return kind if kind == quantities.GPU_MEMORY else f"a {kind}"
+    return kind if kind == quantities.GPU_MEMORY else say("a {kind}", kind=kind)
 
 
 def unknown_key(key: str, node: Node, at: Path, where: Where) -> Finding:
@@ -194,17 +245,24 @@ def unknown_key(key: str, node: Node, at: Path, where: Where) -> Finding:
 
     section, kind, taken = where
     heading, _, fields = SECTIONS[section]
-    finding = _error("DS101", at, f"unknown key {shown(key)} in {_place(heading, at, kind)}", part="key")
+    finding = _error(
+        "DS101",
+        at,
+        say(
+            "unknown key {key} in {heading}", "unknown-key", key=shown(key), heading=_place(heading, at, kind)
+        ),
+        part="key",
+    )
     elsewhere = suggest.of_trainers(key, section)
     if elsewhere:
         return finding._replace(help=elsewhere)
     belongs = suggest.homes(key, section, kind)
     meant = suggest.nearest(key, [word for word in fields if word not in taken])
     if belongs and not (meant and (meant.sure or suggest.is_synonym(key, meant))):
-        return finding._replace(help=f"{key} belongs in {' or '.join(belongs[:2])}")
+        return finding._replace(help=say("{key} belongs in {join}", key=key, join=" or ".join(belongs[:2])))
     if meant is None:
         return finding._replace(help=_legal(fields, taken))
-    finding = finding._replace(help=f"did you mean {meant.word}?")
+    finding = finding._replace(help=say("did you mean {word}?", word=meant.word))
     return _replaced(finding, node, meant.word) if meant.sure and isinstance(node, Scalar) else finding
 
 
@@ -216,8 +274,10 @@ def _place(heading: str, at: Path, kind: str) -> str:
 def _legal(fields: dict[str, tuple[object, ...]], taken: frozenset[str]) -> str:
     free = [word for word in fields if word not in taken]
     if not free:
-        return "remove it"
-    return f"legal here: {', '.join(free[:10])}{', ...' if len(free) > 10 else ''}"
+        return say("remove it")
+    return say(
+        "legal here: {join}{value}", join=", ".join(free[:10]), value=", ..." if len(free) > 10 else ""
+    )
 
 
 def missing_key(key: str, at: Path, *, kind: str) -> Finding:
@@ -227,20 +287,30 @@ def missing_key(key: str, at: Path, *, kind: str) -> Finding:
             "DS102",
             Severity.ERROR,
             at,
-            f"the contract lacks {key}, one of its four mandatory dimensions",
-            reason=f"a contract states {', '.join(DIMENSIONS[:-1])} and {DIMENSIONS[-1]}",
-            help=f"add it, for example  {DIMENSION_EXAMPLES[key]}",
+            say("the contract lacks {key}, one of its four mandatory dimensions", "lacks", key=key),
+            reason=say(
+                "a contract states {join} and {dimensions}",
+                join=", ".join(DIMENSIONS[:-1]),
+                dimensions=DIMENSIONS[-1],
+            ),
+            help=say("add it, for example  {dimension_examples}", dimension_examples=DIMENSION_EXAMPLES[key]),
         )
     owner = dotted(at) if at else KIND_NAMES.get(kind, "the document")
-    return _error("DS109", at, f"{owner} lacks the required key {key}", f"add {key}", part="key")
+    return _error(
+        "DS109",
+        at,
+        say("{owner} lacks the required key {key}", "lacks-required-key", owner=owner, key=key),
+        say("add {key}", key=key),
+        part="key",
+    )
 
 
 def key_not_text(span: Span) -> Finding:
     """DS104: a key that is a list or a mapping."""
-    return Finding("DS104", Severity.ERROR, span, "a key must be text", help="write the key as one word")
+    return Finding("DS104", Severity.ERROR, span, "a key must be text", help=say("write the key as one word"))
 
 
 def empty_document(span: Span) -> Finding:
     """DS102: nothing at all."""
-    advice = f"a contract states {', '.join(DIMENSIONS)}"
+    advice = say("a contract states {dimensions}", dimensions=", ".join(DIMENSIONS))
     return Finding("DS102", Severity.ERROR, span, "the document is empty", help=advice)

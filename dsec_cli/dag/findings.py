@@ -5,6 +5,7 @@ from __future__ import annotations
 from dsec_cli.dag.cycles import Cut, Cycle, Cycles, Order
 from dsec_cli.dag.graph import Edge, MisplacedCut, StepGraph
 from dsec_cli.diagnostics import Finding, Related, Severity
+from dsec_cli.words import say
 
 _SHOWN = 12
 """Steps of a loop that are spelled out; a longer one is shortened in the middle."""
@@ -22,11 +23,18 @@ def loop_text(cycle: Cycle) -> str:
 def edge_text(edge: Edge) -> str:
     """What the contract says where the edge is stated."""
     if edge.kind == "data":
-        return f"{edge.target} reads {edge.via}, which {edge.source} writes"
+        return say(
+            "{target} reads {via}, which {source} writes",
+            target=edge.target,
+            via=edge.via,
+            source=edge.source,
+        )
     if edge.kind == "communication":
         protocol = f" over {edge.via}" if edge.via else ""
-        return f"{edge.source} sends to {edge.target}{protocol}"
-    return f"{edge.target} needs {edge.source}"
+        return say(
+            "{source} sends to {target}{protocol}", source=edge.source, target=edge.target, protocol=protocol
+        )
+    return say("{target} needs {source}", target=edge.target, source=edge.source)
 
 
 def cut_lines(cut: Cut) -> tuple[str, str]:
@@ -37,7 +45,7 @@ def cut_lines(cut: Cut) -> tuple[str, str]:
 def cut_text(cut: Cut) -> str:
     """One proposal as an instruction."""
     first, second = cut_lines(cut)
-    return f"add to Step {cut.target}: {first}, {second}"
+    return say("add to Step {target}: {first}, {second}", target=cut.target, first=first, second=second)
 
 
 def cycle_findings(result: Order | Cycles) -> tuple[Finding, ...]:
@@ -59,7 +67,7 @@ def _cycle_finding(cycle: Cycle) -> Finding:
         code="DS503",
         severity=Severity.ERROR,
         where=where.path,
-        message=f"cycle: {loop_text(cycle)}",
+        message=say("cycle: {cycle}", "cycle", cycle=loop_text(cycle)),
         reason=_reason(cycle),
         help=_help(cycle),
         related=tuple(Related(edge.path, edge_text(edge)) for edge in cycle.loop),
@@ -68,14 +76,14 @@ def _cycle_finding(cycle: Cycle) -> Finding:
 
 def _reason(cycle: Cycle) -> str:
     if len(cycle.members) == 1:
-        return f"{cycle.members[0]} waits for itself, so it can never start"
+        return say("{members} waits for itself, so it can never start", members=cycle.members[0])
     others = len(cycle.members) - len(cycle.loop)
     more = (
         f"; {others} more {'Step is' if others == 1 else 'Steps are'} tied into it by other loops"
         if others
         else ""
     )
-    return f"each Step waits for the one before it, so none can start{more}"
+    return say("each Step waits for the one before it, so none can start{more}", more=more)
 
 
 def _help(cycle: Cycle) -> str:
@@ -85,7 +93,7 @@ def _help(cycle: Cycle) -> str:
     meaning = (
         f"{best.target} then reads what {best.source} left an iteration earlier; this edge {best.reason}"
     )
-    return f"{lines} ({meaning})"
+    return say("{lines} ({meaning})", lines=lines, meaning=meaning)
 
 
 def _cut_finding(misplaced: MisplacedCut) -> Finding:
@@ -96,6 +104,8 @@ def _cut_finding(misplaced: MisplacedCut) -> Finding:
         severity=Severity.ERROR,
         where=misplaced.path,
         message=misplaced.problem,
-        reason="a cut that cuts nothing hides a graph other than the one meant",
-        help=f"{word} {could}" if could else f"remove it from Step {misplaced.step}",
+        reason=say("a cut that cuts nothing hides a graph other than the one meant"),
+        help=say("{word} {could}", word=word, could=could)
+        if could
+        else say("remove it from Step {step}", step=misplaced.step),
     )

@@ -37,6 +37,7 @@ from __future__ import annotations
 from dsec_cli.diagnostics import Finding, Related, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.lint.show import memory_range, size
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 
     from dsec_cli.contract.values import ElasticGpu, Gpu
 
-REASON = "a job could be shrunk below what its baseline says it always needs, so admission refuses it"
+REASON = say("a job could be shrunk below what its baseline says it always needs, so admission refuses it")
 
 
 def check(facts: Facts) -> Iterator[Finding]:
@@ -65,14 +66,28 @@ def _count(gpu: Gpu, elastic: ElasticGpu) -> Iterator[Finding]:
         severity=RULE.severity,
         where=(*gpu.path, "count"),
         message=(
-            f"baseline asks for {gpu.count} GPUs, elasticity starts at {elastic.min_count}: {over} too many"
+            say(
+                "baseline asks for {count} GPUs, elasticity starts at {min_count}: {over} too many",
+                "baseline-asks-gpus",
+                count=gpu.count,
+                min_count=elastic.min_count,
+                over=over,
+            )
         ),
         reason=REASON,
         help=(
-            f"raise elasticity.gpu.min_count to {gpu.count}, "
-            f"or lower baseline.gpu.count to {elastic.min_count}"
+            say(
+                "raise elasticity.gpu.min_count to {count}, or lower baseline.gpu.count to {min_count}",
+                count=gpu.count,
+                min_count=elastic.min_count,
+            )
         ),
-        related=(Related((*elastic.path, "min_count"), f"elasticity starts at {elastic.min_count}"),),
+        related=(
+            Related(
+                (*elastic.path, "min_count"),
+                say("elasticity starts at {min_count}", min_count=elastic.min_count),
+            ),
+        ),
     )
 
 
@@ -89,15 +104,29 @@ def _memory(gpu: Gpu, elastic: ElasticGpu) -> Iterator[Finding]:
         severity=RULE.severity,
         where=(*gpu.path, "memory"),
         message=(
-            f"baseline asks for {gpu.memory.text} per GPU, elasticity starts at {elastic.memory_min.text}: "
-            f"{size(low - high)} too much"
+            say(
+                "baseline asks for {text} per GPU, elasticity starts at {memory_min_text}: {size} too much",
+                "baseline-asks-per",
+                text=gpu.memory.text,
+                memory_min_text=elastic.memory_min.text,
+                size=size(low - high),
+            )
         ),
         reason=REASON,
         help=(
-            f"raise elasticity.gpu.memory_min to {gpu.memory.text}, "
-            f"or lower baseline.gpu.memory to {elastic.memory_min.text}"
+            say(
+                "raise elasticity.gpu.memory_min to {text}, or lower baseline.gpu.memory to "
+                "{memory_min_text}",
+                text=gpu.memory.text,
+                memory_min_text=elastic.memory_min.text,
+            )
         ),
-        related=(Related((*elastic.path, "memory_min"), f"elasticity starts at {elastic.memory_min.text}"),),
+        related=(
+            Related(
+                (*elastic.path, "memory_min"),
+                say("elasticity starts at {text}", text=elastic.memory_min.text),
+            ),
+        ),
     )
 
 

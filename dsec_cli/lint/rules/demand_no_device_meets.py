@@ -28,6 +28,7 @@ from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.demands import Types, fits_memory, fits_type, gpu_asks
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.lint.show import GIB, core_count, counted, size
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from dsec_cli.lint.demands import Ask
     from dsec_cli.source.tree import Path
 
-REASON = "it would wait for a device that does not exist"
+REASON = say("it would wait for a device that does not exist")
 
 
 def check(facts: Facts) -> Iterator[Finding]:
@@ -83,11 +84,20 @@ def _by_name_only(ask: Ask, memory: GpuMemory, rows: list[Card], able: list[Card
         severity=Severity.WARNING,
         where=ask.memory_path,
         message=(
-            f"{ask.who} asks for {memory.text} per GPU, which of all {ask.type} only "
-            f"{' and '.join(row.type for row in able)} can give: {cards.has(short[0])}, {missing} too little"
+            say(
+                "{who} asks for {text} per GPU, which of all {type} only {able} can give: {has}, "
+                "{missing} too little",
+                "asks-per-gpu-2",
+                who=ask.who,
+                text=memory.text,
+                type=ask.type,
+                able=" and ".join(row.type for row in able),
+                has=cards.has(short[0]),
+                missing=missing,
+            )
         ),
-        reason="a card holds less than its name says",
-        help=f"write `{short[0].gb}GB-class` to take every such card, or the type that is meant",
+        reason=say("a card holds less than its name says"),
+        help=say("write `{gb}GB-class` to take every such card, or the type that is meant", gb=short[0].gb),
     )
 
 
@@ -101,7 +111,14 @@ def _memory_finding(ask: Ask, memory: GpuMemory, has: str, total: int, best: Car
         code=RULE.code,
         severity=RULE.severity,
         where=ask.memory_path,
-        message=f"{ask.who} asks for {memory.text} per GPU, but {has}{missing}",
+        message=say(
+            "{who} asks for {text} per GPU, but {has}{missing}",
+            "asks-per-gpu",
+            who=ask.who,
+            text=memory.text,
+            has=has,
+            missing=missing,
+        ),
         reason=REASON,
         help=_next(memory, total, best),
     )
@@ -110,12 +127,18 @@ def _memory_finding(ask: Ask, memory: GpuMemory, has: str, total: int, best: Car
 def _next(memory: GpuMemory, total: int, best: Card | None) -> str:
     whole = f"{total // GIB}Gi"
     if best is not None and not memory.nominal and memory.bytes <= best.gb * GIB:
-        return f"write `{best.gb}GB-class` to take the card as it is, or {whole} at most"
+        return say(
+            "write `{gb}GB-class` to take the card as it is, or {whole} at most", gb=best.gb, whole=whole
+        )
     roomy = [row for row in cards.CARDS if cards.satisfies(memory.bytes, row, nominal=memory.nominal)]
     if not roomy:
-        return f"write {whole} at most, and spread the rest over more GPUs"
+        return say("write {whole} at most, and spread the rest over more GPUs", whole=whole)
     least = min(roomy, key=lambda row: (cards.total_bytes(row), row.type))
-    return f"write {whole} at most, or a type with more memory, for example `{least.type}`"
+    return say(
+        "write {whole} at most, or a type with more memory, for example `{type}`",
+        whole=whole,
+        type=least.type,
+    )
 
 
 def _by_inventory(ask: Ask, inventory: Inventory, types: Types) -> Iterator[Finding]:
@@ -147,11 +170,19 @@ def _count_finding(ask: Ask, wanted: int, there: int) -> Finding:
         severity=RULE.severity,
         where=ask.count_path,
         message=(
-            f"{ask.who} asks for {counted(wanted, 'GPU')}{kind}{room}, but the inventory has {there}: "
-            f"{wanted - there} missing"
+            say(
+                "{who} asks for {wanted}{kind}{room}, but the inventory has {there}: {short} missing",
+                "asks-inventory-missing",
+                who=ask.who,
+                wanted=counted(wanted, "GPU"),
+                kind=kind,
+                room=room,
+                there=there,
+                short=wanted - there,
+            )
         ),
         reason=REASON,
-        help=f"ask for {there} at most" if there else "ask for what the inventory has",
+        help=say("ask for {there} at most", there=there) if there else say("ask for what the inventory has"),
     )
 
 
@@ -159,14 +190,27 @@ def _host(contract: Contract, inventory: Inventory) -> Iterator[Finding]:
     for who, path, cpu, memory in _host_asks(contract):
         if cpu is not None and cpu > inventory.cpu_m:
             there = f"{core_count(inventory.cpu_m)}: {core_count(cpu - inventory.cpu_m)} missing"
-            message = f"{who} asks for {core_count(cpu)} cores, but the inventory has {there}"
+            message = say(
+                "{who} asks for {cpu} cores, but the inventory has {there}",
+                "asks-cores-inventory",
+                who=who,
+                cpu=core_count(cpu),
+                there=there,
+            )
             yield _plain((*path, "cpu"), message)
         if memory is not None and inventory.memory_bytes is not None and memory > inventory.memory_bytes:
             over = size(memory - inventory.memory_bytes)
             has = size(inventory.memory_bytes)
             yield _plain(
                 (*path, "memory"),
-                f"{who} asks for {memory} of memory, but the inventory has {has}: {over} too much",
+                say(
+                    "{who} asks for {memory} of memory, but the inventory has {has}: {over} too much",
+                    "asks-memory-inventory",
+                    who=who,
+                    memory=memory,
+                    has=has,
+                    over=over,
+                ),
             )
 
 
@@ -184,7 +228,7 @@ def _plain(where: Path, message: str) -> Finding:
         where=where,
         message=message,
         reason=REASON,
-        help="ask for what the inventory has, or plan for a larger one",
+        help=say("ask for what the inventory has, or plan for a larger one"),
     )
 
 

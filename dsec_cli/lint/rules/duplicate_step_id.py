@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from dsec_cli.diagnostics import Finding, Related, Severity
 from dsec_cli.lint.rule import Facts, Rule
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,10 +43,10 @@ def check(facts: Facts) -> Iterator[Finding]:
             code=RULE.code,
             severity=RULE.severity,
             where=where,
-            message=f"the Step id {step.id!r} is taken",
-            reason="whoever needs this id could mean either Step",
-            help="give this Step an id of its own",
-            related=(Related(first[step.id], f"{step.id!r} is first used here"),),
+            message=say("the Step id {id!r} is taken", "step-id-taken", id=step.id),
+            reason=say("whoever needs this id could mean either Step"),
+            help=say("give this Step an id of its own"),
+            related=(Related(first[step.id], say("{id!r} is first used here", id=step.id)),),
         )
 
 

@@ -26,6 +26,7 @@ from __future__ import annotations
 from dsec_cli.diagnostics import Finding, Related, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.lint.show import counted
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,12 +52,21 @@ def check(facts: Facts) -> Iterator[Finding]:
         severity=RULE.severity,
         where=(*elastic.path, "max_count"),
         message=(
-            f"may grow by {counted(growth, 'GPU')} ({elastic.max_count} - {gpu.count}), but the elastic "
-            f"pool is {counted(pool, 'GPU')}, {PERCENT} % of the inventory's {stock}"
+            say(
+                "may grow by {growth} ({max_count} - {count}), but the elastic pool is {pool}, "
+                "{percent} % of the inventory's {stock}",
+                "may-grow-elastic",
+                growth=counted(growth, "GPU"),
+                max_count=elastic.max_count,
+                count=gpu.count,
+                pool=counted(pool, "GPU"),
+                percent=PERCENT,
+                stock=stock,
+            )
         ),
-        reason="growth beyond the pool is never granted",
-        help=f"write max_count: {gpu.count + pool}, or plan for a larger inventory",
-        related=(Related((*gpu.path, "count"), f"the baseline count is {gpu.count}"),),
+        reason=say("growth beyond the pool is never granted"),
+        help=say("write max_count: {most}, or plan for a larger inventory", most=gpu.count + pool),
+        related=(Related((*gpu.path, "count"), say("the baseline count is {count}", count=gpu.count)),),
     )
 
 

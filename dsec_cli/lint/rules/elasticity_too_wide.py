@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from dsec_cli.diagnostics import Finding, Related, Severity
 from dsec_cli.lint.rule import Facts, Rule
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,10 +42,22 @@ def check(facts: Facts) -> Iterator[Finding]:
         code=RULE.code,
         severity=RULE.severity,
         where=(*elasticity.gpu.path, "max_count"),
-        message=f"max_count {most} is more than twice the baseline count {count} (2 x {count} = {2 * count})",
-        reason="the upper bound is really asked for: GPUs lie about in pieces, jobs that grow starve others",
-        help=f"write max_count: {2 * count}, or raise baseline.gpu.count to {-(-most // 2)}",
-        related=(Related((*baseline.gpu.path, "count"), f"the baseline count is {count}"),),
+        message=say(
+            "max_count {most} is more than twice the baseline count {count} (2 x {count} = {twice})",
+            "max-count-more",
+            most=most,
+            count=count,
+            twice=2 * count,
+        ),
+        reason=say(
+            "the upper bound is really asked for: GPUs lie about in pieces, jobs that grow starve others"
+        ),
+        help=say(
+            "write max_count: {twice}, or raise baseline.gpu.count to {half}",
+            twice=2 * count,
+            half=-(-most // 2),
+        ),
+        related=(Related((*baseline.gpu.path, "count"), say("the baseline count is {count}", count=count)),),
     )
 
 

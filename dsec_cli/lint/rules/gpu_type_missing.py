@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,9 +42,9 @@ def check(facts: Facts) -> Iterator[Finding]:
         severity=RULE.severity,
         where=baseline.gpu.path,
         part="key",
-        message="baseline.gpu states no type",
-        reason="the most common type is assumed, and once those GPUs are taken the job waits for ever",
-        help="add the type the job was built for, for example `type: a100-pcie-40gb`",
+        message=say("baseline.gpu states no type", "baselinegpu-states-type"),
+        reason=say("the most common type is assumed, and once those GPUs are taken the job waits for ever"),
+        help=say("add the type the job was built for, for example `type: a100-pcie-40gb`"),
     )
 
 

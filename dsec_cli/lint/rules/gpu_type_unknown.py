@@ -22,6 +22,7 @@ from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.demands import Types, fits_type, gpu_asks
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.lint.show import counted
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,9 +45,10 @@ def check(facts: Facts) -> Iterator[Finding]:
                 code=RULE.code,
                 severity=Severity.WARNING,
                 where=ask.type_path,
-                message=f"GPU type {ask.type!r} is not known",
-                reason="types are matched exactly: one that no machine has is waited for without end",
-                help=_meant(ask.type) or "if the card is newer than the table, check it with --inventory",
+                message=say("GPU type {type!r} is not known", "gpu-type-known", type=ask.type),
+                reason=say("types are matched exactly: one that no machine has is waited for without end"),
+                help=_meant(ask.type)
+                or say("if the card is newer than the table, check it with --inventory"),
             )
 
 
@@ -57,15 +59,20 @@ def _absent(ask: Ask, wanted: str, inventory: Inventory, *, types: Types) -> Ite
         code=RULE.code,
         severity=RULE.severity,
         where=ask.type_path or (),
-        message=f"no GPU of the inventory has the type {wanted!r}: there are {_stock(inventory)}",
-        reason="types are matched exactly: the job would wait without end",
-        help=_meant(wanted) or "name a type that the inventory has",
+        message=say(
+            "no GPU of the inventory has the type {wanted!r}: there are {inventory}",
+            "gpu-inventory-type",
+            wanted=wanted,
+            inventory=_stock(inventory),
+        ),
+        reason=say("types are matched exactly: the job would wait without end"),
+        help=_meant(wanted) or say("name a type that the inventory has"),
     )
 
 
 def _meant(wanted: str) -> str:
     best = "" if resolve(wanted) else nearest(wanted)
-    return f"did you mean {best!r}?" if best else ""
+    return say("did you mean {best!r}?", best=best) if best else ""
 
 
 def _stock(inventory: Inventory) -> str:

@@ -22,6 +22,7 @@ from __future__ import annotations
 from dsec.units import Duration
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,9 +42,18 @@ def check(facts: Facts) -> Iterator[Finding]:
                 code=RULE.code,
                 severity=RULE.severity,
                 where=(*path, KEY),
-                message=f"{KEY} is {grace}, {Duration(LEAST - grace)} less than the {LEAST} a save needs",
-                reason="a checkpoint that is cut off in the middle is lost work",
-                help=f"write `{KEY}: 30s`, or the time a save really takes here, with room to spare",
+                message=say(
+                    "{key} is {grace}, {gap} less than the {least} a save needs",
+                    "less-than-save",
+                    key=KEY,
+                    grace=grace,
+                    gap=Duration(LEAST - grace),
+                    least=LEAST,
+                ),
+                reason=say("a checkpoint that is cut off in the middle is lost work"),
+                help=say(
+                    "write `{key}: 30s`, or the time a save really takes here, with room to spare", key=KEY
+                ),
             )
 
 

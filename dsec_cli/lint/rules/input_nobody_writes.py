@@ -27,6 +27,7 @@ from dsec_cli.dag.paths import RUN, Outputs, normal, previous
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.source.text import Span
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,9 +89,17 @@ def _advice(step: Step, text: str, known: list[str]) -> str:
     name = normal(text)
     below = next((path for path in known if path.startswith(f"{name}/")), "")
     if below:
-        return f"name the file ({below}), or let one Step declare the folder, {name}/, as its output"
+        return say(
+            "name the file ({below}), or let one Step declare the folder, {name}/, as its output",
+            below=below,
+            name=name,
+        )
     meant = _nearest(step, text, known)
-    return f"did you mean {meant}?" if meant else "add it to the outputs of the Step that writes it"
+    return (
+        say("did you mean {meant}?", meant=meant)
+        if meant
+        else say("add it to the outputs of the Step that writes it")
+    )
 
 
 def _nearest(step: Step, text: str, known: list[str]) -> str:
@@ -111,8 +120,10 @@ def _finding(step: Step, path: Path, text: str, advice: str) -> Finding:
         code=RULE.code,
         severity=RULE.severity,
         where=path,
-        message=f"Step {step.id} reads {text}, which no Step writes",
-        reason="the run's folder is empty at first, and an input that is no Step's output orders nothing",
+        message=say("Step {id} reads {text}, which no Step writes", "step-reads-step", id=step.id, text=text),
+        reason=say(
+            "the run's folder is empty at first, and an input that is no Step's output orders nothing"
+        ),
         help=advice,
     )
 

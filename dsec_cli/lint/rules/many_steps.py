@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,9 +54,17 @@ def check(facts: Facts) -> Iterator[Finding]:
         severity=RULE.severity,
         where=facts.contract.steps[0].path[:1],
         part="key",
-        message=f"{count} Steps: {count - MOST} more than the {MOST} that schedule well",
-        reason="each Step costs a decision, a start and a hand-over",
-        help="join neighbours that want the same resources; split only where the resource profile changes",
+        message=say(
+            "{count} Steps: {over} more than the {most} that schedule well",
+            "steps-more-than",
+            count=count,
+            over=count - MOST,
+            most=MOST,
+        ),
+        reason=say("each Step costs a decision, a start and a hand-over"),
+        help=say(
+            "join neighbours that want the same resources; split only where the resource profile changes"
+        ),
     )
 
 

@@ -23,6 +23,7 @@ from dsec.record import Record
 from dsec_cli.diagnostics import Finding, Related, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.lint.show import memory_range, size
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,10 +52,26 @@ def check(facts: Facts) -> Iterator[Finding]:
             code=RULE.code,
             severity=RULE.severity,
             where=(*pair.section, pair.lower),
-            message=f"{pair.lower} {pair.low} is {pair.gap} above {pair.upper} {pair.high}",
-            reason="no amount lies in an empty range, so the job could never be placed",
-            help=f"write {pair.lower} at or below {pair.upper}; perhaps the two are swapped",
-            related=(Related((*pair.section, pair.upper), f"{pair.upper} is {pair.high}"),),
+            message=say(
+                "{lower} {low} is {gap} above {upper} {high}",
+                "above",
+                lower=pair.lower,
+                low=pair.low,
+                gap=pair.gap,
+                upper=pair.upper,
+                high=pair.high,
+            ),
+            reason=say("no amount lies in an empty range, so the job could never be placed"),
+            help=say(
+                "write {lower} at or below {upper}; perhaps the two are swapped",
+                lower=pair.lower,
+                upper=pair.upper,
+            ),
+            related=(
+                Related(
+                    (*pair.section, pair.upper), say("{upper} is {high}", upper=pair.upper, high=pair.high)
+                ),
+            ),
         )
 
 

@@ -27,6 +27,7 @@ from dsec_cli.dag.graph import step_graph
 from dsec_cli.dag.paths import normal
 from dsec_cli.diagnostics import Finding, Related, Severity
 from dsec_cli.lint.rule import Facts, Rule
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,10 +90,20 @@ def _finding(text: str, first: Writer, second: Writer) -> Finding:
         code=RULE.code,
         severity=RULE.severity,
         where=second[1],
-        message=f"{first[0]} and {second[0]} both write {text}, and neither waits for the other",
-        reason="whoever ends last decides what is in the file",
-        help=f"add `needs: [{first[0]}]` to Step {second[0]}, or let each write a file of its own",
-        related=(Related(first[1], f"{first[0]} writes it here"),),
+        message=say(
+            "{first} and {second} both write {text}, and neither waits for the other",
+            "both-write-neither",
+            first=first[0],
+            second=second[0],
+            text=text,
+        ),
+        reason=say("whoever ends last decides what is in the file"),
+        help=say(
+            "add `needs: [{first}]` to Step {second}, or let each write a file of its own",
+            first=first[0],
+            second=second[0],
+        ),
+        related=(Related(first[1], say("{first} writes it here", first=first[0])),),
     )
 
 

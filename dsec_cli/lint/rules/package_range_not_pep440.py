@@ -25,6 +25,7 @@ from __future__ import annotations
 from dsec.versions import empty_range, range_problem
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,8 +43,14 @@ def check(facts: Facts) -> Iterator[Finding]:
                 code=RULE.code,
                 severity=RULE.severity,
                 where=(*dependency.path, "version"),
-                message=f"{dependency.version!r} is no version range for {dependency.package}: {why}",
-                reason="the environment is built from this text, and pip would not read it",
+                message=say(
+                    "{version!r} is no version range for {package}: {why}",
+                    "version-range",
+                    version=dependency.version,
+                    package=dependency.package,
+                    why=why,
+                ),
+                reason=say("the environment is built from this text, and pip would not read it"),
                 help=_next(dependency.version),
             )
 
@@ -53,14 +60,14 @@ def _why(version: str) -> str:
     if problem:
         return problem
     low, high = empty_range(version)
-    return f"no version is both {low} and {high}" if low else ""
+    return say("no version is both {low} and {high}", low=low, high=high) if low else ""
 
 
 def _next(version: str) -> str:
     parts = [part.strip() for part in version.split(",")]
     if len(parts) == 2 and not any(range_problem(part) or part[:1] in "<>=!~" for part in parts):
-        return f'write ">={parts[0]},<{parts[1]}" if that range is meant'
-    return 'write one version (4.12.0) or a range such as ">=4.40.0,<4.42.0"'
+        return say('write ">={parts},<{parts2}" if that range is meant', parts=parts[0], parts2=parts[1])
+    return say('write one version (4.12.0) or a range such as ">=4.40.0,<4.42.0"')
 
 
 RULE = Rule("DS108", "package-range-not-pep440", Severity.ERROR, check)

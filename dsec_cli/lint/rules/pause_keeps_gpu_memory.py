@@ -34,6 +34,7 @@ from __future__ import annotations
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.lint.show import counted
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,11 +64,18 @@ def _keeps(who: str, path: Path, gpu: Gpu | None) -> Iterator[Finding]:
         code=RULE.code,
         severity=RULE.severity,
         where=(*path, "level"),
-        message=f"pausing {who} does not free its GPU memory: it keeps {held}",
-        reason="a stopped process holds its CUDA context and all it has allocated",
+        message=say(
+            "pausing {who} does not free its GPU memory: it keeps {held}",
+            "pausing-does-free",
+            who=who,
+            held=held,
+        ),
+        reason=say("a stopped process holds its CUDA context and all it has allocated"),
         help=(
-            "nothing to do if only GPU time is to be shared; to free the memory let the Step save itself "
-            "within checkpoint_grace_period and start again from that checkpoint"
+            say(
+                "nothing to do if only GPU time is to be shared; to free the memory let the Step "
+                "save itself within checkpoint_grace_period and start again from that checkpoint"
+            )
         ),
     )
 

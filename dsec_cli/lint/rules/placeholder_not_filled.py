@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,15 +70,24 @@ def _command(step: Step, run: Run) -> Iterator[Finding]:
         found = [name for name in KNOWN if any(name in path for path in declared)]
     if found:
         verb = "is" if len(found) == 1 else "are"
-        message = f"Step {step.id}: {' and '.join(found)} in {key} {verb} not filled in"
+        message = say(
+            "Step {id}: {found} in {key} {verb} not filled in",
+            "step-filled",
+            id=step.id,
+            found=" and ".join(found),
+            key=key,
+            verb=verb,
+        )
         yield _finding((*step.path, key), message, _advice(found, call=bool(run.call)))
 
 
 def _advice(found: list[str], *, call: bool) -> str:
     if call:
-        return f"read {' and '.join(f'ctx.{KNOWN[name][1]}' for name in found)} in the function"
+        return say(
+            "read {names} in the function", names=" and ".join(f"ctx.{KNOWN[name][1]}" for name in found)
+        )
     variables = " and ".join(f"${KNOWN[name][0]}" for name in found)
-    return f"read {variables} from the environment; a script below `run: |` can"
+    return say("read {variables} from the environment; a script below `run: |` can", variables=variables)
 
 
 def _unknown(text: str) -> str:
@@ -98,7 +108,7 @@ def _finding(where: Path, message: str, advice: str) -> Finding:
         severity=RULE.severity,
         where=where,
         message=message,
-        reason="only inputs and outputs have their placeholders filled in",
+        reason=say("only inputs and outputs have their placeholders filled in"),
         help=advice,
     )
 

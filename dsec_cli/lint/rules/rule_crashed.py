@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import AFTER, Facts, Rule
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,9 +35,15 @@ def check(facts: Facts) -> Iterator[Finding]:
             code=RULE.code,
             severity=RULE.severity,
             where=facts.document.span,
-            message=f"rule {crash.code} ({crash.name}) failed: {crash.error}",
-            reason="this is a fault of DSec, not of the contract; all other rules have been run",
-            help=f"report it; until it is mended, `--ignore {crash.code}` leaves the rule out",
+            message=say(
+                "rule {code} ({name}) failed: {error}",
+                "rule-failed",
+                code=crash.code,
+                name=crash.name,
+                error=crash.error,
+            ),
+            reason=say("this is a fault of DSec, not of the contract; all other rules have been run"),
+            help=say("report it; until it is mended, `--ignore {code}` leaves the rule out", code=crash.code),
         )
 
 

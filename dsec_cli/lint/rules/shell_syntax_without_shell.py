@@ -28,6 +28,7 @@ from __future__ import annotations
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.source.tree import Scalar
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,9 +64,14 @@ def _finding(who: str, path: Path, found: str) -> Iterator[Finding]:
             code=RULE.code,
             severity=RULE.severity,
             where=path,
-            message=f"{who} runs without a shell: {found} is handed to the program as it is",
-            reason="a one-line command is split into words and started directly",
-            help="write it below `run: |` for a shell to read it, or quote what is meant literally",
+            message=say(
+                "{who} runs without a shell: {found} is handed to the program as it is",
+                "runs-without-shell",
+                who=who,
+                found=found,
+            ),
+            reason=say("a one-line command is split into words and started directly"),
+            help=say("write it below `run: |` for a shell to read it, or quote what is meant literally"),
         )
 
 

@@ -28,6 +28,7 @@ from __future__ import annotations
 from dsec.units import Duration
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,11 +50,18 @@ def check(facts: Facts) -> Iterator[Finding]:
             severity=RULE.severity,
             where=(*step.path, "expected_duration"),
             message=(
-                f"Step {step.id} takes {step.expect}, starting its process takes about {START}: "
-                f"{share} % of the time goes into starting"
+                say(
+                    "Step {id} takes {expect}, starting its process takes about {start}: {share} % of "
+                    "the time goes into starting",
+                    "step-takes-starting",
+                    id=step.id,
+                    expect=step.expect,
+                    start=START,
+                    share=share,
+                )
             ),
-            reason="every execution of a `run` Step is a new process",
-            help="serve it from a warm worker with `call: module:function`, or join it with a neighbour",
+            reason=say("every execution of a `run` Step is a new process"),
+            help=say("serve it from a warm worker with `call: module:function`, or join it with a neighbour"),
         )
 
 

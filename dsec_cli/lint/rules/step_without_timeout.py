@@ -26,6 +26,7 @@ from __future__ import annotations
 from dsec.units import Duration
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,9 +52,9 @@ def check(facts: Facts) -> Iterator[Finding]:
             code=RULE.code,
             severity=Severity.WARNING if task else RULE.severity,
             where=(*step.path, "name" if task else "id"),
-            message=f"{'task' if task else 'Step'} {step.id} has no timeout",
-            reason="if it hangs, it holds its resources until somebody looks",
-            help=f"add `timeout: {_proposal(step)}`, or the longest it may reasonably take",
+            message=say("{kind} {id} has no timeout", "missing", kind="task" if task else "Step", id=step.id),
+            reason=say("if it hangs, it holds its resources until somebody looks"),
+            help=say("add `timeout: {step}`, or the longest it may reasonably take", step=_proposal(step)),
         )
 
 
@@ -62,9 +63,14 @@ def _of_no_time(step: Step, stated: Path) -> Finding:
         code=RULE.code,
         severity=RULE.severity,
         where=stated,
-        message=f"{'task' if step.kind == 'task' else 'Step'} {step.id} has a timeout of 0",
-        reason="every attempt would be over before it began",
-        help=f"write `timeout: {_proposal(step)}`, or the longest it may reasonably take",
+        message=say(
+            "{kind} {id} has a timeout of 0",
+            "zero",
+            kind="task" if step.kind == "task" else "Step",
+            id=step.id,
+        ),
+        reason=say("every attempt would be over before it began"),
+        help=say("write `timeout: {step}`, or the longest it may reasonably take", step=_proposal(step)),
     )
 
 

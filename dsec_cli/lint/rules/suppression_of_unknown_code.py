@@ -19,12 +19,13 @@ from __future__ import annotations
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.nearest import did_you_mean
 from dsec_cli.lint.rule import TEXT, Facts, Rule
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-EXAMPLE = "write `# dsec: ignore[DS203] reason`"
+EXAMPLE = say("write `# dsec: ignore[DS203] reason`")
 
 
 def check(facts: Facts) -> Iterator[Finding]:
@@ -37,8 +38,10 @@ def check(facts: Facts) -> Iterator[Finding]:
             code=RULE.code,
             severity=RULE.severity,
             where=suppression.comment,
-            message=f"no rule has the code {named!r}" if named else "this suppression names no code",
-            reason="it suppresses nothing, although its author believes that it does",
+            message=say("no rule has the code {named!r}", "rule-code", named=named)
+            if named
+            else say("this suppression names no code", "suppression-names-code"),
+            reason=say("it suppresses nothing, although its author believes that it does"),
             help=(did_you_mean(named, facts.codes) if named else "") or EXAMPLE,
         )
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import TEXT, Facts, Rule
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,9 +42,15 @@ def check(facts: Facts) -> Iterator[Finding]:
             code=RULE.code,
             severity=RULE.severity,
             where=suppression.comment,
-            message=f"this comment suppresses {suppression.code} without a reason",
-            reason="whoever meets it later cannot know whether it still holds",
-            help=f"write the reason behind it: `# dsec: ignore[{suppression.code}] because ...`",
+            message=say(
+                "this comment suppresses {code} without a reason",
+                "comment-suppresses-without",
+                code=suppression.code,
+            ),
+            reason=say("whoever meets it later cannot know whether it still holds"),
+            help=say(
+                "write the reason behind it: `# dsec: ignore[{code}] because ...`", code=suppression.code
+            ),
         )
 
 

@@ -33,6 +33,7 @@ from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.nearest import did_you_mean
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.source.locate import step_ids
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,9 +59,10 @@ def check(facts: Facts) -> Iterator[Finding]:
                 code=RULE.code,
                 severity=RULE.severity,
                 where=path,
-                message=f"{said} {name!r}, but no Step has this id",
-                reason="what waits for a Step that does not exist waits for ever",
-                help=meant or ("name a Step of this document" if known else "this document defines no Steps"),
+                message=say("{said} {name!r}, but no Step has this id", "step-id", said=said, name=name),
+                reason=say("what waits for a Step that does not exist waits for ever"),
+                help=meant
+                or (say("name a Step of this document") if known else say("this document defines no Steps")),
             )
 
 

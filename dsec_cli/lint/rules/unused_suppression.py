@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import AFTER, Facts, Rule
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,9 +37,13 @@ def check(facts: Facts) -> Iterator[Finding]:
             code=RULE.code,
             severity=RULE.severity,
             where=suppression.comment,
-            message=f"this comment suppresses {suppression.code}, but there is no such finding here",
-            reason="it would silently swallow the next finding at its place",
-            help="remove it, or move it to the line of the finding or the line above",
+            message=say(
+                "this comment suppresses {code}, but there is no such finding here",
+                "comment-suppresses-there",
+                code=suppression.code,
+            ),
+            reason=say("it would silently swallow the next finding at its place"),
+            help=say("remove it, or move it to the line of the finding or the line above"),
         )
 
 

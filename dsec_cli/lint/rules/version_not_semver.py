@@ -27,6 +27,7 @@ from dsec.versions import coerced, is_semver, reads_as_float
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.source.tree import Scalar
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,9 +64,13 @@ def _finding(path: Path, version: str) -> Finding:
         code=RULE.code,
         severity=Severity.WARNING if meant else RULE.severity,
         where=path,
-        message=f"version {version!r} is not semantic (MAJOR.MINOR.PATCH)",
-        reason="a version that cannot be ordered cannot be checked, so an old one is loaded unnoticed",
-        help=f"write {meant}" if meant else "write one exact version such as 1.3.0",
+        message=say(
+            "version {version!r} is not semantic (MAJOR.MINOR.PATCH)",
+            "version-semantic-majorminorpatch",
+            version=version,
+        ),
+        reason=say("a version that cannot be ordered cannot be checked, so an old one is loaded unnoticed"),
+        help=say("write {meant}", meant=meant) if meant else say("write one exact version such as 1.3.0"),
     )
 
 

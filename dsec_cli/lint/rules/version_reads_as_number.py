@@ -41,9 +41,14 @@ def check(facts: Facts) -> Iterator[Finding]:
             code=RULE.code,
             severity=RULE.severity,
             where=path,
-            message=f"version {node.text} has no quotes, so YAML reads the number {_number(node.text)}",
-            reason="tools that read this file as plain YAML see a number, and 1.10 becomes 1.1",
-            help=f'write "{node.text}" in quotes',
+            message=say(
+                "version {text} has no quotes, so YAML reads the number {text2}",
+                "version-quotes-so",
+                text=node.text,
+                text2=_number(node.text),
+            ),
+            reason=say("tools that read this file as plain YAML see a number, and 1.10 becomes 1.1"),
+            help=say('write "{text}" in quotes', text=node.text),
             fixes=(
                 Fix(
                     say("put quotes around {version}", version=node.text),
