@@ -89,10 +89,12 @@ def _stated(contract: Contract, steps: list[Step]) -> tuple[list[Edge], list[Edg
     outputs = Outputs(steps)
     for step in steps:
         for need in step.needs:
-            (carried if need.carried else direct).append(Edge(need.step, step.id, "order", need.path))
+            edge = Edge._make((need.step, step.id, "order", need.path, ""))
+            (carried if need.carried else direct).append(edge)
         for path, text in step.inputs:
             # A Step that rewrites its own input in place does not wait for itself.
-            direct += [Edge(w, step.id, "data", path, text) for w in outputs.writers(text) if w != step.id]
+            others = [writer for writer in outputs.writers(text) if writer != step.id]
+            direct += [Edge._make((writer, step.id, "data", path, text)) for writer in others]
             if previous(text):
                 earlier = outputs.earlier_writers(text)
                 carried += [Edge(writer, step.id, "data", path, text) for writer in earlier]

@@ -17,6 +17,8 @@ def normal(text: str) -> str:
 
     `..` stays at the beginning, and behind `{run}`, of which nobody knows how many folders it is.
     """
+    if "./" not in text and "//" not in text and text[-1:] not in ("/", ".", ""):
+        return text  # `.` and `..` stand before a slash or at the end
     parts: list[str] = []
     rooted = text.startswith("/")
     for part in text.split("/"):

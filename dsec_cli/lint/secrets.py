@@ -190,7 +190,10 @@ _NO_SECRET_BEFORE = frozenset(
 def name_strength(name: str) -> int:
     """2 when `name` always names a secret, 1 when it may, 0 when it does not."""
     low = name.lower()
-    if not any(part in low for part in _PARTS):
+    for part in _PARTS:
+        if part in low:
+            break
+    else:
         return 0
     words = _words(name)
     for size in (3, 2, 1):

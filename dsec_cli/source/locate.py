@@ -38,7 +38,7 @@ class Keys:
         """The last entry that `mapping` itself has under `key`."""
         entries = self._entries.get(mapping)
         if entries is None:
-            entries = {name: one for one in mapping.entries if (name := _key(one)) is not None}
+            entries = {name: one for one in mapping.entries if (name := _key_text(one)) is not None}
             self._entries[mapping] = entries
         return entries.get(key)
 
@@ -161,8 +161,9 @@ def _head(node: Node) -> Span:
     return node.span
 
 
-def _key(entry: Entry) -> str | None:
-    key = follow(entry.key)
+def _key_text(entry: Entry) -> str | None:
+    # Aliases followed; None where it is no scalar.
+    key = entry.key if type(entry.key) is Scalar else follow(entry.key)
     return key.text if isinstance(key, Scalar) else None
 
 
@@ -185,9 +186,16 @@ def step_ids(document: Document) -> dict[Path, str]:
 
 
 def _identity(item: Node, keys: tuple[str, ...], index: Keys) -> str | None:
+    mapping = follow(item)
+    if not isinstance(mapping, Mapping):
+        return None
     for key in keys:
-        walk = _Walk(item, index)
-        value = walk.enter() if walk.descend(key) else None
+        if mapping.plain:
+            # The id stands first in most Steps, so looking for it costs less than a table of all keys.
+            value = follow(next((entry.value for entry in mapping.entries if _key_text(entry) == key), None))
+        else:
+            walk = _Walk(item, index)
+            value = follow(walk.enter()) if walk.descend(key) else None
         if isinstance(value, Scalar):
             return value.text
     return None
