@@ -1,0 +1,326 @@
+"""Parts of values: attributes, items, elements, and the arguments of a call."""
+
+from __future__ import annotations
+
+import ast
+
+from dsec_cli.code.abstract import (
+    HOLE,
+    Bound,
+    ClassOf,
+    Const,
+    FilePath,
+    Instance,
+    Made,
+    Method,
+    ModuleOf,
+    Shape,
+    Symbol,
+    Text,
+    Unknown,
+    Value,
+    Values,
+    as_text,
+)
+from dsec_cli.code.symbols import Class, Function
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from dsec_cli.code.evaluate import Evaluator
+    from dsec_cli.code.symbols import Binding, Scope
+
+ENVIRON = ("os.environ", "os.environb")
+COMPUTED = Unknown("it is computed")
+_PARENTS = ("parent", "parents")
+_SAME = ("value",)
+"""Attributes that give the thing itself: members of an Enum are read as their values."""
+
+
+def attribute(ev: Evaluator, base: Value, name: str) -> Iterable[Value]:
+    """`base.name`."""
+    if isinstance(base, Symbol):
+        return (Symbol(f"{base.name}.{name}"),)
+    if isinstance(base, ModuleOf):
+        return ev.of_module(base.module, name) or (Unknown(f"{name} is not found in {base.module.path}"),)
+    if isinstance(base, Instance | ClassOf):
+        return _of_object(ev, base, name)
+    if isinstance(base, Made):
+        return (Method(f"{base.name}().{name}", base),)
+    if isinstance(base, Method):
+        return (Method(f"{base.name}.{name}", base.receiver),)
+    if isinstance(base, FilePath):
+        return (_of_path(base, name),)
+    if isinstance(base, Text | Const):
+        return (base,) if name in _SAME else (Method(f"builtins.str.{name}", base),)
+    if isinstance(base, Shape):
+        return (Method(f"builtins.dict.{name}", base),)
+    return (Method(f"?.{name}", base),)
+
+
+def _of_path(base: FilePath, name: str) -> Value:
+    if name in _PARENTS:
+        return FilePath(folder_of(base.text), base.why, base.variable)
+    if name in ("name", "stem", "suffix"):
+        last = base.text.rpartition("/")[2]
+        return Text(last if name == "name" else HOLE, base.why or "it is a part of a path", base.variable)
+    return Method(f"pathlib.Path().{name}", base)
+
+
+def folder_of(path: str) -> str:
+    """The folder that a path lies in."""
+    head, slash, last = path.rstrip("/").rpartition("/")
+    if slash:
+        return head or "/"
+    return HOLE if HOLE in last else "." if last not in (".", "..", "") else f"{last or '.'}/.."
+
+
+def mro(ev: Evaluator, cls: Class, seen: frozenset[Class] = frozenset()) -> Iterator[Value]:
+    """The class, its bases, and theirs."""
+    yield ClassOf(cls)
+    if len(seen) > 16:
+        return
+    for base in cls.node.bases:
+        inner = base.value if isinstance(base, ast.Subscript) else base
+        for value in ev.values(inner, cls.outer):
+            if isinstance(value, ClassOf) and value.cls not in seen and value.cls is not cls:
+                yield from mro(ev, value.cls, seen | {cls})
+            elif isinstance(value, Symbol):
+                yield value
+
+
+def _of_object(ev: Evaluator, base: Instance | ClassOf, name: str) -> Iterable[Value]:
+    return ev.once((type(base), base, name), base.cls.scope, lambda: _found_on(ev, base, name))
+
+
+def _found_on(ev: Evaluator, base: Instance | ClassOf, name: str) -> Iterable[Value]:
+    given = _field(ev, base, name) if isinstance(base, Instance) else None
+    if given is not None:
+        return given
+    for one in mro(ev, base.cls):
+        if isinstance(one, ClassOf):
+            bindings = [*one.cls.attributes.get(name, ()), *one.cls.scope.bindings.get(name, ())]
+            if bindings:
+                return _values_of(ev, base, bindings, name)
+        elif isinstance(one, Symbol) and one.name not in ("builtins.object", "abc.ABC", "typing.Protocol"):
+            return (_inherited(base, one, name),)
+    return (Unknown(f"attribute {name} of {base.cls.name} is set nowhere in the project"),)
+
+
+def _inherited(base: Instance | ClassOf, outside: Symbol, name: str) -> Value:
+    if isinstance(base, ClassOf):
+        return Symbol(f"{outside.name}.{name}")
+    if outside.name.startswith("enum."):
+        return Unknown(f"it is a member of {base.cls.name}")
+    return Method(f"{outside.name}().{name}", Made(outside.name, base.call, base.scope))
+
+
+def _field(ev: Evaluator, base: Instance, name: str) -> Values | None:
+    """What the call gave a field of a dataclass or model; None when it left the default."""
+    if base.call is None or base.scope is None or name not in base.cls.scope.bindings:
+        return None
+    if base.cls.method("__init__") is not None or base.cls.method(name) is not None:
+        return None
+    at = list(base.cls.scope.bindings).index(name)
+    found = argument(ev, base.call, base.scope, at=at, names=(name,))
+    return ev.values(*found) if found is not None else None
+
+
+def _values_of(
+    ev: Evaluator, base: Instance | ClassOf, bindings: list[Binding], name: str
+) -> Iterator[Value]:
+    for value in ev.bound(bindings):
+        if isinstance(value, Bound) and value.function.cls is not None:
+            if is_property(value.function):
+                yield from returned(ev, value.function)
+            else:
+                yield Bound(value.function, base)
+        else:
+            yield value
+    if isinstance(base, Instance) and base.call is None and not ev.linking:
+        yield from _elsewhere(ev, base.cls, name)
+
+
+def _elsewhere(ev: Evaluator, cls: Class, name: str) -> Iterator[Value]:
+    """What calls of a dataclass or model give the field."""
+    if cls.method("__init__") is None and name in cls.scope.bindings and cls.method(name) is None:
+        for call, scope in cls.calls[:16]:
+            yield from _field(ev, Instance(cls, call, scope), name) or ()
+
+
+def is_property(function: Function) -> bool:
+    """Whether reading the attribute runs the function."""
+    names = (getattr(one, "id", getattr(one, "attr", "")) for one in function.node.decorator_list)
+    return any(name in ("property", "cached_property") for name in names)
+
+
+def returned(ev: Evaluator, function: Function) -> Iterable[Value]:
+    """What calling a function of the project gives."""
+    if function.generator:
+        return (Unknown(f"{function.name} yields it"),)
+    if not function.returns:
+        return (Const(None),)
+    return (value for node, scope in function.returns for value in ev.values(node, scope))
+
+
+def item(ev: Evaluator, base: Value, keys: Values) -> Iterable[Value]:
+    """`base[key]`."""
+    if isinstance(base, Symbol) and base.name in ENVIRON:
+        return [environment(as_text(key).text) for key in keys]
+    if isinstance(base, Shape):
+        found = [value for key in keys for value in _in_shape(ev, base, key)]
+        return found or (Unknown("the dictionary or list has no such entry as written"),)
+    if isinstance(base, Symbol):
+        return (base,)  # a generic type: list[int]
+    if isinstance(base, FilePath):  # Path.parents[2]
+        times = next((key.value for key in keys if isinstance(key, Const)), 0)
+        text = base.text
+        for _ in range(times if isinstance(times, int) and 0 < times < 20 else 0):
+            text = folder_of(text)
+        return (FilePath(text, base.why, base.variable),)
+    if isinstance(base, Made | Method):
+        return (Method(f"{base.name}[]", base),)
+    return (base,) if isinstance(base, Unknown) else (COMPUTED,)
+
+
+def environment(name: str) -> Unknown:
+    """The value of an environment variable."""
+    if HOLE in name:
+        return Unknown("it comes from the environment")
+    return Unknown(f"it comes from the environment variable {name}", name)
+
+
+def _in_shape(ev: Evaluator, base: Shape, key: Value) -> Iterator[Value]:
+    node = base.node
+    plain = key.text if isinstance(key, Text) else key.value if isinstance(key, Const) else None
+    if isinstance(node, ast.List | ast.Tuple):
+        if isinstance(plain, int) and -len(node.elts) <= plain < len(node.elts):
+            yield from ev.values(node.elts[plain], base.scope)
+        else:
+            yield from elements(ev, (base,))
+        return
+    for name, value in entries(node):
+        if name is None:  # **other
+            for other in ev.values(value, base.scope):
+                yield from _in_shape(ev, other, key) if isinstance(other, Shape) else ()
+        elif plain is None or (isinstance(name, str) and name == plain) or _same(ev, name, base.scope, plain):
+            yield from ev.values(value, base.scope)
+
+
+def entries(node: ast.expr) -> Iterator[tuple[ast.expr | str | None, ast.expr]]:
+    """Keys and values of a dictionary as written; the key None stands for `**`."""
+    if isinstance(node, ast.Dict):
+        yield from zip(node.keys, node.values, strict=True)
+    elif isinstance(node, ast.Call):
+        for keyword in node.keywords:
+            yield keyword.arg, keyword.value
+
+
+def _same(ev: Evaluator, name: ast.expr | str, scope: Scope, plain: object) -> bool:
+    if isinstance(name, str):
+        return False
+    wanted = Text(plain) if isinstance(plain, str) else Const(plain)
+    return any(value == wanted for value in ev.values(name, scope))
+
+
+def stored(ev: Evaluator, name: str, keys: Values, scope: Scope) -> Iterator[Value]:
+    """What `name[key] = value` puts in, wherever it stands in the scope of the name."""
+    at: Scope | None = scope
+    while at is not None:
+        for key, value, where in at.stores.get(name, ())[:16]:
+            known = ev.values(key, where)
+            if any(one in keys for one in known) or any(isinstance(one, Unknown) for one in (*known, *keys)):
+                yield from ev.values(value, where)
+        at = at.outer
+
+
+def elements(ev: Evaluator, values: Values) -> Values:
+    """What a loop over any of `values` gives."""
+    found: list[Value] = []
+    for value in values:
+        found += _elements(ev, value)
+        if len(found) > 64:
+            break
+    return tuple(found)
+
+
+def _elements(ev: Evaluator, value: Value) -> Iterator[Value]:
+    if isinstance(value, Shape):
+        node = value.node
+        if isinstance(node, ast.List | ast.Tuple | ast.Set):
+            for one in node.elts[:64]:
+                inner = ev.values(one, value.scope)
+                yield from elements(ev, inner) if isinstance(one, ast.Starred) else inner
+        elif isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp):
+            yield from ev.values(node.elt, value.scope.module.inner.get(node, value.scope))
+        else:
+            for key, _ in entries(node):
+                yield from ev.values(key, value.scope) if isinstance(key, ast.expr) else ()
+    elif isinstance(value, Method) and value.name.startswith("builtins.dict.") and value.name.endswith("()"):
+        yield from _pairs(ev, value)
+    elif isinstance(value, Unknown):
+        yield value
+    elif isinstance(value, ClassOf):  # an Enum
+        for bindings in list(value.cls.scope.bindings.values())[:16]:
+            yield from ev.bound(bindings)
+    else:
+        yield Unknown("it is one of many that are computed")
+
+
+def _pairs(ev: Evaluator, value: Method) -> Iterator[Value]:
+    """`d.items()`, `d.keys()`, `d.values()` of a dictionary as written."""
+    shape, how = value.receiver, value.name.split(".")[2].rstrip("()")
+    for key, one in entries(shape.node) if isinstance(shape, Shape) else ():
+        if not isinstance(shape, Shape) or not isinstance(key, ast.expr):
+            continue
+        if how == "values":
+            yield from ev.values(one, shape.scope)
+        elif how == "keys":
+            yield from ev.values(key, shape.scope)
+        elif how == "items":
+            yield Shape(ev.pair(key, one), shape.scope)
+
+
+def part(ev: Evaluator, values: Values, at: int) -> Values:
+    """Item `at` of each value, where a tuple is taken apart."""
+    found: list[Value] = []
+    for value in values:
+        if isinstance(value, Shape):
+            found += item(ev, value, (Const(at) if at >= 0 else COMPUTED,))
+        else:
+            found.append(value if isinstance(value, Unknown) else COMPUTED)
+    return tuple(found)
+
+
+def argument(
+    ev: Evaluator, call: ast.Call, scope: Scope, *, at: int | None, names: tuple[str, ...]
+) -> tuple[ast.expr, Scope] | None:
+    """The argument of a call by place or name, through `**` of a dictionary that is written out."""
+    for keyword in call.keywords:
+        if keyword.arg in names:
+            return keyword.value, scope
+    if at is not None and 0 <= at < len(call.args):
+        shifted = any(isinstance(one, ast.Starred) for one in call.args[: at + 1])
+        return None if shifted else (call.args[at], scope)
+    for keyword in call.keywords:
+        if keyword.arg is None:
+            for value in ev.values(keyword.value, scope):
+                found = _entry(value, names)
+                if found is not None:
+                    return found
+    return None
+
+
+def _entry(value: Value, names: tuple[str, ...]) -> tuple[ast.expr, Scope] | None:
+    """The value of a dictionary as written under one of these names."""
+    for name, one in entries(value.node) if isinstance(value, Shape) else ():
+        if isinstance(value, Shape) and (name.value if isinstance(name, ast.Constant) else name) in names:
+            return one, value.scope
+    return None
+
+
+def opaque(call: ast.Call) -> bool:
+    """Whether `*` or `**` hides some of a call's arguments."""
+    starred = any(isinstance(one, ast.Starred) for one in call.args)
+    return starred or any(one.arg is None for one in call.keywords)

@@ -1,0 +1,192 @@
+"""An agent's files in, what they need out: the whole reading in one function."""
+
+from __future__ import annotations
+
+import ast
+
+from dsec_cli.code import environment, limiting, tools
+from dsec_cli.code.abstract import Method, Symbol
+from dsec_cli.code.clients import client
+from dsec_cli.code.collect import collect
+from dsec_cli.code.evaluate import Evaluator
+from dsec_cli.code.found import Found, Site
+from dsec_cli.code.known import local as local_calls
+from dsec_cli.code.known import network as network_calls
+from dsec_cli.code.known.registrations import SERVERS
+from dsec_cli.code.link import link
+from dsec_cli.code.locally import local
+from dsec_cli.code.needs import (
+    Egress,
+    Execution,
+    FileUse,
+    Listen,
+    Needs,
+    Process,
+    Unknown,
+    Unread,
+    Variable,
+)
+from dsec_cli.code.networking import network
+from dsec_cli.code.parse import parse
+from dsec_cli.code.project import Imports, module_name
+from dsec_cli.code.reach import Reach
+from dsec_cli.code.results import ENVIRONMENT
+from dsec_cli.code.servers import servers
+from dsec_cli.code.symbols import IMPORT, Imported, Module
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from dsec_cli.code.knowledge import Entry
+    from dsec_cli.code.project import Project
+    from dsec_cli.code.symbols import Function, Scope
+
+    Lookup = Callable[[str], Entry | None]
+
+_TABLES: tuple[Iterable[str], ...] = (
+    network_calls.URLS, network_calls.HOSTS, network_calls.ADDRESSES, network_calls.LISTEN_ADDRESSES,
+    network_calls.LISTEN_HOSTS, network_calls.SERVERS, network_calls.HUB_CALLS, local_calls.OPENS,
+    local_calls.FILES, local_calls.PROGRAMS, local_calls.CODE, local_calls.DATA, local_calls.IMPORTS,
+    ENVIRONMENT, SERVERS,
+)  # fmt: skip
+_LASTS = frozenset(name.rpartition(".")[2].removesuffix("()") for table in _TABLES for name in table) | {
+    *network_calls.ASKING, *local_calls.PATH_METHODS, *local_calls.SAVING, "from_pretrained", "push_to_hub",
+}  # fmt: skip
+"""Last names of calls that may matter; all others are not even looked up."""
+
+
+def nothing(name: str) -> Entry | None:
+    """A knowledge base that knows nothing."""
+    return None
+
+
+def analyse(project: Project, *, lookup: Lookup = nothing) -> Needs:
+    """What the project's code needs, found by reading; `lookup` asks a knowledge base by dotted name."""
+    modules, unread = _modules(project)
+    ev = Evaluator(modules, Imports(project.files))
+    link(ev)
+    registered = tools.find(ev)
+    roots = [*registered.roots, *_entries(project, modules)]
+    ev.forget()  # what models choose is known to be chosen from here on
+    found = Found()
+    for module in modules.values():
+        _calls(ev, found, module, lookup)
+        environment.subscripts(ev, found, module)
+        environment.tests(ev, found, module)
+        environment.whole(ev, found, module)
+        environment.settings(ev, found, module)
+    reach = Reach(modules.values(), roots)
+    rows = _finished(found, reach, limiting.rates(ev))
+    return Needs(
+        files_read=len(modules),
+        tools=tuple(sorted(registered.tools, key=lambda tool: (*_order(tool), tool.name))),
+        environment=_of(rows, Variable),
+        egress=_of(rows, Egress),
+        listens=_of(rows, Listen),
+        subprocesses=_of(rows, Process),
+        files=_of(rows, FileUse),
+        execution=_of(rows, Execution),
+        unknowns=_of(rows, Unknown),
+        unread=tuple(sorted((*project.unread, *unread))),
+        packages=_packages(ev),
+    )
+
+
+def _modules(project: Project) -> tuple[dict[str, Module], list[Unread]]:
+    modules: dict[str, Module] = {}
+    unread: list[Unread] = []
+    for path, text in sorted(project.files.items()):
+        tree = parse(text.text)
+        if isinstance(tree, str):
+            unread.append(Unread(path, tree))
+            continue
+        modules[path] = Module(path, module_name(path), text)
+        collect(modules[path], tree)
+    return modules, unread
+
+
+def _entries(project: Project, modules: dict[str, Module]) -> list[tuple[str, Function]]:
+    """The functions that the project's caller names: `module:function`."""
+    found: list[tuple[str, Function]] = []
+    for entry in project.entries:
+        dotted, _, name = entry.partition(":")
+        for module in modules.values():
+            if module.name != dotted:
+                continue
+            for function in module.functions:
+                if function.name == f"{dotted}.{name}":
+                    function.tool = function.tool or entry
+                    found.append((entry, function))
+    return found
+
+
+def _calls(ev: Evaluator, found: Found, module: Module, lookup: Lookup) -> None:
+    for call, scope in module.calls:
+        if not _may_matter(call, scope):
+            continue
+        for target in ev.values(call.func, scope):
+            if isinstance(target, Symbol | Method):
+                _effects(Site(ev, found, call, scope, target), lookup)
+
+
+def _may_matter(call: ast.Call, scope: Scope) -> bool:
+    func = call.func
+    if isinstance(func, ast.Name):
+        return True
+    if not isinstance(func, ast.Attribute) or func.attr in _LASTS:
+        return True
+    bottom = func.value
+    while isinstance(bottom, ast.Attribute):
+        bottom = bottom.value
+    return isinstance(bottom, ast.Name) and bottom.id in scope.module.imported
+
+
+def _effects(site: Site, lookup: Lookup) -> None:
+    done = environment.variables(site)
+    reaches = servers(site) or network(site)
+    touches = local(site)
+    if not (done or reaches or touches) or site.name in network_calls.HUB_CALLS:
+        client(site, lookup)
+
+
+def _finished(found: Found, reach: Reach, rates: dict[Function, str]) -> list[Any]:
+    """Each need once, with what reaches it, in the order of places."""
+    rows: dict[Any, None] = {}
+    for need, function, _ in found.rows:
+        one: Any = need._replace(reached=reach.names(function))
+        if isinstance(need, Egress) and function in rates:
+            one = one._replace(rate=rates[function])
+        if isinstance(need, Variable) and need.name in found.set_by_code:
+            one = one._replace(required=False)
+        rows[type(need), one] = None
+    ordered = sorted(rows, key=lambda row: (*_order(row[1]), repr(row[1])))
+    return [row[1] for row in ordered]
+
+
+def _order(one: Any) -> tuple[Any, ...]:
+    return (one.place.file, one.place.span)
+
+
+def _of(rows: list[Any], kind: type) -> tuple[Any, ...]:
+    return tuple(row for row in rows if type(row) is kind)
+
+
+def _packages(ev: Evaluator) -> tuple[str, ...]:
+    """First components of what the project imports from elsewhere."""
+    found: set[str] = set()
+    for module in ev.modules.values():
+        every = [module.scope, *(function.scope for function in module.functions)]
+        for scope in every:
+            for bindings in scope.bindings.values():
+                found.update(_outside(ev, module, one.what) for one in bindings if one.kind == IMPORT)
+    return tuple(sorted(found - {""}))
+
+
+def _outside(ev: Evaluator, module: Module, what: object) -> str:
+    if not isinstance(what, Imported) or what.module.startswith("."):
+        return ""
+    first = what.module.partition(".")[0]
+    ours = ev.imports.path(module.path, what.module) or ev.imports.path(module.path, first)
+    return "" if ours or ev.imports.is_folder(module.path, first) else first

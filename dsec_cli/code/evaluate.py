@@ -1,0 +1,239 @@
+"""Follows values through a project: every expression gives the values that it can have, or says why not.
+
+Nothing of the agent is run. Order of execution is not followed: a name has every value it is given
+anywhere. Nodes, depth and values are budgeted, so that no text can make this endless.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from dsec_cli.code import access, naming, results
+from dsec_cli.code.abstract import (
+    HOLE,
+    Const,
+    FilePath,
+    Shape,
+    Text,
+    Unknown,
+    Value,
+    Values,
+    as_text,
+    distinct,
+    joined,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from dsec_cli.code.project import Imports
+    from dsec_cli.code.symbols import Binding, Module, Scope
+
+MOST_DEPTH = 60
+"""Steps from one expression to the next that its value depends on."""
+STEPS, STEPS_PER_CALL = 100_000, 30
+
+TOO_DEEP = Unknown("it is computed over too many steps")
+TOO_LARGE = Unknown("the project is too large to follow everything")
+COMPUTED = Unknown("it is computed")
+
+
+class Evaluator:
+    """The values of a project's expressions, each worked out once."""
+
+    def __init__(self, modules: dict[str, Module], imports: Imports) -> None:
+        self.modules = modules
+        """By path."""
+        self.imports = imports
+        self.linking = True
+        """Calls are still being matched with functions: what a caller passes is not known yet."""
+        self.steps = STEPS + STEPS_PER_CALL * sum(len(module.calls) for module in modules.values())
+        self._known: dict[tuple[object, Scope], Values] = {}
+        self._pairs: dict[tuple[ast.expr, ast.expr], ast.Tuple] = {}
+        self._busy: set[tuple[object, Scope]] = set()
+        self._depth = 0
+        self._cut = 0
+
+    def forget(self) -> None:
+        """Callers are known from here on."""
+        self.linking = False
+        self._known.clear()
+
+    def values(self, node: ast.expr, scope: Scope) -> Values:
+        """What `node`, read in `scope`, can be."""
+        return self.once(node, scope, lambda: _KINDS.get(type(node), _computed)(self, node, scope))
+
+    def once(self, key: object, scope: Scope, work: Callable[[], Iterable[Value]]) -> Values:
+        """The answer to a question, from memory where it has been asked; () when it depends on itself."""
+        mark = (key, scope)
+        found = self._known.get(mark)
+        if found is not None:
+            return found
+        if mark in self._busy:
+            self._cut += 1
+            return ()
+        if self._depth > MOST_DEPTH or self.steps <= 0:
+            self._cut += 1
+            return (TOO_DEEP if self.steps > 0 else TOO_LARGE,)
+        self.steps -= 1
+        before = self._cut
+        self._busy.add(mark)
+        self._depth += 1
+        try:
+            answer = distinct(work())
+        finally:
+            self._depth -= 1
+            self._busy.discard(mark)
+        if self._cut == before or not self._depth:
+            self._known[mark] = answer
+        return answer
+
+    def of_module(self, module: Module, name: str) -> Values:
+        """A name of a module, or a module below it; () when there is neither."""
+        return naming.of_module(self, module, name) or naming.below_module(self, module, name)
+
+    def bound(self, bindings: list[Binding]) -> Iterable[Value]:
+        """What any of several bindings gives."""
+        return naming.bound(self, bindings)
+
+    def pair(self, key: ast.expr, value: ast.expr) -> ast.Tuple:
+        """The tuple that a loop over a dictionary's items gives; one and the same each time."""
+        if (key, value) not in self._pairs:
+            self._pairs[key, value] = ast.Tuple(elts=[key, value], ctx=ast.Load())
+        return self._pairs[key, value]
+
+    def texts(self, node: ast.expr, scope: Scope) -> tuple[Text, ...]:
+        """What `node` reads as, when it is used as a text."""
+        found = distinct(as_text(value) for value in self.values(node, scope))
+        return tuple(as_text(one) for one in found) or (Text(HOLE, "it depends on itself"),)
+
+
+def _computed(ev: Evaluator, node: ast.expr, scope: Scope) -> Values:
+    return (COMPUTED,)
+
+
+def _constant(ev: Evaluator, node: ast.Constant, scope: Scope) -> Values:
+    return (Text(node.value) if isinstance(node.value, str) else Const(node.value),)
+
+
+def _name(ev: Evaluator, node: ast.Name, scope: Scope) -> Values:
+    return naming.named(ev, node.id, scope)
+
+
+def _attribute(ev: Evaluator, node: ast.Attribute, scope: Scope) -> Iterable[Value]:
+    for base in ev.values(node.value, scope):
+        yield from access.attribute(ev, base, node.attr)
+
+
+def _subscript(ev: Evaluator, node: ast.Subscript, scope: Scope) -> Iterable[Value]:
+    keys = ev.values(node.slice, scope)
+    for base in ev.values(node.value, scope):
+        yield from access.item(ev, base, keys)
+    if isinstance(node.value, ast.Name):
+        yield from access.stored(ev, node.value.id, keys, scope)
+
+
+def _call(ev: Evaluator, node: ast.Call, scope: Scope) -> Iterable[Value]:
+    for target in ev.values(node.func, scope):
+        yield from results.result(ev, target, node, scope)
+
+
+def _template(ev: Evaluator, node: ast.JoinedStr, scope: Scope) -> Values:
+    return joined([_piece(ev, part, scope) for part in node.values])
+
+
+def _piece(ev: Evaluator, part: ast.expr, scope: Scope) -> Values:
+    if not isinstance(part, ast.FormattedValue):
+        return ev.values(part, scope)
+    if part.format_spec is not None or part.conversion not in (-1, 115):
+        return (Text(HOLE, "it is formatted"),)
+    return ev.values(part.value, scope)
+
+
+def _operation(ev: Evaluator, node: ast.BinOp, scope: Scope) -> Iterable[Value]:
+    if isinstance(node.op, ast.Add):
+        return _sum(ev, node, scope)
+    if isinstance(node.op, ast.Div):
+        return _quotient(ev, node, scope)
+    if isinstance(node.op, ast.Mod):
+        return _percent(ev, node, scope)
+    if isinstance(node.op, ast.BitOr):  # a union of types, or of dictionaries
+        return (*ev.values(node.left, scope), *ev.values(node.right, scope))
+    return (COMPUTED,)
+
+
+def _sum(ev: Evaluator, node: ast.BinOp, scope: Scope) -> Iterable[Value]:
+    """`a + b + c`, however long, without a call per sign."""
+    terms: list[ast.expr] = []
+    left: ast.expr = node
+    while isinstance(left, ast.BinOp) and isinstance(left.op, ast.Add):
+        terms.append(left.right)
+        left = left.left
+    parts = [ev.values(term, scope) for term in (left, *reversed(terms))]
+    flat = [value for part in parts for value in part]
+    if any(isinstance(value, Text) for value in flat):
+        return joined(parts)
+    if any(isinstance(value, Shape) for value in flat):
+        return flat  # lists laid end to end: any of their items can be meant
+    numbers = [value.value for value in flat if isinstance(value, Const)]
+    if len(numbers) == len(parts) == len(flat) and all(type(number) is int for number in numbers):
+        return (Const(sum(number for number in numbers if isinstance(number, int))),)
+    return (next((value for value in flat if isinstance(value, Unknown)), COMPUTED),)
+
+
+def _quotient(ev: Evaluator, node: ast.BinOp, scope: Scope) -> Iterable[Value]:
+    """`path / "part"`; nothing else is divided that could matter."""
+    left = ev.values(node.left, scope)
+    right = ev.values(node.right, scope)
+    if not any(isinstance(value, FilePath) for value in (*left, *right)):
+        return (next((value for value in left if isinstance(value, Unknown)), COMPUTED),)
+    return (FilePath(*as_text(value)) for value in results.paths_joined([left, right]))
+
+
+def _percent(ev: Evaluator, node: ast.BinOp, scope: Scope) -> Iterable[Value]:
+    """`"https://%s/" % host`: each mark is filled in order, or becomes a hole."""
+    right = ev.values(node.right, scope)
+    given = [right]
+    if len(right) == 1 and isinstance(right[0], Shape) and isinstance(right[0].node, ast.Tuple):
+        given = [ev.values(item, right[0].scope) for item in right[0].node.elts]
+    for value in ev.values(node.left, scope):
+        if isinstance(value, Text):
+            yield from results.filled(value, "%s", given)
+        else:
+            yield COMPUTED
+
+
+def _choice(ev: Evaluator, node: ast.IfExp, scope: Scope) -> Values:
+    return (*ev.values(node.body, scope), *ev.values(node.orelse, scope))
+
+
+def _either(ev: Evaluator, node: ast.BoolOp, scope: Scope) -> Iterable[Value]:
+    values = [value for part in node.values for value in ev.values(part, scope)]
+    if isinstance(node.op, ast.Or):
+        # What counts as false gives way to what follows.
+        return [value for value in values if value not in (Const(None), Text("")) or value is values[-1]]
+    return values
+
+
+def _awaited(ev: Evaluator, node: ast.Await | ast.Starred | ast.NamedExpr, scope: Scope) -> Values:
+    return ev.values(node.value, scope)
+
+
+def _display(ev: Evaluator, node: ast.expr, scope: Scope) -> Values:
+    return (Shape(node, scope),)
+
+
+def _negative(ev: Evaluator, node: ast.UnaryOp, scope: Scope) -> Iterable[Value]:
+    for value in ev.values(node.operand, scope):
+        number = value.value if isinstance(value, Const) else None
+        yield Const(-number) if isinstance(node.op, ast.USub) and type(number) is int else COMPUTED
+
+
+_KINDS: dict[type, Callable[..., Iterable[Value]]] = {
+    ast.Constant: _constant, ast.Name: _name, ast.Attribute: _attribute, ast.Subscript: _subscript,
+    ast.Call: _call, ast.JoinedStr: _template, ast.BinOp: _operation, ast.IfExp: _choice,
+    ast.BoolOp: _either, ast.Await: _awaited, ast.Starred: _awaited, ast.NamedExpr: _awaited,
+    ast.List: _display, ast.Tuple: _display, ast.Set: _display, ast.Dict: _display,
+    ast.ListComp: _display, ast.SetComp: _display, ast.GeneratorExp: _display, ast.UnaryOp: _negative,
+}  # fmt: skip

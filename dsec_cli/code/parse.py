@@ -1,0 +1,31 @@
+"""The one door to Python's parser: any text gives a tree, or the reason why it gives none."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+
+MOST_CHARACTERS = 2**20
+"""Larger files are generated; their trees would take gigabytes."""
+TOO_DEEP = "it is nested too deeply"
+
+
+def parse(text: str) -> ast.Module | str:
+    """The syntax tree of `text`, or why there is none."""
+    if len(text) > MOST_CHARACTERS:
+        return f"it has {len(text):,} characters, more than the {MOST_CHARACTERS:,} that are read"
+    try:
+        with warnings.catch_warnings():
+            # What Python thinks of escapes and of `is 1` is for the agent's own linter.
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except SyntaxError as problem:
+        return f"line {problem.lineno or 1} is no Python: {_one_line(problem.msg)}"
+    except (RecursionError, MemoryError):
+        return TOO_DEEP
+    except ValueError as problem:
+        return f"it is no Python: {_one_line(str(problem))}"
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,65 @@
+"""Finds what clients of MCP servers start or call."""
+
+from __future__ import annotations
+
+import ast
+
+from dsec_cli.code import access
+from dsec_cli.code.abstract import HOLE, Shape, Text, as_text
+from dsec_cli.code.known.registrations import SERVERS
+from dsec_cli.code.needs import Process
+from dsec_cli.code.networking import call_address
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec_cli.code.abstract import Value
+    from dsec_cli.code.found import Site
+
+MOST_NESTED = 4
+
+
+def servers(site: Site) -> bool:
+    """Add the programs and addresses of MCP servers; False when the call is no client of one."""
+    if site.name not in SERVERS:
+        return False
+    for name in ("command", "url"):
+        for text in (site.texts(None, (name,)) or ()) if site.has(name) else ():
+            _server(site, name, text, site.values(None, ("args",)) or ())
+    for at in (0, 1):
+        for value in site.values(at, ("params", "connections", "server_params", "serverparams")) or ():
+            if isinstance(value, Shape):
+                _described(site, value, MOST_NESTED)
+            elif isinstance(value, Text) and not site.has("url", "command"):
+                _server(site, "url" if "://" in value.text else "command", value, ())
+    return True
+
+
+def _described(site: Site, shape: Shape, depth: int) -> None:
+    """Dictionaries with `command` and `args`, or with `url`, however they are nested."""
+    if depth == 0:
+        return
+    if isinstance(shape.node, ast.List | ast.Tuple):
+        for value in access.elements(site.ev, (shape,)):
+            if isinstance(value, Shape):
+                _described(site, value, depth - 1)
+        return
+    for key, node in access.entries(shape.node):
+        name = key.value if isinstance(key, ast.Constant) else key
+        for value in site.ev.values(node, shape.scope):
+            if name in ("command", "url"):
+                words = tuple(access.item(site.ev, shape, (Text("args"),)))
+                _server(site, str(name), as_text(value), words)
+            elif isinstance(value, Shape):
+                _described(site, value, depth - 1)
+
+
+def _server(site: Site, name: str, text: Text, words: tuple[Value, ...]) -> None:
+    if name == "url":
+        if not call_address(site, (text,)):
+            site.unknown("egress", text.why or "the address has no host", text.variable)
+        return
+    known = HOLE not in text.text and bool(text.text)
+    fixed = known and all(HOLE not in as_text(one).text for one in access.elements(site.ev, words) if words)
+    site.add(Process(text.text if known else None, False, fixed, site.name, site.place(), ()))
+    if not known:
+        site.unknown("process", f"the program is not known: {text.why or 'it is computed'}", text.variable)
