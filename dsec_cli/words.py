@@ -8,7 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
 
 class Said(str):
@@ -39,6 +39,15 @@ def _said(text: str, template: str, name: str, args: dict[str, object]) -> Said:
     return said
 
 
+def joined(between: str, texts: Sequence[str]) -> str:
+    """The texts in a row; each of them can still be translated."""
+    if not any(isinstance(text, Said) for text in texts):
+        return between.join(texts)
+    names = [f"text{at}" for at in range(len(texts))]
+    template = between.join(f"{{{name}}}" for name in names)
+    return say(template, **dict(zip(names, texts, strict=True)))
+
+
 def rewritten(text: str, change: Callable[[str], str]) -> str:
     """The text with `change` applied: to the whole, and to every argument it is made of."""
     new = change(text)
@@ -52,9 +61,7 @@ def translated(text: str, catalogue: Mapping[str, str]) -> str:
     """The text in the catalogue's language; what the catalogue lacks stays English."""
     if not isinstance(text, Said):
         return catalogue.get(text, text)
-    template = catalogue.get(text.template)
-    if template is None:
-        return text
+    template = catalogue.get(text.template, text.template)
     if not text.args:
         return _said(template, text.template, text.id, text.args)
     args = {

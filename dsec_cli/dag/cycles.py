@@ -5,6 +5,7 @@ from __future__ import annotations
 from dsec.core.order import components, shortest_loop, topological
 from dsec.record import Record
 from dsec_cli.dag.graph import Edge, StepGraph
+from dsec_cli.words import say
 
 MOST_CUTS = 32
 """A remedy stops here; a graph that needs more cuts is not one anybody meant."""
@@ -149,14 +150,14 @@ def _why(pair: tuple[int, int], stated: Statements) -> str:
     """The rank in words."""
     kinds = {edge.kind for edge in stated[pair]}
     if pair[0] == pair[1]:
-        return "can only mean the Step's own earlier iteration"
+        return say("can only mean the Step's own earlier iteration")
     carries = (
-        "hands over a file"
+        say("hands over a file")
         if "data" in kinds
-        else "only sets an order"
+        else say("only sets an order")
         if kinds == {"order"}
-        else "carries messages"
+        else say("carries messages")
     )
     if pair[1] < pair[0]:
-        return f"leads back to a Step that is written earlier, and {carries}"
-    return f"follows the order of the file, and {carries}"
+        return say("leads back to a Step that is written earlier, and {carries}", carries=carries)
+    return say("follows the order of the file, and {carries}", carries=carries)

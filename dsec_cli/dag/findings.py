@@ -5,7 +5,7 @@ from __future__ import annotations
 from dsec_cli.dag.cycles import Cut, Cycle, Cycles, Order
 from dsec_cli.dag.graph import Edge, MisplacedCut, StepGraph
 from dsec_cli.diagnostics import Finding, Related, Severity
-from dsec_cli.words import say
+from dsec_cli.words import joined, say
 
 _SHOWN = 12
 """Steps of a loop that are spelled out; a longer one is shortened in the middle."""
@@ -30,7 +30,7 @@ def edge_text(edge: Edge) -> str:
             source=edge.source,
         )
     if edge.kind == "communication":
-        protocol = f" over {edge.via}" if edge.via else ""
+        protocol = say(" over {via}", via=edge.via) if edge.via else ""
         return say(
             "{source} sends to {target}{protocol}", source=edge.source, target=edge.target, protocol=protocol
         )
@@ -78,27 +78,30 @@ def _reason(cycle: Cycle) -> str:
     if len(cycle.members) == 1:
         return say("{members} waits for itself, so it can never start", members=cycle.members[0])
     others = len(cycle.members) - len(cycle.loop)
-    more = (
-        f"; {others} more {'Step is' if others == 1 else 'Steps are'} tied into it by other loops"
-        if others
-        else ""
-    )
+    more = ""
+    if others == 1:
+        more = say("; 1 more Step is tied into it by other loops")
+    elif others:
+        more = say("; {others} more Steps are tied into it by other loops", others=others)
     return say("each Step waits for the one before it, so none can start{more}", more=more)
 
 
 def _help(cycle: Cycle) -> str:
     """The remedy, and what it means for the Steps that then read an earlier iteration."""
     best = cycle.proposals[0]
-    lines = "; ".join(cut_text(cut) for cut in cycle.remedy)
-    meaning = (
-        f"{best.target} then reads what {best.source} left an iteration earlier; this edge {best.reason}"
+    return say(
+        "{lines} ({target} then reads what {source} left an iteration earlier; this edge {why})",
+        lines=joined("; ", [cut_text(cut) for cut in cycle.remedy]),
+        target=best.target,
+        source=best.source,
+        why=best.reason,
     )
-    return say("{lines} ({meaning})", lines=lines, meaning=meaning)
 
 
 def _cut_finding(misplaced: MisplacedCut) -> Finding:
     could = ", ".join(misplaced.candidates)
-    word = "break_point could be" if len(misplaced.candidates) == 1 else "break_point could be one of"
+    one = len(misplaced.candidates) == 1
+    word = say("break_point could be") if one else say("break_point could be one of")
     return Finding(
         code="DS504",
         severity=Severity.ERROR,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dsec import cards
 from dsec.record import Record
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -68,8 +69,16 @@ def _of_step(step: Step, gpu: Gpu, baseline: Gpu | None) -> Ask:
     if step.kind == "task":
         path = gpu.path
         type_path = (*path, "gpu_type") if gpu.type is not None else None
-        return Ask(f"task {step.id}", gpu.count, path, gpu.memory, (*path, "min_memory"), gpu.type, type_path)
-    return _own(f"Step {step.id}", gpu, baseline.type if baseline is not None else None)
+        return Ask(
+            say("task {id}", id=step.id),
+            gpu.count,
+            path,
+            gpu.memory,
+            (*path, "min_memory"),
+            gpu.type,
+            type_path,
+        )
+    return _own(say("Step {id}", id=step.id), gpu, baseline.type if baseline is not None else None)
 
 
 class Types:

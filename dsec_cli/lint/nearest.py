@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dsec_cli.words import say
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -17,7 +19,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     names = sorted(known)
     best = nearest(word, names)
     if best is not None:
-        return f"did you mean {best.word!r}?"
+        return say("did you mean {word!r}?", word=best.word)
     if not names:
         return ""
-    return f"known here: {', '.join(names[:SHOWN])}{', ...' if len(names) > SHOWN else ''}"
+    more = ", ..." if len(names) > SHOWN else ""
+    return say("known here: {names}{more}", names=", ".join(names[:SHOWN]), more=more)

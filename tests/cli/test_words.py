@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec_cli.words import arguments, english, message_id, rewritten, say, translated
+from dsec_cli.words import arguments, english, joined, message_id, rewritten, say, translated
 
 CHINESE = {"{a} is more than {b}": "{a} 大于 {b}", "the count": "数量", "plain": "平"}
 
@@ -37,3 +37,10 @@ def test_a_secret_is_hidden_in_text_and_arguments() -> None:
 def test_english_of_a_plain_text_is_itself() -> None:
     assert english("plain") == "plain"
     assert english(translated(say("the count"), CHINESE)) == "the count"
+
+
+def test_joined_texts_are_translated_each() -> None:
+    text = joined("; ", [say("the count"), say("{a} is more than {b}", a=1, b=0), "x"])
+    assert text == "the count; 1 is more than 0; x"
+    assert translated(text, CHINESE) == "数量; 1 大于 0; x"
+    assert joined(", ", ["a", "b"]) == "a, b"

@@ -66,8 +66,9 @@ def _by_cards(ask: Ask, memory: GpuMemory, types: Types) -> Iterator[Finding]:
     best = max(rows, key=lambda row: (cards.total_bytes(row), row.type))
     has = cards.has(best)
     if len(rows) > 1:
-        largest = "the largest known card" if ask.type is None else f"the largest {ask.type}"
-        has = f"{largest}, {has.replace(' has ', ', has ', 1)}"
+        kind = ask.type
+        largest = say("the largest known card") if kind is None else say("the largest {type}", type=kind)
+        has = say("{largest}, {has}", largest=largest, has=has.replace(" has ", ", has ", 1))
     yield _memory_finding(ask, memory, has, cards.total_bytes(best), best)
 
 
@@ -106,7 +107,7 @@ def _types(ask: Ask, types: Types) -> tuple[str, ...]:
 
 
 def _memory_finding(ask: Ask, memory: GpuMemory, has: str, total: int, best: Card | None) -> Finding:
-    missing = f": {size(memory.bytes - total)} too much" if memory.bytes > total else ""
+    missing = say(": {over} too much", over=size(memory.bytes - total)) if memory.bytes > total else ""
     return Finding(
         code=RULE.code,
         severity=RULE.severity,
@@ -152,7 +153,8 @@ def _by_inventory(ask: Ask, inventory: Inventory, types: Types) -> Iterator[Find
     if typed and not roomy and ask.memory is not None:
         best = max(typed, key=lambda device: (device.memory_bytes or 0, device.uuid))
         total = best.memory_bytes or 0
-        has = f"the inventory's largest, {_named(best)}, has {cards.memory_text(total)}"
+        there = cards.memory_text(total)
+        has = say("the inventory's largest, {device}, has {memory}", device=_named(best), memory=there)
         yield _memory_finding(ask, ask.memory, has, total, cards.card(best.type))
     elif len(roomy) < wanted:
         yield _count_finding(ask, wanted, len(roomy))
@@ -163,8 +165,8 @@ def _named(device: Device) -> str:
 
 
 def _count_finding(ask: Ask, wanted: int, there: int) -> Finding:
-    kind = "" if ask.type is None else f" of type {ask.type}"
-    room = "" if ask.memory is None else f" with {ask.memory.text}"
+    kind = "" if ask.type is None else say(" of type {type}", type=ask.type)
+    room = "" if ask.memory is None else say(" with {memory}", memory=ask.memory.text)
     return Finding(
         code=RULE.code,
         severity=RULE.severity,
@@ -189,13 +191,13 @@ def _count_finding(ask: Ask, wanted: int, there: int) -> Finding:
 def _host(contract: Contract, inventory: Inventory) -> Iterator[Finding]:
     for who, path, cpu, memory in _host_asks(contract):
         if cpu is not None and cpu > inventory.cpu_m:
-            there = f"{core_count(inventory.cpu_m)}: {core_count(cpu - inventory.cpu_m)} missing"
             message = say(
-                "{who} asks for {cpu} cores, but the inventory has {there}",
+                "{who} asks for {cpu} cores, but the inventory has {there}: {short} missing",
                 "asks-cores-inventory",
                 who=who,
                 cpu=core_count(cpu),
-                there=there,
+                there=core_count(inventory.cpu_m),
+                short=core_count(cpu - inventory.cpu_m),
             )
             yield _plain((*path, "cpu"), message)
         if memory is not None and inventory.memory_bytes is not None and memory > inventory.memory_bytes:
@@ -218,7 +220,7 @@ def _host_asks(contract: Contract) -> Iterator[tuple[str, Path, int | None, Byte
     if contract.baseline is not None:
         yield "baseline", contract.baseline.path, contract.baseline.cpu_m, contract.baseline.memory
     for step in contract.steps:
-        yield f"Step {step.id}", step.demand.path, step.demand.cpu_m, step.demand.memory
+        yield say("Step {id}", id=step.id), step.demand.path, step.demand.cpu_m, step.demand.memory
 
 
 def _plain(where: Path, message: str) -> Finding:

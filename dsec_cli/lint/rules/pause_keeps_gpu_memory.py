@@ -49,17 +49,19 @@ def check(facts: Facts) -> Iterator[Finding]:
     contract = facts.contract
     tolerance, baseline = contract.fault_tolerance, contract.baseline
     if tolerance is not None and tolerance.level == "pauseable" and baseline is not None:
-        yield from _keeps("the job", tolerance.path, baseline.gpu)
+        yield from _keeps(say("the job"), tolerance.path, baseline.gpu)
     for step in contract.steps:
         if step.level == "pauseable":
-            yield from _keeps(f"Step {step.id}", step.path, step.demand.gpu)
+            yield from _keeps(say("Step {id}", id=step.id), step.path, step.demand.gpu)
 
 
 def _keeps(who: str, path: Path, gpu: Gpu | None) -> Iterator[Finding]:
     if gpu is None or gpu.count == 0:
         return
     count = gpu.count or 1
-    held = counted(count, "GPU") if gpu.memory is None else f"{gpu.memory.text} on {counted(count, 'GPU')}"
+    held: str = counted(count, "GPU")
+    if gpu.memory is not None:
+        held = say("{memory} on {gpus}", memory=gpu.memory.text, gpus=held)
     yield Finding(
         code=RULE.code,
         severity=RULE.severity,

@@ -57,8 +57,13 @@ def check(facts: Facts) -> Iterator[Finding]:
             if unknown:
                 yield _finding(
                     path,
-                    f"Step {step.id}: {unknown} is no placeholder, so it stays in the path as it is",
-                    f"write one of {', '.join(KNOWN)}, or the path without braces",
+                    say(
+                        "Step {id}: {unknown} is no placeholder, so it stays in the path as it is",
+                        "no-placeholder",
+                        id=step.id,
+                        unknown=unknown,
+                    ),
+                    say("write one of {known}, or the path without braces", known=", ".join(KNOWN)),
                 )
 
 
@@ -69,7 +74,7 @@ def _command(step: Step, run: Run) -> Iterator[Finding]:
         declared = [text for _, text in (*step.inputs, *step.outputs) if text in run.shell]
         found = [name for name in KNOWN if any(name in path for path in declared)]
     if found:
-        verb = "is" if len(found) == 1 else "are"
+        verb = say("is") if len(found) == 1 else say("are")
         message = say(
             "Step {id}: {found} in {key} {verb} not filled in",
             "step-filled",

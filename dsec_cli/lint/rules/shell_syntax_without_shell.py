@@ -54,7 +54,7 @@ def check(facts: Facts) -> Iterator[Finding]:
             path = (*step.path, *key)
             node = facts.node(path)
             if isinstance(node, Scalar) and node.style in STYLES:
-                who = f"{'task' if step.kind == 'task' else 'Step'} {step.id}"
+                who = say("task {id}", id=step.id) if step.kind == "task" else say("Step {id}", id=step.id)
                 yield from _finding(who, path, shell_syntax(node.text))
 
 

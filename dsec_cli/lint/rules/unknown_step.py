@@ -69,17 +69,17 @@ def check(facts: Facts) -> Iterator[Finding]:
 def _mentions(contract: Contract) -> Iterator[tuple[Path, str, str]]:
     for step in contract.steps:
         for need in step.needs:
-            yield need.path, need.step, f"Step {step.id} needs"
+            yield need.path, need.step, say("Step {id} needs", id=step.id)
     for link in contract.communication:
-        yield from _ends(link, "communication runs")
+        yield from _ends(link, say("communication runs from"), say("communication runs to"))
     if contract.iterations is not None:
         for link in contract.iterations.carried:
-            yield from _ends(link, "an edge is carried")
+            yield from _ends(link, say("an edge is carried from"), say("an edge is carried to"))
 
 
-def _ends(link: Link, said: str) -> Iterator[tuple[Path, str, str]]:
-    yield (*link.path, "from"), link.source, f"{said} from"
-    yield (*link.path, "to"), link.target, f"{said} to"
+def _ends(link: Link, source: str, target: str) -> Iterator[tuple[Path, str, str]]:
+    yield (*link.path, "from"), link.source, source
+    yield (*link.path, "to"), link.target, target
 
 
 RULE = Rule("DS501", "unknown-step", Severity.ERROR, check)
