@@ -78,11 +78,11 @@ def say(problem: DSecError) -> int:
 
 def _say(code: int, what: str, hint: str) -> int:
     line = f"dsec: error: {what} (hint: {hint})" if hint else f"dsec: error: {what}"
-    _tell(" ".join(line.split("\n")))
+    tell(" ".join(line.split("\n")))
     return code
 
 
-def _tell(line: str) -> None:
+def tell(line: str) -> None:
     """Write a line to stderr; a closed or full stderr leaves only the exit code to speak."""
     try:
         sys.stderr.write(_printable(line) + "\n")
