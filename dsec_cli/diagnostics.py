@@ -35,9 +35,9 @@ class Fix(Record):
 
 
 class Related(Record):
-    """Another place that belongs to a finding, with what it is."""
+    """Another place that belongs to a finding, with what it is; a Place lies in another file."""
 
-    where: Path | Span
+    where: Path | Span | Place
     label: str
 
 
@@ -111,7 +111,10 @@ def concretise(
     located = _located(finding.where, finding.part, document, keys)
     related = [(_place(text, span), label) for span, label in located.related]
     for where, label in finding.related:
-        related += [(_place(text, _located(where, "entry", document, keys).span), label)]
+        if isinstance(where, Place):
+            related.append((where, label))
+        else:
+            related.append((_place(text, _located(where, "entry", document, keys).span), label))
     return Diagnostic(
         finding.code,
         name,

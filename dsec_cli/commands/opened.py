@@ -9,7 +9,7 @@ from dsec.errors import FileProblem
 from dsec.plan import Source
 from dsec_cli.commands.sources import read_source
 from dsec_cli.contract.build import build_all
-from dsec_cli.diagnostics import concretise
+from dsec_cli.diagnostics import Place, concretise
 from dsec_cli.source.locate import locate, step_ids
 from dsec_cli.source.text import Span
 from dsec_cli.source.yaml import parse
@@ -149,7 +149,13 @@ def diagnose(opened: Opened, findings: tuple[Finding, ...]) -> tuple[Diagnostic,
 
 
 def _diagnose(opened: Opened, finding: Finding) -> Diagnostic:
-    related = tuple((_placed(opened, one.where, finding).place, one.label) for one in finding.related)
+    related = tuple(
+        (
+            one.where if isinstance(one.where, Place) else _placed(opened, one.where, finding).place,
+            one.label,
+        )
+        for one in finding.related
+    )
     return _placed(opened, finding.where, finding)._replace(related=related)
 
 
