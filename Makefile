@@ -21,6 +21,7 @@ static: dev-env
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m dsec_cli.code.knowledge.generate --check
 	$(BIN)/python -m dsec_cli.contract.generate --check
 	$(BIN)/python -m dsec_cli.lint.generate --check
 	$(BIN)/python -m dsec_cli.reference --check
@@ -35,6 +36,7 @@ bless: dev-env
 	git --no-pager diff --stat -- tests/golden
 
 generate: dev-env
+	$(BIN)/python -m dsec_cli.code.knowledge.generate
 	$(BIN)/python -m dsec_cli.contract.generate
 	$(BIN)/python -m dsec_cli.lint.generate
 	$(BIN)/python -m dsec_cli.reference

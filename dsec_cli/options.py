@@ -18,6 +18,7 @@ A parsed command line reaches `commands/<name>.main` as `Args`: option `--stdin-
 from __future__ import annotations
 
 from dsec_cli.options_contract import CONFIG, DAG, EXPLAIN, INIT, INVENTORY_PAGE, LINT, PLAN, VERSION
+from dsec_cli.options_knowledge import KNOWLEDGE
 from dsec_cli.options_run import CANCEL, HASH, LOGS, REPORT, RESUME, RUN, STATUS
 
 TYPE_CHECKING = False
@@ -32,6 +33,7 @@ COMMANDS: tuple[Command, ...] = (
     HASH,
     INIT,
     INVENTORY_PAGE,
+    KNOWLEDGE,
     LINT,
     LOGS,
     PLAN,

@@ -39,7 +39,7 @@ def own_files(folder: str) -> tuple[str, ...]:
     """Files with entries of the user's own, that exist: the user's, then the project's."""
     paths = (
         os.path.join(os.path.expanduser("~"), ".ds", NAME),
-        os.path.join(folder, ".dsec", NAME),
+        os.path.normpath(os.path.join(folder, ".dsec", NAME)),
     )
     return tuple(path for path in paths if os.path.lexists(path))
 

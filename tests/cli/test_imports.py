@@ -17,7 +17,7 @@ HEAVY = {
     "argparse", "inspect", "asyncio", "threading", "copy", "datetime",
     "ruamel.yaml.main", "ruamel.yaml.comments",
 }  # fmt: skip
-TABLES = {f"dsec_cli.options{part}" for part in ("", "_shared", "_contract", "_run")}
+TABLES = {f"dsec_cli.options{part}" for part in ("", "_shared", "_contract", "_knowledge", "_run")}
 LEAST = {"dsec_cli.fast", "dsec_cli.exit", *TABLES}
 
 PROBE = """

@@ -55,7 +55,7 @@ class Entry(Record):
     notes: str | None = None
     source: str | None = None
     checked: str | None = None
-    """ISO date on which the source was read."""
+    """ISO date on which the entry was compared with its source."""
 
     @property
     def hosts(self) -> tuple[str, ...]:

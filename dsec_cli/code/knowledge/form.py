@@ -12,8 +12,6 @@ import re
 from datetime import date
 
 from dsec.record import Record
-from dsec.units import RequestsPerDay, UnitProblem
-from dsec.units import parse as parse_quantity
 from dsec_cli.code.knowledge.entry import UNKNOWN, Entry, EnvName, FileUse
 from dsec_cli.code.knowledge.table import Knowledge, tabulate
 
@@ -28,6 +26,7 @@ CALLS = ("async", "blocking", "both")
 LABEL = r"(\*|[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)"
 HOST = rf"{LABEL}(\.{LABEL})*:([1-9][0-9]{{0,4}}|\*)"
 ENV = r"[A-Za-z_][A-Za-z0-9_]*"
+RATE = r"[0-9]+(\.[0-9]+)?req/(s|min|h|day)"
 URL = r"https://[^\s/]+\.[^\s/]+(/\S*)?"
 
 
@@ -70,14 +69,14 @@ FIELDS = (
     Field("subprocess", "flag", True, "Whether it starts other programs."),
     Field("executes", "flag", True, "Whether it runs code or commands that are its input."),
     Field("privileges", "text", False, "What it may do beyond reading."),
-    Field("rate", "rate", False, "The provider's own limit, such as `1req/s`."),
+    Field("rate", "rate", False, "The provider's own limit, such as `1req/s`; written as in a contract."),
     Field("rate_source", "url", False, "Where the provider states the limit."),
     Field("calls", "calls", False, "Whether calls block."),
     Field("streams", "flag", False, "Whether answers can arrive in parts."),
     Field("cost", "text", False, "What the provider says it costs."),
     Field("notes", "text", False, "What else to know."),
     Field("source", "url", False, "Where this can be read; every entry that DSec ships has one."),
-    Field("checked", "date", False, "Day on which the source was read."),
+    Field("checked", "date", False, "Day on which it was compared with its source; absent: it was not."),
 )
 
 
@@ -215,14 +214,6 @@ def _file(value: Any) -> FileUse:
     return FileUse(_one_of(item["access"], ACCESS), _text(item["path"]))
 
 
-def _rate(value: Any) -> str:
-    try:
-        parse_quantity(RequestsPerDay, _text(value))
-    except UnitProblem as problem:
-        raise _Wrong(f"is no request rate: {problem}") from None
-    return str(value)
-
-
 def _date(value: Any) -> str:
     text = _matching(value, r"\d{4}-\d\d-\d\d", "a day such as 2026-11-29")
     try:
@@ -241,7 +232,7 @@ _SHAPES: dict[str, Any] = {
     "env": lambda value: tuple(map(_env, _list(value))),
     "files": lambda value: tuple(map(_file, _list(value))),
     "flag": _flag,
-    "rate": _rate,
+    "rate": lambda value: _matching(value, RATE, "a rate such as 1req/s"),
     "calls": lambda value: _one_of(value, CALLS),
     "url": lambda value: _matching(value, URL, "an https address"),
     "date": _date,
