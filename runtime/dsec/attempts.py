@@ -7,7 +7,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dsec.core.leases import Lease
-    from dsec.loop import Timer
     from dsec.plan import PlannedStep
     from dsec.processes import Child
     from dsec.workers import Worker
@@ -20,12 +19,12 @@ class Attempt:
         "at",
         "began_us",
         "child",
+        "deadline",
         "iteration",
         "lease",
         "number",
         "step",
         "stopped",
-        "timer",
         "worker",
     )
 
@@ -38,7 +37,8 @@ class Attempt:
         self.began_us = 0
         self.child: Child | None = None
         self.worker: Worker | None = None
-        self.timer: Timer | None = None
+        self.deadline: float | None = None
+        """When it has run too long, by the loop's clock."""
         self.stopped = ""
         """Cause, when it was us who ended it."""
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dsec.plan import Plan, PlannedStep
     from dsec.rundir import RunDir
 
-_SHELL = (b"/bin/sh", b"-e", b"-c")
+_SHELL = ("/bin/sh", "-e", "-c")
 _PLACEHOLDERS = ("{run}", "{iteration}", "{previous}")
 
 
@@ -62,25 +62,32 @@ class Launcher:
             **_encoded(dict(found)),
         }
         self._base.setdefault(b"PYTHONUNBUFFERED", b"1")  # else `dsec logs -f` shows nothing for long
-        self._carried = {step.id: _carried(step) for step in plan.steps}
-        self._programs: dict[tuple[bytes, bytes], bytes] = {}
+        self._plain = self._base | self._blind
+        readers = {step.id for step in plan.steps for edge in step.needs if edge.kind == "carried"}
+        self._carried = {step.id: _carried(step) for step in plan.steps if step.id in readers}
+        self._programs: dict[tuple[str, bytes], bytes] = {}
+        self._path = run.path
 
-    def launch(self, step: PlannedStep, *, iteration: int, attempt: int, devices: tuple[str, ...]) -> Launch:
-        """A process for the attempt; raises OSError when there is no such program."""
+    def launch(
+        self, step: PlannedStep, *, iteration: int, attempt: int, devices: tuple[str, ...], log: str
+    ) -> Launch:
+        """A process for the attempt; raises OSError when there is no such program.
+
+        `log` is its log, relative to the run's folder.
+        """
         command = step.command
-        env = self.environment(step, devices)
-        env[b"DSEC_STEP"] = fsencode(step.id)
+        env = self.environment(step, devices) if devices or step.env else self._plain.copy()
+        env[b"DSEC_STEP"] = step.id.encode()
         env[b"DSEC_ITERATION"] = b"%d" % iteration
         env[b"DSEC_ATTEMPT"] = b"%d" % attempt
-        if self._carried[step.id]:
+        if step.id in self._carried:
             env[b"DSEC_CARRIED"] = ",".join(
                 f"{need}={earlier}" for need, earlier in self.carried(step, iteration).items()
             ).encode()
-        argv = (*_SHELL, fsencode(command.shell)) if command.shell else tuple(map(fsencode, command.argv))
+        argv = (*_SHELL, command.shell) if command.shell else command.argv
         cwd = os.path.join(self.folder, step.cwd) if step.cwd not in ("", ".") else self.folder
-        program = self._program(argv[0], env.get(b"PATH", os.defpath.encode()))
-        log = f"{self.run.path}/{log_name(step.id, iteration=iteration, attempt=attempt)}"
-        return Launch(program, argv, env, cwd, log)
+        program = argv[0] if "/" in argv[0] else self._program(argv[0], env)
+        return Launch._make((program, argv, env, cwd, f"{self._path}/{log}"))
 
     def environment(self, step: PlannedStep, devices: tuple[str, ...]) -> dict[bytes, bytes]:
         """The part of the environment that every attempt of the Step on these devices has."""
@@ -92,7 +99,7 @@ class Launcher:
 
     def carried(self, step: PlannedStep, iteration: int) -> dict[str, int]:
         """Per carried edge of the Step: the iteration it reads from; -1: there is none yet."""
-        return {need: max(-1, iteration - lag) for need, lag in self._carried[step.id]}
+        return {need: max(-1, iteration - lag) for need, lag in self._carried.get(step.id, ())}
 
     def missing_output(self, step: PlannedStep, iteration: int) -> str:
         """The first declared output that does not exist, or ""."""
@@ -102,13 +109,12 @@ class Launcher:
                 return path
         return ""
 
-    def _program(self, name: bytes, path: bytes) -> bytes:
-        """Where `name` is, by the Step's own PATH; a name with a slash is taken as it is."""
-        if b"/" in name:
-            return name
+    def _program(self, name: str, env: dict[bytes, bytes]) -> bytes:
+        """Where `name`, which has no slash, is by the Step's own PATH."""
+        path = env.get(b"PATH", os.defpath.encode())
         found = self._programs.get((name, path))
         if found is None:
-            found = self._programs[name, path] = _search(name, path)
+            found = self._programs[name, path] = _search(fsencode(name), path)
         return found
 
 

@@ -27,7 +27,7 @@ class Timer:
 
 
 class Loop:
-    """Waits for descriptors, timers and signals; on the monotonic clock, which never jumps."""
+    """Waits for descriptors, timers and signals; on the monotonic clock less the time it stood still."""
 
     def __init__(self) -> None:
         self._epoll = select.epoll()
@@ -36,11 +36,12 @@ class Loop:
         self._serial = 0
         self._old: dict[int, object] = {}
         self._signals = (-1, -1)
+        self._stood_s = 0.0
+        """How long the process stood still so far, which is no time to this loop."""
 
-    @staticmethod
-    def now() -> float:
-        """Seconds on the monotonic clock."""
-        return time.monotonic()
+    def now(self) -> float:
+        """Seconds on the loop's clock."""
+        return time.monotonic() - self._stood_s
 
     def watch(self, fd: int, call: Callable[[], None]) -> None:
         """Call whenever `fd` can be read or its other end is gone."""
@@ -52,6 +53,11 @@ class Loop:
         del self._calls[fd]
         self._epoll.unregister(fd)
 
+    def close_watched(self, fd: int) -> None:
+        """Stop watching a descriptor of which there is no other copy, and close it: one system call."""
+        del self._calls[fd]
+        os.close(fd)
+
     def at(self, when: float, call: Callable[[], None]) -> Timer:
         """Call once, not before `when`."""
         timer = Timer(call)
@@ -61,8 +67,7 @@ class Loop:
 
     def postpone(self, seconds: float) -> None:
         """Make everything that is due later by so much: the process stood still meanwhile."""
-        # In place: whoever goes through the timers now goes on with these.
-        self._timers[:] = [(when + seconds, serial, timer) for when, serial, timer in self._timers]
+        self._stood_s += seconds
 
     def on_signals(self, numbers: tuple[int, ...], call: Callable[[int], None]) -> None:
         """Call with each of these signals that arrives, in order, between other calls."""
@@ -88,7 +93,7 @@ class Loop:
         timeout = longest
         timers = self._timers
         if timers:
-            due = max(0.0, timers[0][0] - time.monotonic())
+            due = max(0.0, timers[0][0] - self.now())
             timeout = due if timeout is None else min(due, timeout)
         calls = self._calls
         found = self._spin(spin_s) if spin_s else None
@@ -108,7 +113,7 @@ class Loop:
 
     def _expire(self) -> None:
         timers = self._timers
-        now = time.monotonic()
+        now = self.now()
         while timers and timers[0][0] <= now:
             call = heappop(timers)[2].call
             if call is not None:

@@ -1,8 +1,9 @@
 """Children of the executor: started without a fork, ended with everything they left behind.
 
 The executor is a child subreaper, so a descendant that daemonises becomes its child and can be
-found. Looking for such strays costs two system calls when there are none: the kernel's last pid
-tells whether anybody but us started anything since.
+found. Looking for what a child left costs one system call when there is nothing: the kernel's last
+pid, less the child's, is how many processes and threads were started since, and we know how many of
+them we started ourselves.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import resource
 import signal
 import time
+from functools import partial
 
 from dsec import sweep
 from dsec.record import Record
@@ -26,7 +28,10 @@ _PR_SET_CHILD_SUBREAPER = 36
 _FEW = 64
 """Up to so many new pids are looked at one by one; beyond, /proc is listed."""
 
-_RESET = [number for number in range(1, 32) if number not in (signal.SIGKILL, signal.SIGSTOP)]
+_RESET = sorted(signal.valid_signals())
+"""All of them: for each other one, posix_spawn makes two system calls in the child instead of one."""
+_NO_INPUT = (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0)
+_ERRORS_TOO = (os.POSIX_SPAWN_DUP2, 1, 2)
 _OWN = (b"DSEC_RUN_DIR", b"DSEC_WORKER", b"DSEC_STEP", b"DSEC_ITERATION", b"DSEC_ATTEMPT")
 """Variables that tell one child's descendants from every other child's."""
 _GIVE_UP_S = 5.0
@@ -36,8 +41,8 @@ _GIVE_UP_S = 5.0
 class Launch(Record):
     """What to start and how."""
 
-    program: bytes
-    argv: tuple[bytes, ...]
+    program: bytes | str
+    argv: tuple[bytes | str, ...]
     env: dict[bytes, bytes]
     cwd: str
     log: str
@@ -67,22 +72,24 @@ class Child:
         "on_gone",
         "pid",
         "pidfd",
+        "serial",
         "ticks",
         "ticks_by",
         "told",
     )
 
-    def __init__(self, pid: int, *, born: float, ticks: int, ticks_by: int) -> None:
+    def __init__(self, pid: int, launch: Launch, on_gone: Callable[[Child], None]) -> None:
         self.pid = pid
         self.pidfd = -1
-        self.born = born
-        self.ticks = ticks
-        self.ticks_by = ticks_by
-        self.env: dict[bytes, bytes] = {}
-        self.logs = ""
-        self.on_gone: Callable[[Child], None]
+        self.serial = 0
+        """How many were started up to this one."""
+        self.born = 0.0
+        self.ticks = self.ticks_by = 0
+        self.env = launch.env
+        self.logs = launch.log
+        self.on_gone = on_gone
         self.ended: Ended | None = None
-        self.told: set[tuple[int, int]] = set()
+        self.told: set[tuple[int, int]] | None = None
         """Leftovers (pid, start time) that got their TERM."""
         self.kill_at: float | None = None
         """Set once it was told to end."""
@@ -107,17 +114,17 @@ class Children:
         self._loadavg = os.open("/proc/loadavg", os.O_RDONLY | os.O_CLOEXEC)
         self._hertz = os.sysconf("SC_CLK_TCK")
         self._cwd = os.getcwd()
+        self._started = 0
+        self._own_rss_kb = 0
+        """Our own peak, when it was last asked for."""
 
     def start(self, launch: Launch, *, on_gone: Callable[[Child], None], pass_fd: int = -1) -> Child:
         """Start a process; raises OSError. `pass_fd` becomes its descriptor 3."""
         if launch.cwd != self._cwd:
             os.chdir(launch.cwd)  # posix_spawn cannot; there is one thread, so nobody else looks
             self._cwd = launch.cwd
-        actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = [
-            (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
-            (os.POSIX_SPAWN_OPEN, 1, launch.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644),
-            (os.POSIX_SPAWN_DUP2, 1, 2),
-        ]
+        output = (os.POSIX_SPAWN_OPEN, 1, launch.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = [_NO_INPUT, output, _ERRORS_TOO]
         if pass_fd >= 0:
             actions.append((os.POSIX_SPAWN_DUP2, pass_fd, 3))
         born = time.monotonic()
@@ -131,13 +138,12 @@ class Children:
             setsigmask=(),
             setsigdef=_RESET,
         )
-        child = Child(pid, born=born, ticks=ticks, ticks_by=self._ticks())
-        child.logs = launch.log
-        child.env = launch.env
-        child.on_gone = on_gone
+        child = Child(pid, launch, on_gone)
+        child.born, child.ticks, child.ticks_by = born, ticks, self._ticks()
+        child.serial = self._started = self._started + 1
         child.pidfd = os.pidfd_open(pid)
         self._live[pid] = child
-        self.loop.watch(child.pidfd, lambda: self._leader_gone(child))
+        self.loop.watch(child.pidfd, partial(self._leader_gone, child))
         return child
 
     def _ticks(self) -> int:
@@ -165,19 +171,24 @@ class Children:
             _signal_group(child.pid, signal.SIGKILL)
 
     def _leader_gone(self, child: Child) -> None:
-        self.loop.unwatch(child.pidfd)
-        os.close(child.pidfd)
+        self.loop.close_watched(child.pidfd)
         _, status, usage = os.wait4(child.pid, 0)
         wall = time.monotonic() - child.born
         code = os.waitstatus_to_exitcode(status)
-        child.ended = Ended(
-            code if code >= 0 else None,
-            -code if code < 0 else None,
-            int(wall * 1e6),
-            int((usage.ru_utime + usage.ru_stime) * 1e6),
-            usage.ru_maxrss if usage.ru_maxrss > resource.getrusage(resource.RUSAGE_SELF).ru_maxrss else None,
+        rss_kb = usage.ru_maxrss
+        if rss_kb > self._own_rss_kb:
+            self._own_rss_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        child.ended = Ended._make(
+            (
+                code if code >= 0 else None,
+                -code if code < 0 else None,
+                int(wall * 1e6),
+                int((usage.ru_utime + usage.ru_stime) * 1e6),
+                rss_kb if rss_kb > self._own_rss_kb else None,
+            )
         )
-        if _group_exists(child.pid) or self._has_strays(child, since=child.pid):
+        others = self._last_pid() - child.pid != self._started - child.serial
+        if others and (_group_exists(child.pid) or self._has_strays(child, since=child.pid)):
             self._clear(child)
             return
         self._gone(child)
@@ -240,11 +251,12 @@ class Children:
             return
         if child.kill_at is None:
             child.kill_at = now + 1.0  # its own end did not ask these to stay
+        told = child.told = set() if child.told is None else child.told
         for process in left:
             if now >= child.kill_at:
                 sweep.send(process, signal.SIGKILL)
-            elif process[:2] not in child.told:
-                child.told.add(process[:2])
+            elif process[:2] not in told:
+                told.add(process[:2])
                 sweep.send(process, signal.SIGTERM)
                 sweep.send(process, signal.SIGCONT)
         self.reap_strays()

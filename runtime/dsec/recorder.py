@@ -6,6 +6,9 @@ import time
 
 from dsec.events import encode
 
+_BATCH = 500
+"""Events that may wait where nobody watches: taken many at a time they cost half, the code being warm."""
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec.core.fold import Fold
@@ -23,6 +26,7 @@ class Recorder:
         self._fold = fold
         self._untold: list[tuple[Event, str]] = []
         self._origin = time.monotonic()
+        self._patience = 0 if observer.interval_s is not None else _BATCH
 
     def at_us(self) -> int:
         """Now, in microseconds since the executor began."""
@@ -36,10 +40,12 @@ class Recorder:
 
     def tell(self) -> None:
         """Pass on what was recorded: after the next Steps were started, so that none waits for it."""
-        untold = self._untold
-        if not untold:
-            return
-        self._untold = []
+        if len(self._untold) > self._patience:
+            self.tell_all()
+
+    def tell_all(self) -> None:
+        """Pass on everything that was recorded."""
+        untold, self._untold = self._untold, []
         for event, payload in untold:
             self._fold.take(event)
             self.observer.event(event, payload)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+from functools import partial
+from math import inf
 
 from dsec.attempts import Attempt, Past
 from dsec.core.scheduler import Scheduler
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from dsec.recorder import Recorder
     from dsec.workers import Answer
 
-LONG_S = 0.25
+_LONG_US = 250_000
 """The end of an attempt this long is made durable before anything starts because of it."""
 
 
@@ -60,7 +62,10 @@ class Runner:
         self._droppable = droppable(plan.steps, self._scheduler.dependents)
         self._attempts = past.attempts
         self._failures: dict[tuple[int, int], int] = {}
-        self._running: set[Attempt] = set()
+        self._running: dict[Attempt, None] = {}
+        """In the order in which they began."""
+        self._alarm = inf
+        """When running attempts will be looked at for one that ran too long."""
         self._delayed: dict[tuple[int, int], Timer] = {}
         self.keep_going = False
         self.failed: list[tuple[str, int]] = []
@@ -87,7 +92,7 @@ class Runner:
         self._workers.retire_all()
         while self._workers.any_running:
             self._loop.step(longest=None)
-        self._recorder.tell()
+        self._recorder.tell_all()
 
     @property
     def complete(self) -> bool:
@@ -132,43 +137,34 @@ class Runner:
 
     def _begin(self, at: int, iteration: int, lease: Lease) -> None:
         step = self._steps[at]
-        number = self._attempts.get((step.id, iteration), 0) + 1
+        number = 1 + (self._attempts.get((step.id, iteration), 0) if self._attempts else 0)
         if number > 1 or step.retries.max:
             self._attempts[step.id, iteration] = number
         attempt = Attempt(at, step, iteration, number=number, lease=lease)
         attempt.began_us = self._recorder.at_us()
-        self._running.add(attempt)
+        self._running[attempt] = None
         if step.command.call:
             self._begin_call(attempt)
         else:
             self._begin_process(attempt)
 
     def _begin_process(self, attempt: Attempt) -> None:
-        step = attempt.step
+        step, iteration, number = attempt.step, attempt.iteration, attempt.number
+        devices = attempt.lease.devices
+        log = log_name(step.id, iteration=iteration, attempt=number)
         launch: Launch | None = None
         try:
             launch = self._launcher.launch(
-                step, iteration=attempt.iteration, attempt=attempt.number, devices=attempt.lease.devices
+                step, iteration=iteration, attempt=number, devices=devices, log=log
             )
-            child = self._children.start(launch, on_gone=lambda child: self._process_gone(attempt, child))
+            child = self._children.start(launch, on_gone=partial(self._process_gone, attempt))
         except OSError as problem:
             self._not_started(attempt, problem, launch)
             return
         attempt.child = child
-        log = log_name(step.id, iteration=attempt.iteration, attempt=attempt.number)
+        pid, ticks, by = child.pid, child.ticks, child.ticks_by
         self._recorder.emit(
-            Spawn(
-                attempt.began_us,
-                step.id,
-                attempt.iteration,
-                attempt.number,
-                child.pid,
-                child.ticks,
-                child.ticks_by,
-                attempt.lease.devices,
-                log,
-                "",
-            )
+            Spawn._make((attempt.began_us, step.id, iteration, number, pid, ticks, by, devices, log, ""))
         )
         self._set_timeout(attempt)
 
@@ -207,7 +203,7 @@ class Runner:
 
     def _not_started(self, attempt: Attempt, problem: OSError, launch: Launch | None) -> None:
         if problem.errno in (errno.ENOSPC, errno.EDQUOT):
-            self._running.discard(attempt)
+            del self._running[attempt]
             self._ledger.release(attempt.lease)
             self._scheduler.fail(attempt.at, attempt.iteration)
             self._disk_is_full()
@@ -221,9 +217,26 @@ class Runner:
     def _set_timeout(self, attempt: Attempt) -> None:
         timeout_ms = attempt.step.timeout_ms
         if timeout_ms:
-            attempt.timer = self._loop.at(
-                self._loop.now() + timeout_ms / 1000, lambda: self._stop(attempt, "timeout")
-            )
+            attempt.deadline = self._loop.now() + timeout_ms / 1000
+            if attempt.deadline < self._alarm:
+                self._alarm = attempt.deadline
+                self._loop.at(self._alarm, self._stop_the_late)
+
+    def _stop_the_late(self) -> None:
+        """Stop what ran too long, and look again when the next one has: a timer for each costs more."""
+        now = self._loop.now()
+        self._alarm = inf
+        for attempt in list(self._running):
+            deadline = attempt.deadline
+            if deadline is None:
+                continue
+            if deadline <= now:
+                attempt.deadline = None
+                self._stop(attempt, "timeout")
+            else:
+                self._alarm = min(self._alarm, deadline)
+        if self._alarm < inf:
+            self._loop.at(self._alarm, self._stop_the_late)
 
     def _stop(self, attempt: Attempt, cause: str, *, grace_s: float | None = None) -> None:
         """End an attempt: TERM, then KILL after its grace; again and sooner when asked again."""
@@ -238,14 +251,8 @@ class Runner:
         ended = child.ended
         if ended is None:
             raise AssertionError(f"{attempt.step.id} is gone and has no status")
-        if attempt.stopped:
-            self._end(attempt, attempt.stopped, ended=ended)
-        elif ended.signal is not None:
-            self._end(attempt, "signal", ended=ended)
-        elif ended.code:
-            self._end(attempt, "exit", ended=ended)
-        else:
-            self._end(attempt, "ok", ended=ended)
+        plain = "signal" if ended.signal is not None else "exit" if ended.code else "ok"
+        self._end(attempt, attempt.stopped or plain, ended=ended)
 
     def _answered(self, attempt: Attempt, answer: Answer) -> None:
         cause = answer.cause
@@ -266,30 +273,20 @@ class Runner:
         step, iteration = attempt.step, attempt.iteration
         if cause == "ok" and step.outputs and (missing := self._launcher.missing_output(step, iteration)):
             cause, detail = "missing-output", missing
-        if attempt.timer is not None:
-            attempt.timer.cancel()
         now_us = self._recorder.at_us()
-        wall_us = ended.wall_us if ended else now_us - attempt.began_us
+        code = number = cpu_us = rss_kb = log_from = log_to = result = None
+        wall_us = now_us - attempt.began_us
+        if ended is not None:
+            code, number, wall_us, cpu_us, rss_kb = ended
+        elif answer is not None:
+            cpu_us, log_from, log_to = answer.cpu_us, answer.log_from, answer.log_to
+            result = answer.result if cause == "ok" else None
+        measured = (wall_us, cpu_us, rss_kb, log_from, log_to, result)
         self._recorder.emit(
-            Exit(
-                now_us,
-                step.id,
-                iteration,
-                attempt.number,
-                cause,
-                ended.code if ended else None,
-                ended.signal if ended else None,
-                detail,
-                wall_us,
-                ended.cpu_us if ended else answer.cpu_us if answer else None,
-                ended.rss_kb if ended else None,
-                answer.log_from if answer else None,
-                answer.log_to if answer else None,
-                answer.result if answer and cause == "ok" else None,
-            ),
-            long=wall_us >= LONG_S * 1e6,
+            Exit._make((now_us, step.id, iteration, attempt.number, cause, code, number, detail, *measured)),
+            long=wall_us >= _LONG_US,
         )
-        self._running.discard(attempt)
+        del self._running[attempt]
         self._ledger.release(attempt.lease)
         if cause == "ok":
             self._scheduler.finish(attempt.at, iteration)

@@ -52,8 +52,8 @@ class Ledger:
         self._cpu_free -= cpu_m
         self._memory_free -= demand.memory_bytes
         self._serial += 1
-        lease = Lease(self._serial, devices, demand.gpu_memory_bytes, cpu_m, demand.memory_bytes)
-        self._held[lease.serial] = lease
+        lease = Lease._make((self._serial, devices, demand.gpu_memory_bytes, cpu_m, demand.memory_bytes))
+        self._held[self._serial] = lease
         return lease
 
     def _preferred(self, demand: Demand, preferred: tuple[str, ...]) -> tuple[Slot, ...] | None:

@@ -158,7 +158,7 @@ def execute(
         children.close()
     word, detail = _verdict(session, runner, left)
     recorder.emit(RunEnd(recorder.at_us(), word, detail))
-    recorder.tell()
+    recorder.tell_all()
     journal.close()
     warden.dismiss()
     return Outcome(word, runner.cancelled, detail, tuple(runner.failed), time.monotonic() - begun)
