@@ -1,0 +1,224 @@
+"""Applies the fixes of findings to a text, and takes back each one that does more than it says.
+
+A fix stays when the text is read again and differs at its edits only, every comment is the same
+(but one that left with its entry), its finding is gone, and no error has come. Rounds go on until
+nothing is left to mend, so a second run changes nothing.
+"""
+
+from __future__ import annotations
+
+from dsec.record import Record
+from dsec_cli.diagnostics import Severity
+from dsec_cli.lint.edits import MARK
+from dsec_cli.lint.proof import change_elsewhere
+from dsec_cli.lint.splice import Shift, disjoint, in_order, spliced, text_with
+from dsec_cli.source.text import SourceText
+from dsec_cli.source.yaml import parse
+from dsec_cli.words import english, say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import TypeVar
+
+    from dsec_cli.diagnostics import Diagnostic, Edit, Fix
+    from dsec_cli.source.text import Position
+    from dsec_cli.source.tree import Tree
+
+    Lint = Callable[[SourceText], Sequence[Diagnostic]]
+    T = TypeVar("T")
+
+MOST_ROUNDS = 8
+
+
+class Mended(Record):
+    """A fix that was applied."""
+
+    code: str
+    title: str
+    at: Position
+    comments: tuple[str, ...]
+    """Comments that left with their entry."""
+
+
+class Kept(Record):
+    """A fix that was not applied, and why."""
+
+    code: str
+    title: str
+    at: Position
+    why: str
+
+
+class Outcome(Record):
+    """What became of a text."""
+
+    text: SourceText
+    mended: tuple[Mended, ...]
+    kept: tuple[Kept, ...]
+
+
+class _State(Record):
+    """A text, and all that is known of it."""
+
+    text: SourceText
+    tree: Tree
+    found: Sequence[Diagnostic]
+
+
+class _Wanted(Record):
+    """A fix with its finding."""
+
+    one: Diagnostic
+    fix: Fix
+    edits: tuple[Edit, ...]
+
+
+def fixed(text: SourceText, lint: Lint, *, unsafe: bool = False) -> Outcome:
+    """`text` with the safe fixes (all, if `unsafe`) of what `lint` finds in it."""
+    state = _State(text, parse(text), lint(text))
+    mended: list[Mended] = []
+    kept: dict[tuple[str, ...], Kept] = {}
+    if text.undecodable is not None:
+        # Of bytes that are no text nobody can say which of them an edit would touch.
+        return Outcome(text, (), ())
+    for _ in range(MOST_ROUNDS):
+        wanted = [one for one in _wanted(state, unsafe=unsafe) if _key(one) not in kept]
+        if not wanted:
+            return Outcome(state.text, tuple(mended), tuple(kept.values()))
+        trial = _Trial(state, lint)
+        good, bad = accepted(_compatible(wanted), trial.refusal)
+        kept.update((_key(one), Kept(one.one.code, one.fix.title, _at(one), why)) for one, why in bad)
+        mended += [_mended(state, one) for one in good]
+        state = trial.state_with(good)
+    for one in _wanted(state, unsafe=unsafe):
+        why = say("there is still something to mend after {rounds} rounds", rounds=MOST_ROUNDS)
+        kept.setdefault(_key(one), Kept(one.one.code, one.fix.title, _at(one), why))
+    return Outcome(state.text, tuple(mended), tuple(kept.values()))
+
+
+def accepted(
+    units: Sequence[T], refusal: Callable[[Sequence[T]], str]
+) -> tuple[list[T], list[tuple[T, str]]]:
+    """Units that together are not refused, as many as halving finds, and the others with the reason."""
+    good: list[T] = []
+    bad: list[tuple[T, str]] = []
+    waiting = [list(units)] if units else []
+    while waiting:
+        some = waiting.pop()
+        why = refusal([*good, *some])
+        if not why:
+            good += some
+        elif len(some) == 1:
+            bad.append((some[0], why))
+        else:
+            half = len(some) // 2
+            waiting += [some[half:], some[:half]]
+    return good, bad
+
+
+def _wanted(state: _State, *, unsafe: bool) -> list[_Wanted]:
+    """The first fix of every finding that may be applied, from left to right."""
+    found = []
+    for one in state.found:
+        fix = next((fix for fix in one.fixes if fix.edits and (fix.safe or unsafe)), None)
+        if fix is not None and one.silenced is None and _possible(state.text, fix):
+            found.append(_Wanted(one, fix, tuple(in_order(fix.edits))))
+    return sorted(found, key=lambda one: (one.edits[0].span, one.edits[-1].span, _key(one)))
+
+
+def _possible(text: SourceText, fix: Fix) -> bool:
+    """Whether the edits lie in the text; without its mark, only UTF-8 can still be read."""
+    return all(
+        0 <= start <= end <= len(text.text) or ((start, end) == MARK and text.encoding == "utf-8")
+        for (start, end), _ in fix.edits
+    )
+
+
+def _compatible(wanted: list[_Wanted]) -> list[_Wanted]:
+    """From left to right, each fix that begins where the one before it has ended."""
+    chosen: list[_Wanted] = []
+    end = MARK.start
+    for one in wanted:
+        if one.edits[0].span.start >= end and disjoint(list(one.edits)):
+            chosen.append(one)
+            end = one.edits[-1].span.end
+    return chosen
+
+
+def _key(one: _Wanted) -> tuple[str, ...]:
+    return (one.one.code, one.one.path, english(one.one.message), english(one.fix.title))
+
+
+def _at(one: _Wanted) -> Position:
+    return one.one.place.start
+
+
+def _mended(state: _State, one: _Wanted) -> Mended:
+    gone = tuple(
+        comment.text.rstrip()
+        for comment in state.tree.comments
+        if any(
+            start <= comment.span.start and comment.span.end <= end and comment.text.strip() not in new
+            for (start, end), new in one.edits
+        )
+        and comment.span != one.one.place.span
+    )
+    return Mended(one.one.code, one.fix.title, _at(one), gone)
+
+
+class _Trial:
+    """One round: sets of fixes tried on the same text."""
+
+    def __init__(self, before: _State, lint: Lint) -> None:
+        self.before = before
+        self.lint = lint
+        self.tried: dict[tuple[Edit, ...], _State] = {}
+
+    def state_with(self, some: Sequence[_Wanted]) -> _State:
+        """The text with these fixes, read and linted again."""
+        edits = in_order(edit for one in some for edit in one.edits)
+        if not edits:
+            return self.before
+        key = tuple(edits)
+        if key not in self.tried:
+            text = SourceText(self.before.text.name, spliced(self.before.text, edits))
+            self.tried = {key: _State(text, parse(text), self.lint(text))}
+        return self.tried[key]
+
+    def refusal(self, some: Sequence[_Wanted]) -> str:
+        """Why these fixes cannot stay; "" when they can."""
+        edits = in_order(edit for one in some for edit in one.edits)
+        after = self.state_with(some)
+        if after.text.text != text_with(self.before.text.text, edits):
+            return say("the file would decode differently")
+        if after.text.data == self.before.text.data:
+            return say("it changes nothing")
+        return change_elsewhere(self.before.tree, after.tree, Shift(edits)) or self._judged(some, after)
+
+    def _judged(self, some: Sequence[_Wanted], after: _State) -> str:
+        """Whether findings have left that should, and errors have come."""
+        before = _counts(self.before.found)
+        now = _counts(after.found)
+        for one in some:
+            name = _name(one.one)
+            before[name] -= 1
+            if now.get(name, 0) > before[name]:
+                return say("{code} would still be found", code=one.one.code)
+        for told in after.found:
+            name = _name(told)
+            now[name] -= 1
+            if told.severity is Severity.ERROR and now[name] >= before.get(name, 0):
+                return say("it would bring {code}: {message}", code=told.code, message=told.message)
+        return ""
+
+
+def _name(one: Diagnostic) -> tuple[str, str]:
+    return one.code, english(one.message)
+
+
+def _counts(found: Iterable[Diagnostic]) -> dict[tuple[str, str], int]:
+    counts: dict[tuple[str, str], int] = {}
+    for one in found:
+        counts[_name(one)] = counts.get(_name(one), 0) + 1
+    return counts
