@@ -37,9 +37,9 @@ HEAD = """# The knowledge base
 {count} agent tools, toolkits, servers and client libraries: whom they call, which variables and files they
 need, what they may do. `dsec knowledge NAME` shows one whole;
 [how to add your own](../how-to/knowledge.md).
-Everything comes from the linked source. "Read" is the day on which the entry was compared with it; a dash
-means that it was not, and rests on what is generally known. What is not known is left out, and a
-destination that the name alone does not tell says why.
+Everything comes from the linked source. "Read" is the day on which the entry was compared with it, a dash
+that it was not; where a tool wraps a client library, its hosts are that library's. What is not known is left
+out, and a destination that the name alone does not tell says why.
 
 ## An entry
 
