@@ -1,8 +1,8 @@
 """Every command's grammar as plain tuples: read by the fast parser, by Typer's pages and by the docs.
 
-One block per command in `options_contract` or `options_run`, in alphabetical order; a new command
-is one block there, one line in `COMMANDS` and one file in `commands/`. Nothing but these tables is
-imported, so a lint starts in milliseconds.
+One block per command in one of the `options_*` modules, in alphabetical order; a new command is one
+block there, one line in `COMMANDS` and one file in `commands/`. Nothing but these tables is imported,
+so a lint starts in milliseconds.
 
     argument: (name, arity, choices, help)
         arity: "one", "maybe" (0 or 1), "some" (1 or more), "many" (0 or more)
@@ -17,8 +17,11 @@ A parsed command line reaches `commands/<name>.main` as `Args`: option `--stdin-
 
 from __future__ import annotations
 
-from dsec_cli.options_contract import CONFIG, DAG, EXPLAIN, INIT, INVENTORY_PAGE, LINT, PLAN, VERSION
+from dsec_cli.options_code import CODE
+from dsec_cli.options_contract import CONFIG, DAG, EXPLAIN, INIT, INVENTORY_PAGE, PLAN, VERSION
+from dsec_cli.options_editor import LSP
 from dsec_cli.options_knowledge import KNOWLEDGE
+from dsec_cli.options_lint import LINT, RULES
 from dsec_cli.options_run import CANCEL, HASH, LOGS, REPORT, RESUME, RUN, STATUS
 
 TYPE_CHECKING = False
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 
 COMMANDS: tuple[Command, ...] = (
     CANCEL,
+    CODE,
     CONFIG,
     DAG,
     EXPLAIN,
@@ -36,9 +40,11 @@ COMMANDS: tuple[Command, ...] = (
     KNOWLEDGE,
     LINT,
     LOGS,
+    LSP,
     PLAN,
     REPORT,
     RESUME,
+    RULES,
     RUN,
     STATUS,
     VERSION,

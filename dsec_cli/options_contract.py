@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec_cli.options_shared import COLOR, INVENTORY, JSON, OUTPUT, UNKNOWN, USAGE
+from dsec_cli.options_shared import INVENTORY, JSON, OUTPUT, UNKNOWN, USAGE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ EXPLAIN: Command = (
     "Explain a lint rule: why it exists, a bad and a good example.",
     ("Everything is read from the installed rules, so it works offline. Without CODE all rules are listed.",),
     (("CODE", "maybe", (), "Code (DS106) or name (bad-quantity) of a rule."),),
-    (),
+    (JSON,),
     (
         ("dsec explain DS106", "Print the page of one rule."),
         ("dsec explain", "List every rule with its severity and summary."),
@@ -137,85 +137,6 @@ INVENTORY_PAGE: Command = (
         ("dsec inventory --inventory builtin:8xa100-sxm-80gb", "Show a machine that DSec brings along."),
     ),
     ((0, "shown, with or without GPUs"), USAGE, UNKNOWN),
-)
-
-LINT: Command = (
-    "lint",
-    "Check contracts and say what is wrong, where, why and what to write instead.",
-    (
-        "PATHS are files, folders (searched for dsandbox.yaml, agent-train-sandbox.yaml, "
-        "ds_config.yaml and plugin.yaml, not deeper) or - for standard input; without PATHS this "
-        "folder is searched.",
-        "A line is excused by a comment that names the code and says why, on the line or on the line "
-        "above: # dsec: ignore[DS203] the pool is ours alone.",
-        "dsec lint and ds-contract-lint are one program.",
-    ),
-    (("PATHS", "many", (), "Files, folders or - for standard input."),),
-    (
-        COLOR,
-        (
-            "exit-zero",
-            "",
-            "flag",
-            "",
-            (),
-            None,
-            "Exit 0 although there are findings (2, 3 and 70 stay).",
-        ),
-        (
-            "format",
-            "f",
-            "value",
-            "FORMAT",
-            ("json", "sarif", "text"),
-            "text",
-            "How the findings are written.",
-        ),
-        (
-            "ignore",
-            "",
-            "multi",
-            "CODES",
-            (),
-            None,
-            "Leave out these codes or prefixes (DS3), comma separated.",
-        ),
-        INVENTORY,
-        OUTPUT,
-        ("quiet", "q", "flag", "", (), None, "One line per finding, and no summary."),
-        (
-            "select",
-            "",
-            "multi",
-            "CODES",
-            (),
-            None,
-            "Only these codes or prefixes (DS5), comma separated.",
-        ),
-        ("stdin-name", "", "value", "NAME", (), "<stdin>", "What to call standard input in the output."),
-    ),
-    (
-        ("ds-contract-lint", "Check the contracts of this folder."),
-        (
-            "ds-contract-lint jobs/*.yaml --format sarif -o lint.sarif",
-            "Write one SARIF file for code scanning.",
-        ),
-        (
-            "ds-contract-lint --inventory pool.yaml dsandbox.yaml",
-            "Also check that the listed devices suffice.",
-        ),
-        (
-            "git show :dsandbox.yaml | ds-contract-lint - --stdin-name dsandbox.yaml",
-            "Check what is staged.",
-        ),
-        ("dsec explain DS106", "Read why a rule exists."),
-    ),
-    (
-        (0, "nothing found, or only remarks (info)"),
-        (1, "errors or warnings found"),
-        USAGE,
-        (3, "a file could not be read, or nothing to check was found"),
-    ),
 )
 
 PLAN: Command = (

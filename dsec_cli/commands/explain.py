@@ -23,12 +23,43 @@ if TYPE_CHECKING:
 def main(args: Args) -> int:
     """Print one page, or one line per rule."""
     rules = find_rules()
+    if args.json:
+        emit(_json(_named(args.code, rules)) if args.code is not None else _all_json(rules))
+        return YES
     ink = paint(wanted=colored("auto", sys.stdout))
     if args.code is None:
         emit(_list(rules, ink))
         return YES
     emit(_page(_named(args.code, rules), ink))
     return YES
+
+
+def _json(rule: Rule) -> str:
+    import json
+
+    return json.dumps({"format": "dsec.rule/1", **_page_of(rule)}, ensure_ascii=False, indent=2) + "\n"
+
+
+def _all_json(rules: tuple[Rule, ...]) -> str:
+    import json
+
+    whole = {"format": "dsec.rule/1", "rules": [_page_of(rule) for rule in rules]}
+    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
+
+
+def _page_of(rule: Rule) -> dict[str, str]:
+    """The parts of a rule's page, for programs."""
+    from dsec_cli.commands.rules import described
+
+    read = page.read(rule)
+    return {
+        **described(rule),
+        "why": read.why,
+        "bad": read.bad.text,
+        "good": read.good.text,
+        "source": read.source,
+        "markdown": page.markdown(rule),
+    }
 
 
 def _named(word: str, rules: tuple[Rule, ...]) -> Rule:

@@ -3,132 +3,165 @@
 from __future__ import annotations
 
 import sys
-import time
 
 from dsec.errors import DSecError
 from dsec_cli import exit as codes
-from dsec_cli.commands.sources import expand, read_source
-from dsec_cli.commands.terminal import colored
+from dsec_cli.commands.checking import Checker
+from dsec_cli.commands.configuring import Configuration
+from dsec_cli.commands.outputs import wanted, write
+from dsec_cli.commands.sources import STDIN, expand, read_source
 from dsec_cli.diagnostics import Severity
-from dsec_cli.lint.linter import lint
-from dsec_cli.lint.rule import Surroundings, find_rules
 from dsec_cli.report.format import Report
-from dsec_cli.report.output import emit
-from dsec_cli.report.terminal import columns
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from dsec.inventory import Inventory
+    from dsec_cli.commands.checking import Checked
+    from dsec_cli.commands.configuring import Configured
     from dsec_cli.diagnostics import Diagnostic
     from dsec_cli.lint.rule import Rule
     from dsec_cli.options import Args
-    from dsec_cli.report.format import Format, RuleInfo
+    from dsec_cli.report.format import RuleInfo
     from dsec_cli.source.text import SourceText
 
-ALWAYS = ("DS001", "DS002", "DS010")
-"""A text that could not be read as a whole is never passed in silence, whatever is selected."""
+_COUNTS = {
+    "error": (Severity.ERROR,),
+    "warning": (Severity.ERROR, Severity.WARNING),
+    "info": tuple(Severity),
+    "never": (),
+}
+"""What makes the exit code 1, by --fail-on."""
 
 
 def main(args: Args) -> int:
     """Lint every file, show the findings, and say by the exit code whether they matter."""
-    rules = chosen(find_rules(), select=args.select, ignore=args.ignore)
-    around = Surroundings(inventory=_inventory(args.inventory), today=_today())
-    texts, problems = _read_all(args)
-    diagnostics = [one for text in texts for one in lint(text, around=around, rules=rules)]
-    if texts:
-        emit(_format(args.format).render(_report(args, texts, diagnostics, rules=rules)), args.output)
-    for problem in problems:
-        codes.say(problem)
-    if problems:
-        return codes.UNKNOWN
-    bad = any(one.severity is not Severity.INFO for one in diagnostics)
-    return codes.NO if bad and not args.exit_zero else codes.YES
+    configuration = Configuration(isolated=args.isolated)
+    here = configuration.here()
+    if args.show_config:
+        from dsec_cli.commands.configuration_shown import show
+
+        return show(args, configuration)
+    outputs = wanted(args, here)
+    texts, problems, left_out = _read_all(args, configuration)
+    checker = Checker(args, configuration)
+    checked = checker.check(texts)
+    if args.write_baseline is not None:
+        _write_baseline(args, texts, checked)
+        return _say(problems) or codes.YES
+    checked = _compared(args, texts, checked, here)
+    if texts or not problems:
+        write(_report(texts, checked, left_out), outputs, args)
+    if args.profile_rules:
+        _tell_profile(checker, checked)
+    return _say(problems) or _verdict(args, here, checked.diagnostics)
 
 
-def _read_all(args: Args) -> tuple[list[SourceText], list[DSecError]]:
-    """Every text that can be read, and why the others cannot: one bad name hides no finding."""
+def _read_all(
+    args: Args, configuration: Configuration
+) -> tuple[list[SourceText], list[DSecError], list[str]]:
+    """Every text that can be read, why others cannot (one bad name hides no finding), what is excluded."""
     paths, missing = expand(args.paths)
     problems: list[DSecError] = list(missing)
-    texts = []
+    texts: list[SourceText] = []
+    left_out: list[str] = []
     for path in paths:
+        if _excluded(args.stdin_name if path == STDIN else path, args, configuration):
+            left_out.append(path)
+            continue
         try:
             texts.append(read_source(path, stdin_name=args.stdin_name))
         except DSecError as problem:
             problems.append(problem)
-    return texts, problems
+    return texts, problems, left_out
 
 
-def _report(
-    args: Args, texts: list[SourceText], diagnostics: list[Diagnostic], *, rules: tuple[Rule, ...]
-) -> Report:
-    to_file = args.output is not None
+def _excluded(file: str, args: Args, configuration: Configuration) -> bool:
+    """Whether the command line's patterns, else the configured ones, leave `file` out."""
+    configured = configuration.of(file)
+    patterns, folder = (
+        (args.exclude, "") if args.exclude else (configured.texts("exclude"), configured.folder)
+    )
+    if not patterns:
+        return False
+    from dsec_cli.commands.matching import meant
+
+    return meant(file, patterns, folder=folder) != ""
+
+
+def _write_baseline(args: Args, texts: list[SourceText], checked: Checked) -> None:
+    if args.since is not None:
+        raise codes.UsageError(
+            "--write-baseline needs all findings, and --since leaves some out", hint="give one of the two"
+        )
+    from dsec_cli.commands import baselining
+    from dsec_cli.report.output import to_stdout
+
+    names = {text.name: text for text in texts}
+    line = baselining.write(args.write_baseline, checked.diagnostics, texts=names, codes=checked.codes())
+    to_stdout(line + "\n")
+
+
+def _compared(args: Args, texts: list[SourceText], checked: Checked, here: Configured) -> Checked:
+    """What was found, with what the baseline knows marked, and with a note about what it knows in vain."""
+    path = args.baseline
+    if path is None and here.text("baseline") is not None:
+        path = here.path(here.text("baseline") or "")
+    if path is None:
+        return checked
+    from dsec_cli.commands import baselining
+
+    compared = baselining.compare(
+        path,
+        baselining.read(path),
+        checked.diagnostics,
+        texts={text.name: text for text in texts},
+        codes=checked.codes(),
+    )
+    # With --since what is older was not looked for.
+    gone = compared.gone if args.since is None else ()
+    notes = checked.notes + baselining.notes(path, gone)
+    return checked._replace(diagnostics=compared.diagnostics, notes=notes)
+
+
+def _report(texts: list[SourceText], checked: Checked, left_out: list[str]) -> Report:
+    notes = checked.notes
+    if left_out:
+        notes = (say("excluded: {files}", files=", ".join(left_out)), *notes)
     return Report(
         files=tuple(text.name for text in texts),
         texts={text.name: text for text in texts},
-        diagnostics=tuple(sorted(diagnostics, key=_by_place)),
-        rules=lambda: _pages(rules),
-        color=colored("never" if to_file and args.color == "auto" else args.color, sys.stdout),
-        width=columns(sys.stdout),
-        quiet=args.quiet,
-        fold=not to_file and sys.stdout.isatty(),
+        diagnostics=checked.diagnostics,
+        rules=lambda: _pages(checked.rules),
+        notes=notes,
     )
-
-
-def _by_place(one: Diagnostic) -> tuple[str, int, int, str, str]:
-    return (one.place.file, one.place.span.start, one.place.span.end, one.code, one.message)
 
 
 def _pages(rules: tuple[Rule, ...]) -> tuple[RuleInfo, ...]:
     from dsec_cli.lint import page
     from dsec_cli.report.format import RuleInfo
 
+    pages = [(rule, page.read(rule)) for rule in rules]
     return tuple(
-        RuleInfo(rule.code, rule.name, rule.severity, page.read(rule).summary, page.markdown(rule))
-        for rule in rules
+        RuleInfo(rule.code, rule.name, rule.severity, read.summary, page.markdown(rule), read.why)
+        for rule, read in pages
     )
 
 
-def _format(name: str) -> Format:
-    """The format of that name; the others are not even imported."""
-    module = f"dsec_cli.report.formats.{name}"
-    __import__(module)
-    found: Format = sys.modules[module].FORMAT
-    return found
+def _tell_profile(checker: Checker, checked: Checked) -> None:
+    from dsec_cli.commands.budget import profile
+
+    sys.stdout.flush()
+    sys.stderr.write(profile(checker.budget.taken, {rule.code: rule.name for rule in checked.rules}))
 
 
-def _today() -> str:
-    """The day by which suppressions end, in UTC: the same on every machine of a team."""
-    return time.strftime("%Y-%m-%d", time.gmtime())
+def _say(problems: list[DSecError]) -> int:
+    """Tell what could not be read; 0 when there is nothing to tell."""
+    for problem in problems:
+        codes.say(problem)
+    return codes.UNKNOWN if problems else codes.YES
 
 
-def _inventory(path: str | None) -> Inventory | None:
-    if path is None:
-        return None
-    from dsec_cli.commands.inventory import read_inventory
-
-    return read_inventory(path)
-
-
-def chosen(rules: tuple[Rule, ...], *, select: tuple[str, ...], ignore: tuple[str, ...]) -> tuple[Rule, ...]:
-    """The rules that `--select` and `--ignore` leave; raises UsageError for a code that is none."""
-    wanted = _prefixes(select, rules)
-    unwanted = _prefixes(ignore, rules)
-    return tuple(
-        rule
-        for rule in rules
-        if rule.code in ALWAYS
-        or (
-            (not wanted or rule.code.startswith(wanted)) and not (unwanted and rule.code.startswith(unwanted))
-        )
-    )
-
-
-def _prefixes(lists: tuple[str, ...], rules: tuple[Rule, ...]) -> tuple[str, ...]:
-    prefixes = tuple(part.strip().upper() for text in lists for part in text.split(",") if part.strip())
-    for prefix in prefixes:
-        if not any(rule.code.startswith(prefix) for rule in rules):
-            from dsec_cli.lint.nearest import did_you_mean
-
-            hint = did_you_mean(prefix, [rule.code for rule in rules])
-            raise codes.UsageError(f"no rule's code begins with {prefix!r}", hint=hint)
-    return prefixes
+def _verdict(args: Args, here: Configured, diagnostics: tuple[Diagnostic, ...]) -> int:
+    counted = _COUNTS[args.fail_on or here.text("fail-on") or "warning"]
+    bad = any(one.severity in counted for one in diagnostics if one.silenced is None)
+    return codes.NO if bad and not args.exit_zero else codes.YES

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 STDIN = "-"
 NAMES = ("agent-train-sandbox.yaml", "ds_config.yaml", "dsandbox.yaml", "plugin.yaml")
 """Files that are contracts by their name."""
+_PATTERN = frozenset("*?[")
+"""Characters that make a name, where there is no such file, a pattern: shells pass on what is quoted."""
 MOST_BYTES = 64 * 2**20
 
 
@@ -24,6 +26,13 @@ def expand(paths: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[FileProblem, 
     problems: list[FileProblem] = []
     for path in paths or (".",):
         if path == STDIN or not os.path.isdir(path):
+            if not _PATTERN.isdisjoint(path) and not os.path.lexists(path):
+                from dsec_cli.commands.globbing import files_like
+
+                matching = files_like(path)
+                found.update(matching)
+                if matching:
+                    continue
             found.add(path if path == STDIN else os.path.normpath(path) if path else path)
             continue
         inside = _contracts_in(path)

@@ -7,6 +7,7 @@ from dsec_cli.report.cells import cells, shown, wrap
 from dsec_cli.report.excerpt import Mark, excerpt
 from dsec_cli.report.format import SECRETS
 from dsec_cli.report.terminal import paint
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,12 +39,14 @@ def block(one: Diagnostic, report: Report, *, hidden: dict[str, list[Span]]) -> 
     """Everything there is to say about one diagnostic."""
     ink = paint(wanted=report.color)
     lines = [headline(one, report)]
-    lines += excerpt(_marks(one), report.texts, hidden=hidden, width=report.width, paint=ink)
+    lines += excerpt(
+        _marks(one), report.texts, hidden=hidden, width=report.width, paint=ink, tell=report.tell
+    )
     if one.reason:
-        lines += _labelled("why", one.reason, report)
+        lines += _labelled(report.tell(say("why")), one.reason, report, ansi=DIM)
     if one.help:
-        lines += _labelled("help", one.help, report)
-    lines += _labelled("rule", f"{one.name} (dsec explain {one.code})", report)
+        lines += _labelled(report.tell(say("help")), one.help, report, ansi=HELP)
+    lines += _labelled(report.tell(say("rule")), f"{one.name} (dsec explain {one.code})", report, ansi=DIM)
     return "\n".join(lines) + "\n"
 
 
@@ -63,10 +66,10 @@ def secrets(report: Report) -> dict[str, list[Span]]:
     return hidden
 
 
-def _labelled(label: str, text: str, report: Report) -> list[str]:
+def _labelled(label: str, text: str, report: Report, *, ansi: str) -> list[str]:
     """`  help: text`, folded at the width and hanging below its first word."""
     ink = paint(wanted=report.color)
-    indent = len(label) + 4
+    indent = cells(label) + 4
     rows = [row for line in text.split("\n") for row in wrap(shown(line), report.width - indent)]
-    head = f"  {ink(label + ':', HELP if label == 'help' else DIM)} {rows[0]}"
+    head = f"  {ink(label + ':', ansi)} {rows[0]}"
     return [head, *(" " * indent + row for row in rows[1:])]

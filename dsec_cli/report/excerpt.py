@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dsec.record import Record
 from dsec_cli.report.cells import cells, shown, window, wrap
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from dsec_cli.diagnostics import Place
+    from dsec_cli.report.format import Tell
     from dsec_cli.report.terminal import Paint
     from dsec_cli.source.text import SourceText, Span
 
@@ -34,6 +36,7 @@ def excerpt(
     hidden: Mapping[str, list[Span]],
     width: int,
     paint: Paint,
+    tell: Tell,
 ) -> list[str]:
     """Lines of source, by file and line, each followed by its marks; `hidden` spans are starred out."""
     kept = [mark for mark in marks if mark.place.file in texts][:MOST]
@@ -51,7 +54,8 @@ def excerpt(
             lines.append(f"{paint('::: ' + shown(file), GUTTER)}:{inside[0].place.start.line}")
         lines += _file_lines(inside, texts[file], frame)
     if len(marks) > MOST:
-        lines.append(paint(f"{' ' * digits} ... and {len(marks) - MOST} more places", GUTTER))
+        more = tell(say("... and {count} more places", count=len(marks) - MOST))
+        lines.append(paint(f"{' ' * digits} {more}", GUTTER))
     return lines
 
 

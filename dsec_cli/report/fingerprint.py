@@ -14,23 +14,40 @@ if TYPE_CHECKING:
     from dsec_cli.source.text import SourceText
 
 
-def fingerprints(diagnostics: Iterable[Diagnostic], texts: Mapping[str, SourceText]) -> tuple[str, ...]:
+def fingerprints(
+    diagnostics: Iterable[Diagnostic], texts: Mapping[str, SourceText], *, folder: str = ""
+) -> tuple[str, ...]:
     """One per diagnostic (32 hexadecimal digits), from what it says and not from where.
 
-    Made of rule, file, logical path with Step ids and offending text; equal ones are told apart by
-    their order. Lines, columns, indentation and the language of the message play no part.
+    Made of rule, file (as seen from `folder`, default: the current one), logical path with Step ids
+    and offending text; equal ones are told apart by their order. Lines, columns, indentation and the
+    language of the message play no part.
     """
     from hashlib import sha256
 
     seen: dict[str, int] = {}
     found: list[str] = []
+    names: dict[str, str] = {}
     for one in diagnostics:
+        file = one.place.file
+        if file not in names:
+            names[file] = seen_from(folder, file)
         said = _value(one, texts) if one.path else _template(one)
-        key = "\0".join((one.code, os.path.normpath(one.place.file), one.path, said))
+        key = "\0".join((one.code, names[file], one.path, said))
         seen[key] = seen.get(key, 0) + 1
         data = f"{key}\0{seen[key]}".encode("utf-8", "surrogatepass")
         found.append(sha256(data).hexdigest()[:32])
     return tuple(found)
+
+
+def seen_from(folder: str, file: str) -> str:
+    """The name of `file` relative to `folder` (the current one when empty); absolute when it is not below."""
+    if not folder and not os.path.isabs(file):
+        path = os.path.normpath(file)
+        if path.split(os.sep)[0] != os.pardir:
+            return path
+    path = os.path.relpath(file or os.curdir, folder or None)
+    return os.path.abspath(file) if path.split(os.sep)[0] == os.pardir else path
 
 
 def _template(one: Diagnostic) -> str:

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from dsec_cli.diagnostics import Diagnostic, Severity
     from dsec_cli.source.text import SourceText
 
+    Tell = Callable[[str], str]
+    """A text of ours in the language that was asked for."""
+
 
 SECRETS = frozenset(("DS601",))
 """Codes whose place is a secret: output shows where it is, never what it is."""
@@ -26,6 +29,13 @@ class RuleInfo(Record):
     """First sentence of the page."""
     page: str
     """The whole page, Markdown."""
+    why: str = ""
+    """The paragraph that says why the rule exists."""
+
+
+def as_it_is(text: str) -> str:
+    """English, which every text of ours is written in."""
+    return text
 
 
 class Report(Record):
@@ -35,7 +45,7 @@ class Report(Record):
     """Every file that was checked, findings or not, in order."""
     texts: Mapping[str, SourceText]
     diagnostics: tuple[Diagnostic, ...]
-    """Sorted by file, place and code."""
+    """Sorted by file, place and code; those that do not count say why (`silenced`)."""
     rules: Callable[[], tuple[RuleInfo, ...]]
     """Pages of the rules that ran, by code; read only by formats that carry them."""
     color: bool = False
@@ -43,6 +53,14 @@ class Report(Record):
     quiet: bool = False
     fold: bool = False
     """Fold headlines too: for a terminal, which would break them anywhere; never for a file or pipe."""
+    notes: tuple[str, ...] = ()
+    """What the run itself has to say: older findings left out, entries of a baseline that are gone."""
+    tell: Tell = as_it_is
+    """For the words of the formats themselves; diagnostics and notes are translated before."""
+
+    def counting(self) -> tuple[Diagnostic, ...]:
+        """The diagnostics that nothing silences."""
+        return tuple(one for one in self.diagnostics if one.silenced is None)
 
 
 class Format(Record):

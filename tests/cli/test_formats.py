@@ -133,7 +133,7 @@ def test_text_sum() -> None:
 def test_json_places_count_in_every_unit() -> None:
     document = json.loads(json_format.render(report(found(TEXT, "24G"), texts=(TEXT,))))
     assert document["format"] == "dsec.lint/1"
-    assert document["summary"] == {"error": 1, "warning": 0, "info": 0}
+    assert document["summary"] == {"error": 1, "warning": 0, "info": 0, "silenced": 0}
     (one,) = document["diagnostics"]
     assert one["place"]["start"] == {"line": 2, "column": 7, "utf16_column": 8, "offset": 12, "byte": 28}
     assert TEXT.data[28:31] == b"24G"

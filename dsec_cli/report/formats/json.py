@@ -1,12 +1,13 @@
 """Findings as one JSON document, for programs; `format` names the version of its shape.
 
     {"format": "dsec.lint/1", "tool": {"name", "version"}, "files": [name],
-     "summary": {"error", "warning", "info"}, "diagnostics": [
+     "summary": {"error", "warning", "info", "silenced"}, "notes": [text], "diagnostics": [
         {"code", "name", "severity", "path", "message", "reason", "help", "place": PLACE,
          "related": [{"label", "place": PLACE}], "message_id", "arguments", "fingerprint", "silenced",
          "fixes": [{"title", "safe", "edits": [{"start": POINT, "end": POINT, "text"}]}]}]}
 
-`message_id` and `arguments` are the same in every language; `silenced` is null or {"by", "reason"}.
+`message_id` and `arguments` are the same in every language; `silenced` is null or {"by", "reason"},
+and what is silenced does not count as an error, a warning or a remark.
 
 PLACE is {"file", "start": POINT, "end": POINT}, the end exclusive. POINT is {"line", "column",
 "utf16_column", "offset", "byte"}: line and columns count from 1, columns in code points and in
@@ -25,6 +26,8 @@ from dsec_cli.words import arguments, message_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from dsec_cli.diagnostics import Diagnostic, Place
     from dsec_cli.report.format import Report
     from dsec_cli.source.text import SourceText
@@ -32,22 +35,25 @@ if TYPE_CHECKING:
 
 def render(report: Report) -> str:
     """The document, diagnostics in the report's order."""
-    counts = {severity.value: 0 for severity in Severity}
+    return json.dumps(document(report), ensure_ascii=False, indent=2) + "\n"
+
+
+def document(report: Report) -> dict[str, Any]:
+    """What the document holds."""
+    counts = {severity.value: 0 for severity in Severity} | {"silenced": 0}
     for one in report.diagnostics:
-        counts[one.severity.value] += one.silenced is None
-    document = {
+        counts["silenced" if one.silenced is not None else one.severity.value] += 1
+    prints = fingerprints(report.diagnostics, report.texts)
+    return {
         "format": "dsec.lint/1",
         "tool": {"name": "dsec", "version": __version__},
         "files": list(report.files),
         "summary": counts,
+        "notes": list(report.notes),
         "diagnostics": [
-            _diagnostic(one, report, key)
-            for one, key in zip(
-                report.diagnostics, fingerprints(report.diagnostics, report.texts), strict=True
-            )
+            _diagnostic(one, report, key) for one, key in zip(report.diagnostics, prints, strict=True)
         ],
     }
-    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
 def _diagnostic(one: Diagnostic, report: Report, fingerprint: str) -> dict[str, object]:

@@ -13,8 +13,9 @@ from urllib.parse import quote
 
 from dsec import __version__
 from dsec_cli.diagnostics import Severity
-from dsec_cli.report.fingerprint import fingerprints
+from dsec_cli.report.fingerprint import fingerprints, seen_from
 from dsec_cli.report.format import Format
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 MOST = 25_000
 """Results that GitHub accepts of one run."""
+MOST_RELATED = 100
+"""Related places of one result; GitHub takes 1,000, nobody reads them, and the upload has a limit."""
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -50,19 +53,27 @@ def render(report: Report) -> str:
             _result(report.diagnostics[at], report, index=index, fingerprint=prints[at]) for at in kept
         ],
     }
+    notes = [("note", note) for note in report.notes]
     left_out = len(report.diagnostics) - len(kept)
     if left_out:
-        note = {"level": "warning", "message": {"text": f"{left_out} findings beyond {MOST} were left out."}}
-        run["invocations"] = [{"executionSuccessful": True, "toolExecutionNotifications": [note]}]
+        text = say("{count} findings beyond {most} were left out.", count=left_out, most=MOST)
+        notes.insert(0, ("warning", report.tell(text)))
+    if notes:
+        told = [{"level": level, "message": {"text": text}} for level, text in notes]
+        run["invocations"] = [{"executionSuccessful": True, "toolExecutionNotifications": told}]
     document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
     return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
 
 
 def _kept(diagnostics: tuple[Diagnostic, ...]) -> list[int]:
-    """Which are written: the first `MOST` by severity, in their own order."""
+    """Which are written: the first `MOST` by severity, silenced ones last, in their own order."""
     rank = {severity: at for at, severity in enumerate(Severity)}
-    first = sorted(range(len(diagnostics)), key=lambda at: (rank[diagnostics[at].severity], at))[:MOST]
-    return sorted(first)
+
+    def order(at: int) -> tuple[bool, int, int]:
+        one = diagnostics[at]
+        return (one.silenced is not None, rank[one.severity], at)
+
+    return sorted(sorted(range(len(diagnostics)), key=order)[:MOST])
 
 
 def _rule(rule: RuleInfo) -> Object:
@@ -70,6 +81,7 @@ def _rule(rule: RuleInfo) -> Object:
         "id": rule.code,
         "name": rule.name,
         "shortDescription": {"text": rule.summary},
+        "fullDescription": {"text": rule.why or rule.summary},
         "help": {"text": rule.page, "markdown": rule.page},
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
     }
@@ -91,14 +103,20 @@ def _result(one: Diagnostic, report: Report, *, index: dict[str, int], fingerpri
         result["ruleIndex"] = index[one.code]
     if one.related:
         result["relatedLocations"] = [
-            {"id": at, **_location(place, report), "message": {"text": label or "see also"}}
-            for at, (place, label) in enumerate(one.related, 1)
+            {
+                "id": at,
+                **_location(place, report),
+                "message": {"text": label or report.tell(say("see also"))},
+            }
+            for at, (place, label) in enumerate(one.related[:MOST_RELATED], 1)
         ]
     if one.fixes:
         result["fixes"] = [_fix(fix, one, report) for fix in one.fixes]
     if one.silenced is not None:
         kind = "inSource" if one.silenced.by == "comment" else "external"
-        result["suppressions"] = [{"kind": kind, "justification": one.silenced.reason}]
+        # Code hosts close an alert that a suppressed result stands for; leaving it out would make it flap.
+        said = ": ".join(part for part in (one.silenced.by, one.silenced.reason) if part)
+        result["suppressions"] = [{"kind": kind, "status": "accepted", "justification": said}]
     return result
 
 
@@ -126,14 +144,9 @@ def _region(text: SourceText, span: Span) -> Object:
 
 def _artifact(file: str) -> Object:
     """Files below the working folder by relative URI, others by absolute one."""
-    path = os.path.normpath(file)
-    inside = not os.path.isabs(path) and path.split(os.sep)[0] != os.pardir
-    if os.path.isabs(path) or not inside:
-        relative = os.path.relpath(path)
-        inside = relative.split(os.sep)[0] != os.pardir
-        path = relative if inside else os.path.abspath(path)
+    path = seen_from("", file)
     uri = quote(os.fsencode(path))
-    return {"uri": uri, "uriBaseId": "%SRCROOT%"} if inside else {"uri": f"file://{uri}"}
+    return {"uri": f"file://{uri}"} if os.path.isabs(path) else {"uri": uri, "uriBaseId": "%SRCROOT%"}
 
 
 def _fix(fix: Fix, one: Diagnostic, report: Report) -> Object:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dsec_cli.diagnostics import Severity
 from dsec_cli.report.format import Format
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,18 +12,25 @@ if TYPE_CHECKING:
 
     from dsec_cli.report.format import Report
 
-_NOUNS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "remark"}
+_ONE = {Severity.ERROR: "1 error", Severity.WARNING: "1 warning", Severity.INFO: "1 remark"}
+_SEVERAL = {
+    Severity.ERROR: "{count} errors",
+    Severity.WARNING: "{count} warnings",
+    Severity.INFO: "{count} remarks",
+}
 
 
 def render(report: Report) -> str:
-    """Every diagnostic with its source line, then the sum; quiet: one line each and no sum."""
+    """Every diagnostic that counts with its source line, then notes and the sum; quiet: one line each."""
     if report.quiet:
         return "".join(_blocks(report))
-    return "\n".join([*_blocks(report), _summary(report) + "\n"])
+    notes = [f"{report.tell(say('note'))}: {note}\n" for note in report.notes]
+    return "\n".join([*_blocks(report), "".join(notes) + summary(report) + "\n"])
 
 
 def _blocks(report: Report) -> Iterator[str]:
-    if not report.diagnostics:
+    counting = report.counting()
+    if not counting:
         return
     from dsec_cli.report.block import (
         block,
@@ -31,25 +39,40 @@ def _blocks(report: Report) -> Iterator[str]:
     )  # a clean file, the usual case, does not pay for it
 
     hidden = secrets(report)
-    for one in report.diagnostics:
+    for one in counting:
         yield headline(one, report) + "\n" if report.quiet else block(one, report, hidden=hidden)
 
 
-def _summary(report: Report) -> str:
-    checked = _counted(len(report.files), "file")
-    if not report.diagnostics:
-        return f"{checked} checked, nothing found"
+def summary(report: Report) -> str:
+    """`2 errors, 1 remark, 3 silenced in 1 of 2 files`, in the report's language."""
+    tell, counting = report.tell, report.counting()
+    silenced = len(report.diagnostics) - len(counting)
+    checked = _counted(report, len(report.files), "1 file", "{count} files")
+    if not counting:
+        if not silenced:
+            return tell(say("{files} checked, nothing found", files=checked))
+        return tell(say("{files} checked, nothing found, {count} silenced", files=checked, count=silenced))
     counts = dict.fromkeys(Severity, 0)
-    for one in report.diagnostics:
+    for one in counting:
         counts[one.severity] += 1
-    found = ", ".join(_counted(count, _NOUNS[severity]) for severity, count in counts.items() if count)
-    hit = len({one.place.file for one in report.diagnostics})
-    where = "" if len(report.files) == 1 else f" in {hit} of {checked}"
-    return (f"\x1b[1m{found}\x1b[0m" if report.color else found) + where
+    parts = [
+        _counted(report, count, _ONE[severity], _SEVERAL[severity])
+        for severity, count in counts.items()
+        if count
+    ]
+    found = ", ".join(parts)
+    if report.color:
+        found = f"\x1b[1m{found}\x1b[0m"
+    if silenced:
+        found = f"{found}, {tell(say('{count} silenced', count=silenced))}"
+    if len(report.files) == 1:
+        return found
+    hit = len({one.place.file for one in counting})
+    return tell(say("{found} in {hit} of {files}", found=found, hit=hit, files=checked))
 
 
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+def _counted(report: Report, count: int, one: str, several: str) -> str:
+    return report.tell(say(one) if count == 1 else say(several, count=count))
 
 
 FORMAT = Format("text", render)

@@ -1,0 +1,184 @@
+"""Baselines: findings that were there before, known by fingerprint, so that only new ones count.
+
+    {"format": "dsec.baseline/1", "findings": [
+        {"fingerprint", "code", "file", "path", "message", "reason"}]}
+
+Files are named, and fingerprints made, as seen from the folder of the baseline, so that it holds
+wherever the linter is called from. `reason` is for people to fill in; it is kept when the baseline
+is written again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from dsec.errors import FileProblem
+from dsec.record import Record
+from dsec_cli.commands.choosing import NEVER_SILENT
+from dsec_cli.diagnostics import Silenced
+from dsec_cli.report.fingerprint import fingerprints, seen_from
+from dsec_cli.report.output import to_file
+from dsec_cli.words import english, say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dsec_cli.diagnostics import Diagnostic
+    from dsec_cli.source.text import SourceText
+
+NAME, VERSION = "dsec.baseline", 1
+MOST_NAMED = 10
+"""Entries that are gone are named up to this many."""
+
+
+class Known(Record):
+    """One finding of a baseline."""
+
+    fingerprint: str
+    code: str
+    file: str
+    path: str
+    message: str
+    reason: str
+
+
+class Compared(Record):
+    """What a baseline makes of a lint."""
+
+    diagnostics: tuple[Diagnostic, ...]
+    gone: tuple[Known, ...]
+    """Entries of files that were checked, by rules that ran, that no longer occur."""
+
+
+def read(path: str) -> tuple[Known, ...]:
+    """The entries of a baseline file; raises FileProblem."""
+    try:
+        with open(path, "rb") as file:
+            whole = json.loads(file.read().decode("utf-8"))
+    except OSError as problem:
+        raise FileProblem(
+            f"baseline {path} could not be read: {problem.strerror}",
+            hint=f"write it with: dsec lint --write-baseline {path}",
+        ) from problem
+    except (ValueError, RecursionError) as problem:
+        raise _damaged(path, f"it is no JSON: {problem}") from problem
+    name, _, version = str(whole.get("format") if isinstance(whole, dict) else "").partition("/")
+    if name != NAME or not version.isdigit():
+        raise _damaged(path, f"its format is not {NAME}/{VERSION}")
+    if int(version) > VERSION:
+        raise FileProblem(
+            f"baseline {path} was written by a newer DSec ({name}/{version})", hint="update DSec"
+        )
+    found = whole.get("findings")
+    if not isinstance(found, list):
+        raise _damaged(path, "it has no list of findings")
+    return tuple(_known(path, one) for one in found)
+
+
+def _known(path: str, entry: object) -> Known:
+    values = tuple(entry.get(name) for name in Known._fields) if isinstance(entry, dict) else ()
+    if not values or not all(isinstance(value, str) for value in values):
+        raise _damaged(path, f"an entry lacks one of {', '.join(Known._fields)}")
+    return Known._make(values)
+
+
+def _damaged(path: str, why: str) -> FileProblem:
+    return FileProblem(
+        f"baseline {path} cannot be used: {why}", hint=f"write it anew: dsec lint --write-baseline {path}"
+    )
+
+
+def compare(
+    path: str,
+    known: tuple[Known, ...],
+    diagnostics: tuple[Diagnostic, ...],
+    *,
+    texts: Mapping[str, SourceText],
+    codes: frozenset[str],
+) -> Compared:
+    """Mark what the baseline at `path` knows; `codes` are those of the rules that ran."""
+    folder = _folder(path)
+    by_print = {one.fingerprint: one for one in known}
+    marked, met = [], set()
+    for one, key in zip(diagnostics, fingerprints(diagnostics, texts, folder=folder), strict=True):
+        entry = by_print.get(key)
+        if entry is not None and one.code not in NEVER_SILENT:
+            met.add(key)
+            if one.silenced is None:
+                one = one._replace(silenced=Silenced("baseline", entry.reason))
+        marked.append(one)
+    checked = {seen_from(folder, name) for name in texts}
+    gone = [one for one in known if one.fingerprint not in met and one.file in checked and one.code in codes]
+    return Compared(tuple(marked), tuple(gone))
+
+
+def notes(path: str, gone: tuple[Known, ...]) -> tuple[str, ...]:
+    """What to say about entries that no longer occur."""
+    if not gone:
+        return ()
+    named = [f"{one.code} {one.file} {one.path}".rstrip() for one in gone[:MOST_NAMED]]
+    more = [f"+{len(gone) - MOST_NAMED}"] if len(gone) > MOST_NAMED else []
+    return (
+        say(
+            "{file}: no longer found: {entries} (--write-baseline {file} drops them)",
+            file=path,
+            entries=", ".join([*named, *more]),
+        ),
+    )
+
+
+def write(
+    path: str,
+    diagnostics: tuple[Diagnostic, ...],
+    *,
+    texts: Mapping[str, SourceText],
+    codes: frozenset[str],
+) -> str:
+    """Write what counts now to `path`, as a whole or not at all; a line that says what it holds.
+
+    Entries of files and rules that this run did not look at stay, unless their file is gone.
+    """
+    old = read(path) if os.path.exists(path) else ()
+    folder = _folder(path)
+    reasons = {one.fingerprint: one.reason for one in old}
+    prints = fingerprints(diagnostics, texts, folder=folder)
+    new = [
+        Known(
+            key,
+            one.code,
+            seen_from(folder, one.place.file),
+            one.path,
+            english(one.message),
+            reasons.get(key, ""),
+        )
+        for one, key in zip(diagnostics, prints, strict=True)
+        if one.silenced is None and one.code not in NEVER_SILENT
+    ]
+    checked = {seen_from(folder, name) for name in texts}
+    kept = [
+        one
+        for one in old
+        if (one.file not in checked or one.code not in codes)
+        and os.path.exists(os.path.join(folder, one.file))
+    ]
+    entries = sorted({*new, *kept}, key=lambda one: (one.file, one.code, one.path, one.fingerprint))
+    document = {"format": f"{NAME}/{VERSION}", "findings": [one._asdict() for one in entries]}
+    to_file(
+        path, (json.dumps(document, ensure_ascii=False, indent=2) + "\n").encode("utf-8", "backslashreplace")
+    )
+    present = {one.fingerprint for one in entries}
+    added = sum(one.fingerprint not in reasons for one in entries)
+    dropped = sum(key not in present for key in reasons)
+    return say(
+        "{file}: {count} findings, {added} of them new, {dropped} dropped",
+        file=path,
+        count=len(entries),
+        added=added,
+        dropped=dropped,
+    )
+
+
+def _folder(path: str) -> str:
+    return os.path.dirname(os.path.abspath(path))

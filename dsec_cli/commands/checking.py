@@ -1,0 +1,116 @@
+"""Runs the rules that are wanted over texts, each under the configuration nearest to it."""
+
+from __future__ import annotations
+
+import time
+
+from dsec.record import Record
+from dsec_cli.commands.budget import Budget
+from dsec_cli.commands.choosing import chosen
+from dsec_cli.commands.configuring import NOTHING
+from dsec_cli.lint.linter import lint_all
+from dsec_cli.lint.rule import Surroundings, find_rules
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from dsec.inventory import Inventory
+    from dsec_cli.commands.configuring import Configuration, Configured
+    from dsec_cli.diagnostics import Diagnostic
+    from dsec_cli.lint.rule import Rule
+    from dsec_cli.options import Args
+    from dsec_cli.source.text import SourceText
+
+
+class Checked(Record):
+    """What the linter found in all texts."""
+
+    diagnostics: tuple[Diagnostic, ...]
+    """By file and place; those that do not count are marked."""
+    rules: tuple[Rule, ...]
+    """Those that ran on any text, by code."""
+    notes: tuple[str, ...] = ()
+    """What there is to say besides."""
+
+    def codes(self) -> frozenset[str]:
+        """Codes of the rules that ran."""
+        return frozenset(rule.code for rule in self.rules)
+
+
+class Checker:
+    """The linter as one command line wants it; `budget` knows afterwards what each rule took."""
+
+    def __init__(self, args: Args, configuration: Configuration) -> None:
+        self.budget = Budget()
+        self._args = args
+        self._configuration = configuration
+        self._every = find_rules()
+        chosen(args, NOTHING, self._every)  # a code that no rule has is refused whatever there is to check
+        self._around = Surroundings(inventory=_inventory(args.inventory), today=_today())
+        self._chosen: dict[str, tuple[Rule, ...]] = {}
+        self._used: dict[str, Configured] = {}
+
+    def check(self, texts: list[SourceText]) -> Checked:
+        """Every text, in order."""
+        if self._args.since is None:
+            return self._checked(texts, self._all_of)
+        from dsec_cli.commands.since import Since
+
+        since = Since(self._args.since, self._all_of)
+        checked = self._checked(texts, since)
+        return checked._replace(notes=checked.notes + since.notes())
+
+    def _checked(
+        self, texts: list[SourceText], lint: Callable[[SourceText], Iterable[Diagnostic]]
+    ) -> Checked:
+        self.budget.arm()
+        try:
+            found = [one for text in texts for one in lint(text)]
+        finally:
+            self.budget.disarm()
+        ran = {rule.code for rules in self._chosen.values() for rule in rules}
+        rules = tuple(rule for rule in self._every if rule.code in ran)
+        return Checked(tuple(sorted(found, key=_by_place)), rules, tuple(self._ended()))
+
+    def _all_of(self, text: SourceText) -> tuple[Diagnostic, ...]:
+        """All that is found in one text; what a comment or the configuration silences is marked."""
+        configured = self._configuration.of(text.name)
+        found = lint_all(text, around=self._around, rules=self._rules(configured), watch=self.budget.watch)
+        if "per-file-ignores" not in configured.values:
+            return found
+        from dsec_cli.commands.silencing import silenced
+
+        return silenced(found, text.name, configured, today=self._around.today)
+
+    def _rules(self, configured: Configured) -> tuple[Rule, ...]:
+        """Those that a configuration and the command line want, found out once."""
+        if configured.file not in self._chosen:
+            self._chosen[configured.file] = chosen(self._args, configured, self._every)
+            self._used[configured.file] = configured
+        return self._chosen[configured.file]
+
+    def _ended(self) -> Iterator[str]:
+        """What to say about exceptions whose last day is over."""
+        for configured in self._used.values():
+            if "per-file-ignores" in configured.values:
+                from dsec_cli.commands.silencing import expired
+
+                yield from expired(configured, today=self._around.today)
+
+
+def _by_place(one: Diagnostic) -> tuple[str, int, int, str, str]:
+    return (one.place.file, one.place.span.start, one.place.span.end, one.code, one.message)
+
+
+def _today() -> str:
+    """The day by which suppressions end, in UTC: the same on every machine of a team."""
+    return time.strftime("%Y-%m-%d", time.gmtime())
+
+
+def _inventory(path: str | None) -> Inventory | None:
+    if path is None:
+        return None
+    from dsec_cli.commands.inventory import read_inventory
+
+    return read_inventory(path)

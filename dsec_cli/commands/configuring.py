@@ -1,0 +1,100 @@
+"""Finds the configuration that holds for a file: the nearest one upwards from its folder.
+
+Looking costs two questions to the file system per folder. Reading, and the TOML library, are paid
+for only where a file is there.
+"""
+
+from __future__ import annotations
+
+import os
+
+from dsec.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+OWN, SHARED = ".dsec.toml", "pyproject.toml"
+"""The first goes before the second in one folder, as it speaks of nothing else."""
+
+
+class Configured(Record):
+    """What one configuration file says."""
+
+    file: str = ""
+    """Its name as people see it; "" when there is none."""
+    folder: str = ""
+    """Absolute; patterns and paths in the file are relative to it."""
+    values: Mapping[str, object] = {}
+    """By key, checked: lists are tuples."""
+    lines: Mapping[str, int] = {}
+    """Where each key stands."""
+
+    def texts(self, key: str) -> tuple[str, ...]:
+        """The list under `key`; empty when it is not stated."""
+        found = self.values.get(key, ())
+        assert isinstance(found, tuple), f"{key} is checked to be a list"
+        return found
+
+    def text(self, key: str) -> str | None:
+        """The text under `key`."""
+        found = self.values.get(key)
+        return None if found is None else str(found)
+
+    def place(self, key: str) -> str:
+        """`pyproject.toml:12: ` for messages about the value of `key`."""
+        return f"{self.file}:{self.lines.get(key, 1)}: "
+
+    def path(self, name: str) -> str:
+        """A path as the file means it, as seen from here."""
+        joined = os.path.normpath(os.path.join(self.folder, name))
+        relative = os.path.relpath(joined)
+        return joined if relative.startswith(os.pardir) else relative
+
+
+NOTHING = Configured()
+
+
+class Configuration:
+    """The configuration of every folder that was asked for, each read once."""
+
+    def __init__(self, *, isolated: bool) -> None:
+        self._known: dict[str, Configured] = {}
+        self._isolated = isolated
+
+    def here(self) -> Configured:
+        """The one of the current folder: it decides what a run has only once."""
+        return self.near(os.curdir)
+
+    def of(self, file: str) -> Configured:
+        """The one nearest to `file`: it decides which rules hold there."""
+        return self.near(os.path.dirname(file) or os.curdir)
+
+    def near(self, folder: str) -> Configured:
+        """The one nearest to `folder`, upwards; raises UsageError for one that is wrong."""
+        if self._isolated:
+            return NOTHING
+        if folder not in self._known:
+            self._known[folder] = self._upwards(os.path.abspath(folder))
+        return self._known[folder]
+
+    def _upwards(self, folder: str) -> Configured:
+        if folder not in self._known:
+            found = _read(folder)
+            if found is None:
+                above = os.path.dirname(folder)
+                found = NOTHING if above == folder else self._upwards(above)
+            self._known[folder] = found
+        return self._known[folder]
+
+
+def _read(folder: str) -> Configured | None:
+    for name in (OWN, SHARED):
+        path = os.path.join(folder, name)
+        if os.path.isfile(path):
+            from dsec_cli.commands.configuration_file import read
+
+            found = read(path)
+            if found is not None:
+                return found
+    return None

@@ -1,0 +1,87 @@
+"""Where findings go: one format each, to standard output or to a file."""
+
+from __future__ import annotations
+
+import sys
+
+from dsec.record import Record
+from dsec_cli.commands.terminal import colored
+from dsec_cli.exit import UsageError
+from dsec_cli.options_lint import FORMATS
+from dsec_cli.report.output import emit
+from dsec_cli.report.terminal import columns
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec_cli.commands.configuring import Configured
+    from dsec_cli.options import Args
+    from dsec_cli.report.format import Format, Report
+
+
+class Output(Record):
+    """One format and the file it is written to; "" is standard output."""
+
+    format: str
+    file: str = ""
+
+
+def wanted(args: Args, configured: Configured) -> tuple[Output, ...]:
+    """What the command line asks for, else the configuration, else text; raises UsageError."""
+    found = [_parsed(one, "") for one in args.output]
+    if args.format is not None or args.output_file is not None:
+        found.insert(0, Output(args.format or "text", _file(args.output_file or "")))
+    where = ""
+    if not found:
+        where = configured.place("output") if configured.texts("output") else ""
+        found = [_parsed(one, where) for one in configured.texts("output")]
+        found = [one._replace(file=one.file and configured.path(one.file)) for one in found]
+    _refuse_clashes(found, where)
+    return tuple(found) or (Output("text"),)
+
+
+def _parsed(text: str, where: str) -> Output:
+    name, colon, file = text.partition(":")
+    if name not in FORMATS:
+        from dsec_cli.lint.nearest import did_you_mean
+
+        hint = did_you_mean(name, FORMATS) or f"one of {', '.join(FORMATS)}; a file is given as text:{text}"
+        raise UsageError(f"{where}there is no format {name!r}", hint=hint)
+    if colon and not file:
+        raise UsageError(f"{where}no file behind {text!r}", hint=f"such as {name}:lint.out")
+    return Output(name, _file(file))
+
+
+def _file(name: str) -> str:
+    return "" if name == "-" else name
+
+
+def _refuse_clashes(found: list[Output], where: str) -> None:
+    """Two outputs in one place would be neither."""
+    seen: set[str] = set()
+    for one in found:
+        if one.file in seen:
+            place = one.file or "standard output"
+            raise UsageError(
+                f"{where}two outputs go to {place}", hint=f"give one a file: --output {one.format}:FILE"
+            )
+        seen.add(one.file)
+
+
+def write(report: Report, outputs: tuple[Output, ...], args: Args) -> None:
+    """Render the report once for each output and put it there; files before standard output."""
+    for one in sorted(outputs, key=lambda one: not one.file):
+        fitted = report._replace(
+            color=colored("never" if one.file and args.color == "auto" else args.color, sys.stdout),
+            width=columns(sys.stdout),
+            quiet=args.quiet,
+            fold=not one.file and sys.stdout.isatty(),
+        )
+        emit(_format(one.format).render(fitted), one.file or None)
+
+
+def _format(name: str) -> Format:
+    """The format of that name; the others are not even imported."""
+    module = f"dsec_cli.report.formats.{name}"
+    __import__(module)
+    found: Format = sys.modules[module].FORMAT
+    return found

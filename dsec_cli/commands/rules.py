@@ -1,0 +1,90 @@
+"""`dsec rules`: every lint rule, for people and for programs."""
+
+from __future__ import annotations
+
+import sys
+
+from dsec_cli.commands.terminal import colored
+from dsec_cli.exit import YES
+from dsec_cli.lint import page
+from dsec_cli.lint.linter import lint
+from dsec_cli.lint.rule import find_rules
+from dsec_cli.report.output import emit
+from dsec_cli.report.terminal import paint
+from dsec_cli.source.text import SourceText
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec_cli.lint.rule import Rule
+    from dsec_cli.options import Args
+
+GROUPS = {
+    "DS0": "text",
+    "DS1": "form",
+    "DS2": "resources",
+    "DS3": "tolerance",
+    "DS4": "dependencies",
+    "DS5": "steps",
+    "DS6": "security",
+    "DS7": "health",
+    "DS8": "code",
+    "DS9": "linter",
+}
+FIRST_VERSION = "0.1.0"
+"""Of rules whose page names no other; a later rule says `Since: 0.2.0`."""
+
+
+def main(args: Args) -> int:
+    """Print one line per rule, or one JSON document."""
+    rules = find_rules()
+    if not args.json:
+        emit(_table(rules))
+        return YES
+    import json
+
+    listed = [described(rule) for rule in rules]
+    emit(json.dumps({"format": "dsec.rules/1", "rules": listed}, ensure_ascii=False, indent=2) + "\n")
+    return YES
+
+
+def _table(rules: tuple[Rule, ...]) -> str:
+    ink = paint(wanted=colored("auto", sys.stdout))
+    width = max(len(rule.name) for rule in rules)
+    return "".join(
+        f"{ink(rule.code, '1')}  {rule.severity.value:<7}  {fixable(rule) or '-':<6}  {rule.name:<{width}}  "
+        f"{page.read(rule).summary}\n"
+        for rule in rules
+    )
+
+
+def described(rule: Rule) -> dict[str, str]:
+    """What programs are told about a rule."""
+    read = page.read(rule)
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "group": GROUPS[rule.code[:3]],
+        "severity": rule.severity.value,
+        "fix": fixable(rule),
+        "since": since(rule),
+        "summary": read.summary,
+    }
+
+
+def since(rule: Rule) -> str:
+    """The version the rule first came with."""
+    text = sys.modules[rule.check.__module__].__doc__ or ""
+    _, found, rest = text.partition("\nSince: ")
+    return rest.split()[0] if found else FIRST_VERSION
+
+
+def fixable(rule: Rule) -> str:
+    """`safe` or `unsafe` when the rule offers a fix for the bad example of its own page, else ""."""
+    bad = page.read(rule).bad
+    if bad.kind != "yaml":
+        return ""
+    first = bad.text.split("\n")[0]
+    name = first[2:] if first.startswith("# ") and first.endswith(".yaml") else "dsandbox.yaml"
+    found = lint(SourceText.from_bytes(name, bad.text.encode()), rules=(rule,))
+    safe = {fix.safe for one in found if one.code == rule.code for fix in one.fixes[:1]}
+    return "" if not safe else "safe" if True in safe else "unsafe"

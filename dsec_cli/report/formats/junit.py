@@ -1,0 +1,92 @@
+"""Findings as JUnit XML: one suite per file, one case per finding, for CI that shows test results.
+
+Errors and warnings are failures, remarks are cases that pass, silenced ones are skipped with their
+reason; a file without findings is one case that passes.
+"""
+
+from __future__ import annotations
+
+from dsec_cli.diagnostics import Severity
+from dsec_cli.report.fingerprint import seen_from
+from dsec_cli.report.format import Format
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dsec_cli.diagnostics import Diagnostic
+    from dsec_cli.report.format import Report
+
+HEAD = '<?xml version="1.0" encoding="utf-8"?>\n'
+
+
+def render(report: Report) -> str:
+    """One document."""
+    by_file: dict[str, list[Diagnostic]] = {file: [] for file in report.files}
+    for one in report.diagnostics:
+        by_file.setdefault(one.place.file, []).append(one)
+    suites = "".join(_suite(file, found) for file, found in by_file.items())
+    whole = _totals(report.diagnostics, clean=sum(not found for found in by_file.values()))
+    return f'{HEAD}<testsuites name="dsec lint"{whole}>\n{suites}</testsuites>\n'
+
+
+def _totals(found: Iterable[Diagnostic], *, clean: int) -> str:
+    kinds = [_kind(one) for one in found]
+    return (
+        f' tests="{len(kinds) + clean}" failures="{kinds.count("failure")}" errors="0"'
+        f' skipped="{kinds.count("skipped")}"'
+    )
+
+
+def _kind(one: Diagnostic) -> str:
+    if one.silenced is not None:
+        return "skipped"
+    return "system-out" if one.severity is Severity.INFO else "failure"
+
+
+def _suite(file: str, found: list[Diagnostic]) -> str:
+    name = _attribute(seen_from("", file))
+    if not found:
+        cases = f'    <testcase name="dsec lint" classname={name}/>\n'
+    else:
+        cases = "".join(_case(one, name) for one in found)
+    return f"  <testsuite name={name}{_totals(found, clean=int(not found))}>\n{cases}  </testsuite>\n"
+
+
+def _case(one: Diagnostic, file: str) -> str:
+    line, column = one.place.start
+    title = _attribute(f"{one.code} {one.name} {line}:{column}")
+    return (
+        f'    <testcase name={title} classname={file} file={file} line="{line}">\n'
+        f"      {_outcome(one)}\n    </testcase>\n"
+    )
+
+
+def _outcome(one: Diagnostic) -> str:
+    kind = _kind(one)
+    if one.silenced is not None:
+        said = ": ".join(part for part in (one.silenced.by, one.silenced.reason) if part)
+        return f"<skipped message={_attribute(said)}/>"
+    body = _escaped("\n".join(part for part in (one.message, one.reason, one.help) if part))
+    if kind == "system-out":
+        return f"<system-out>{body}</system-out>"
+    message = _attribute(one.message)
+    return f'<failure type="{one.severity.value}" message={message}>{body}</failure>'
+
+
+def _attribute(text: str) -> str:
+    inside = _escaped(text).replace('"', "&quot;").replace("\n", "&#10;").replace("\t", "&#9;")
+    return f'"{inside}"'
+
+
+def _escaped(text: str) -> str:
+    """`text` as XML content; characters that no XML document may have are spelled out."""
+    safe = "".join(ch if _allowed(ch) else f"\\u{ord(ch):04x}" for ch in text)
+    return safe.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _allowed(ch: str) -> bool:
+    return ch in "\t\n" or " " <= ch <= "\ud7ff" or "\ue000" <= ch <= "\ufffd" or ch >= "\U00010000"
+
+
+FORMAT = Format("junit", render)

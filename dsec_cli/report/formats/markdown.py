@@ -1,0 +1,51 @@
+"""Findings as a Markdown table, for summaries of CI jobs and comments."""
+
+from __future__ import annotations
+
+from dsec_cli.report.cells import shown
+from dsec_cli.report.format import Format
+from dsec_cli.report.formats.text import summary
+from dsec_cli.words import say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec_cli.diagnostics import Diagnostic
+    from dsec_cli.report.format import Report, Tell
+
+_SPECIAL = frozenset("\\`*_{}[]<>#|~")
+
+
+def render(report: Report) -> str:
+    """The sum, a table of what counts, and notes."""
+    tell = report.tell
+    counting = report.counting()
+    lines = [f"**{_plain(summary(report._replace(color=False)))}**", ""]
+    if counting:
+        titles = (say("place"), say("severity"), say("rule"), say("finding"))
+        lines += [_row(*map(tell, titles)), _row(*["---"] * len(titles))]
+        lines += [_finding(one, tell) for one in counting]
+        lines.append("")
+    lines += [f"- {_plain(note)}" for note in report.notes]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _finding(one: Diagnostic, tell: Tell) -> str:
+    start = one.place.start
+    place = f"{_plain(one.place.file)}:{start.line}:{start.column}"
+    words = [_plain(one.message)]
+    if one.help:
+        words.append(f"{tell(say('help'))}: {_plain(one.help)}")
+    return _row(place, one.severity.value, f"{one.code} {one.name}", "<br>".join(words))
+
+
+def _row(*texts: str) -> str:
+    return f"| {' | '.join(texts)} |"
+
+
+def _plain(text: str) -> str:
+    """`text` on one line, with nothing in it that Markdown or HTML would read as markup."""
+    one_line = shown(" ".join(text.split()))
+    return "".join(f"\\{ch}" if ch in _SPECIAL else ch for ch in one_line).replace("&", "&amp;")
+
+
+FORMAT = Format("markdown", render)

@@ -1,0 +1,63 @@
+"""Findings for reviewdog, in its diagnostic format; columns count bytes of UTF-8, as it asks for.
+
+It knows nothing of silenced findings; they are left out. Fixes become suggestions.
+"""
+
+from __future__ import annotations
+
+import json
+
+from dsec_cli.diagnostics import Severity
+from dsec_cli.report.fingerprint import seen_from
+from dsec_cli.report.format import Format
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec_cli.diagnostics import Diagnostic, Place
+    from dsec_cli.report.format import Report
+    from dsec_cli.source.text import SourceText, Span
+
+    Object = dict[str, object]
+
+_SEVERITIES = {Severity.ERROR: "ERROR", Severity.WARNING: "WARNING", Severity.INFO: "INFO"}
+
+
+def render(report: Report) -> str:
+    """One DiagnosticResult."""
+    found = [_diagnostic(one, report) for one in report.counting()]
+    return json.dumps({"source": {"name": "dsec"}, "diagnostics": found}, ensure_ascii=False, indent=2) + "\n"
+
+
+def _diagnostic(one: Diagnostic, report: Report) -> Object:
+    text = report.texts[one.place.file]
+    entry: Object = {
+        "message": "\n".join(part for part in (one.message, one.reason, one.help) if part),
+        "location": _location(one.place, report),
+        "severity": _SEVERITIES[one.severity],
+        "code": {"value": one.code},
+    }
+    edits = one.fixes[0].edits if one.fixes else ()
+    if edits:
+        entry["suggestions"] = [{"range": _range(text, edit.span), "text": edit.text} for edit in edits]
+    if one.related:
+        entry["related_locations"] = [
+            {"message": label, "location": _location(place, report)} for place, label in one.related
+        ]
+    return entry
+
+
+def _location(place: Place, report: Report) -> Object:
+    return {"path": seen_from("", place.file), "range": _range(report.texts[place.file], place.span)}
+
+
+def _range(text: SourceText, span: Span) -> Object:
+    return {"start": _point(text, span.start), "end": _point(text, span.end)}
+
+
+def _point(text: SourceText, offset: int) -> dict[str, int]:
+    line, column = text.position(offset)
+    before = text.line_text(line)[: column - 1]
+    return {"line": line, "column": len(before.encode("utf-8", "surrogatepass")) + 1}
+
+
+FORMAT = Format("rdjson", render)
