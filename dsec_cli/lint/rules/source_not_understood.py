@@ -1,0 +1,116 @@
+"""The source of a dependency, or of the data, has a scheme that nobody knows, or is malformed.
+
+Why: What a job loads is fetched before the first Step. A source that no one can look for stops the
+run only then, on a machine that already holds its GPUs.
+
+Bad (yaml):
+    dependencies:
+      - name: reward_model_v2
+        version: 1.3.0
+        type: model
+        source: dss://models/reward/2024q3
+
+Good (yaml):
+    dependencies:
+      - name: reward_model_v2
+        version: 1.3.0
+        type: model
+        source: ds://models/reward/2024q3
+
+Source: seed A sections 2.1 (`ds://`, `git+ssh://`) and 4.1 (`data_source`). A source without a scheme
+is a path.
+"""
+
+from __future__ import annotations
+
+from dsec_cli.diagnostics import Finding, Severity
+from dsec_cli.lint.nearest import did_you_mean
+from dsec_cli.lint.rule import Facts, Rule
+from dsec_cli.words import say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dsec_cli.contract.values import Contract
+    from dsec_cli.source.tree import Path
+
+SCHEMES = frozenset(
+    (
+        *("ds", "file", "http", "https", "s3", "ssh", "git", "git+ssh", "git+https", "git+http", "git+file"),
+        *("gs", "gcs", "oss", "cos", "obs", "tos", "r2", "minio", "swift", "az", "abfs", "abfss", "wasb"),
+        *("wasbs", "hdfs", "webhdfs", "viewfs", "ftp", "sftp", "nfs", "smb", "dvc", "lakefs", "wandb"),
+        *(
+            "mlflow",
+            "runs",
+            "hf",
+            "huggingface",
+            "modelscope",
+            "oci",
+            "docker",
+            "pypi",
+            "configmap",
+            "secret",
+        ),
+    )
+)
+"""Where things are known to be kept; DSec itself fetches ds, file, http(s) and s3."""
+GIT_HOST = "git@"
+WELL_FORMED = frozenset("abcdefghijklmnopqrstuvwxyz0123456789+-.")
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """Each stated source, as the runtime will read it."""
+    for path, source in _sources(facts.contract):
+        scheme, problem = _problem(source)
+        if problem:
+            yield Finding(
+                code=RULE.code,
+                severity=RULE.severity,
+                where=path,
+                message=say("source {source!r}: {problem}", "source", source=source, problem=problem),
+                reason=say("what nobody can look for stops the run before its first Step"),
+                help=_advice(scheme),
+            )
+
+
+def _sources(contract: Contract) -> Iterator[tuple[Path, str]]:
+    for dependency in contract.dependencies:
+        if dependency.package is None and dependency.source is not None:
+            yield (*dependency.path, "source"), dependency.source
+    if contract.data_source is not None:
+        yield ("data_source",), contract.data_source
+
+
+def _problem(source: str) -> tuple[str, str]:
+    """The scheme and what is wrong; "" for a path and for what is right."""
+    if source.startswith(GIT_HOST):
+        return "", ""
+    scheme, mark, rest = source.partition("://")
+    low = scheme.lower()
+    if not mark:
+        low, colon, rest = source.lower().partition(":")
+        if colon and low in SCHEMES and low != "file":
+            return low, say("{scheme}: must be followed by two slashes", scheme=low)
+        return "", ""
+    if not scheme or not WELL_FORMED.issuperset(low) or not low[:1].isalpha():
+        return "", ""
+    if low not in SCHEMES:
+        return low, say("nobody knows the scheme {scheme}", scheme=low)
+    if not rest.strip("/"):
+        return low, say("nothing stands behind {scheme}://", scheme=low)
+    if low == "ds" and any(part in ("", ".", "..") for part in rest.rstrip("/").split("/")):
+        return low, say("a path in a registry has no empty, . and .. parts")
+    return "", ""
+
+
+def _advice(scheme: str) -> str:
+    if scheme in SCHEMES:
+        return say("write {scheme}://HOST/PATH, or {scheme}://PATH", scheme=scheme)
+    meant = did_you_mean(scheme, SCHEMES)
+    if meant.startswith("did"):
+        return meant
+    return say("write ds://PATH, a path, or a URL that begins with https://, s3:// or git+ssh://")
+
+
+RULE = Rule("DS401", "source-not-understood", Severity.ERROR, check)
