@@ -14,11 +14,14 @@ from dsec_cli.lint.rule import AFTER, DOCUMENT, TEXT, find_rules
 RULES = find_rules()
 FOLDER = Path(generate.__file__).parent / "rules"
 NORMATIVE = (
-    *("DS001", "DS002", "DS003", "DS004", "DS005", "DS008", "DS009", "DS010"),
+    *("DS001", "DS002", "DS003", "DS004", "DS005", "DS006", "DS007", "DS008", "DS009", "DS010", "DS011"),
     *("DS101", "DS102", "DS103", "DS104", "DS105", "DS106", "DS107", "DS108", "DS109"),
-    *("DS201", "DS202", "DS203", "DS204", "DS205", "DS206", "DS210", "DS301", "DS310"),
-    *("DS501", "DS502", "DS503", "DS504", "DS505", "DS506", "DS510", "DS511", "DS512", "DS513", "DS514"),
-    "DS601",
+    *("DS201", "DS202", "DS203", "DS204", "DS205", "DS206", "DS207", "DS208", "DS209", "DS210", "DS211"),
+    *("DS301", "DS303", "DS304", "DS305", "DS306", "DS307", "DS310"),
+    *("DS401", "DS402", "DS403", "DS404", "DS405"),
+    *("DS501", "DS502", "DS503", "DS504", "DS505", "DS506", "DS507", "DS508", "DS509"),
+    *("DS510", "DS511", "DS512", "DS513", "DS514", "DS515", "DS516", "DS517"),
+    *("DS601", "DS602", "DS603", "DS604", "DS605", "DS606", "DS607", "DS608", "DS609", "DS701", "DS702"),
     *("DS901", "DS902", "DS903", "DS904", "DS998", "DS999"),
 )
 

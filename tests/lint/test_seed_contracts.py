@@ -9,6 +9,10 @@ import pytest
 SEEDS = Path(__file__).resolve().parents[1] / "golden" / "lint" / "seeds"
 FILES = sorted(SEEDS.glob("*.yaml"))
 
+BRANCH = "DS402 warning dependencies[1].source `git+ssh://git@internal.git/sim-env@main#subdirectory=core`"
+RESOLVER = "DS603 warning security_policy.filesystem.read_allowed `read_allowed`"
+S3 = "DS405 warning runtime_context.mounts[0].source `s3://ds-bucket/finetune-datasets/v2/`"
+LATEST = "DS403 warning base `deepseek/dsec-python311-cu121:latest`"
 V42 = "DS107 warning dependencies[1].version `v4.2`"
 PAUSE = "DS310 info fault_tolerance.level `pauseable`"
 EXPECTED: dict[str, tuple[str, ...]] = {
@@ -33,12 +37,14 @@ EXPECTED: dict[str, tuple[str, ...]] = {
         "DS102 error - `dependencies` elasticity",
         "DS102 error - `dependencies` fault_tolerance",
         V42,
+        BRANCH,
     ),
-    # The four together are accepted; `v4.2` is not semantic, which the seed itself demands (A, 2.2).
-    "a-2.1-all-four-dimensions": (PAUSE, V42),
-    "a-2.1-type-left-out": ("DS204 error baseline.gpu `gpu`", PAUSE, V42),
-    "a-2.2-baseline-above-minimum": ("DS201 error baseline.gpu.count `2`", PAUSE, V42),
-    "a-2-trainer-parameters": (PAUSE, V42, "DS101 error max_epochs `max_epochs`"),
+    # The four together are accepted; `v4.2` is not semantic, which the seed itself demands (A, 2.2),
+    # and a branch has no hash that could be checked, which it says is done (A, 2.1).
+    "a-2.1-all-four-dimensions": (PAUSE, V42, BRANCH),
+    "a-2.1-type-left-out": ("DS204 error baseline.gpu `gpu`", PAUSE, V42, BRANCH),
+    "a-2.2-baseline-above-minimum": ("DS201 error baseline.gpu.count `2`", PAUSE, V42, BRANCH),
+    "a-2-trainer-parameters": (PAUSE, V42, BRANCH, "DS101 error max_epochs `max_epochs`"),
     "a-3-seven-steps": (
         "DS310 info steps[S2].level `pauseable`",
         "DS310 info steps[S4].level `pauseable`",
@@ -50,8 +56,9 @@ EXPECTED: dict[str, tuple[str, ...]] = {
         PAUSE,
         "DS301 warning fault_tolerance.checkpoint_grace_period `5s`",
         V42,
+        BRANCH,
     ),
-    "a-5.3-elastic-pool": ("DS206 warning elasticity.gpu.max_count `4`", PAUSE, V42),
+    "a-5.3-elastic-pool": ("DS206 warning elasticity.gpu.max_count `4`", PAUSE, V42, BRANCH),
     "a-5.4-cycle": ("DS503 error steps[S2].needs[1] `S3`",),
     "a-5.4-cycle-broken": (),
     "a-5.4-no-timeout": (
@@ -65,22 +72,35 @@ EXPECTED: dict[str, tuple[str, ...]] = {
         "DS505 error steps[S6].id `S6`",
         "DS505 error steps[S7].id `S7`",
     ),
-    "a-5.5-plugin-permissions": (),
+    # The manifest shows permissions only; a plugin's signature is checked, too (A, 4.3).
+    "a-5.5-plugin-permissions": ("DS606 warning name `skill-manager`",),
     "a-5.5-telemetry-off": (),
-    "b-2-agent-train-sandbox": ("DS103 warning version `1.2`",),
+    # The example runs into three traps that its own text tells of later: an image that moves (A, 5.1),
+    # objects without cache_ttl (B, 4.5), and names that cannot be resolved (B, 4.1).
+    "b-2-agent-train-sandbox": (
+        "DS103 warning version `1.2`",
+        LATEST,
+        S3,
+        RESOLVER,
+    ),
     "b-2-agent-train-sandbox-as-extracted": (
         "DS103 warning version `1.2`",
+        LATEST,
         "DS108 error dependencies[0].version `4.40.0,4.42.0`",
+        S3,
+        RESOLVER,
     ),
     # A demands a timeout of every Step; B's tasks show none, so it is said as a warning.
     "b-3.1-rag-training-task": (
         "DS505 warning tasks[embedding-gen].name `embedding-gen`",
         "DS505 warning tasks[llm-inference].name `llm-inference`",
         "DS505 warning tasks[vector-search].name `vector-search`",
+        # The text leaves the choice of a bridge between an A100 and an H100 to DSec; there is none.
+        "DS509 info communication[0].protocol `nvlink-p2p`",
     ),
-    "b-4-remedies": (),
-    "b-4.3-include-code": (),
-    "b-4.3-include-code-as-extracted": ("DS002 error - `*`",),
+    "b-4-remedies": (LATEST,),
+    "b-4.3-include-code": (LATEST,),
+    "b-4.3-include-code-as-extracted": (LATEST, "DS002 error - `*`"),
     "c-3.1-plugins": (),
     "c-4.2-thresholds": (),
     "c-4.2-thresholds-tuned": (),
