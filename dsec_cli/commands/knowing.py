@@ -6,7 +6,7 @@ import os
 
 from dsec.errors import FileProblem
 from dsec_cli.code import knowledge
-from dsec_cli.code.knowledge import NotKnowledgeError, merge, parse
+from dsec_cli.code.knowledge import NotKnowledgeError, merge, parse, tabulate, trusted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,11 +28,8 @@ def read_knowledge(folder: str = ".") -> Knowledge:
 def shipped() -> Knowledge:
     """The entries that come with DSec."""
     folder = os.path.join(os.path.dirname(knowledge.__file__), "data")
-    known = parse('{"version": 1, "entries": []}')
-    for name in sorted(os.listdir(folder)):
-        if name.endswith(".json"):
-            known = merge(known, _read(os.path.join(folder, name)))
-    return known
+    names = sorted(name for name in os.listdir(folder) if name.endswith(".json"))
+    return tabulate(entry for name in names for entry in trusted(_text(os.path.join(folder, name))))
 
 
 def own_files(folder: str) -> tuple[str, ...]:
@@ -46,6 +43,13 @@ def own_files(folder: str) -> tuple[str, ...]:
 
 def _read(path: str) -> Knowledge:
     try:
+        return parse(_text(path))
+    except NotKnowledgeError as problem:
+        raise FileProblem(f"{path}: {problem}", hint=_HINT) from None
+
+
+def _text(path: str) -> str:
+    try:
         if not os.path.isfile(path) and os.path.exists(path):
             raise FileProblem(f"{path} is no file", hint=_HINT)  # reading a pipe would wait without end
         with open(path, "rb") as file:
@@ -57,10 +61,8 @@ def _read(path: str) -> Knowledge:
     if len(data) > MOST_BYTES:
         raise FileProblem(f"{path} is larger than {MOST_BYTES >> 20} MiB", hint="check the name")
     try:
-        return parse(data.decode("utf-8-sig"))
+        return data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         raise FileProblem(
             f"{path} is no UTF-8: byte {problem.start} is wrong", hint="save it as UTF-8"
         ) from None
-    except NotKnowledgeError as problem:
-        raise FileProblem(f"{path}: {problem}", hint=_HINT) from None

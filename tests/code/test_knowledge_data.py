@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from dsec.units import RequestsPerDay
 from dsec.units import parse as parse_quantity
-from dsec_cli.code.knowledge import generate, lookup, parse
+from dsec_cli.code.knowledge import generate, lookup, parse, trusted
 from dsec_cli.code.knowledge.schema import schema
 from dsec_cli.commands.knowing import shipped
 
@@ -39,7 +39,8 @@ def test_there_are_enough_entries() -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_each_file_is_valid_by_itself(path: Path) -> None:
-    parse(path.read_text("utf-8"))
+    text = path.read_text("utf-8")
+    assert list(parse(text).entries) == trusted(text), "read with and without checks alike"
     errors = [
         error.message
         for error in Draft202012Validator(schema()).iter_errors(json.loads(path.read_text("utf-8")))

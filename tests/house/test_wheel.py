@@ -57,3 +57,16 @@ def test_installed_linter_finds_its_rules(installed: Path, tmp_path: Path) -> No
     assert done.returncode == 1, done.stderr
     assert "DS101" in done.stdout
     assert "count" in done.stdout
+
+
+def test_installed_knowledge_base_has_its_data(installed: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [installed / "dsec", "knowledge", "openai.OpenAI"],
+        cwd=tmp_path,
+        env={**os.environ, "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "api.openai.com:443" in done.stdout

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dsec_cli.code.knowledge.entry import Entry, EnvName, FileUse
-from dsec_cli.code.knowledge.form import NotKnowledgeError, parse
-from dsec_cli.code.knowledge.table import Knowledge, lookup, merge, named, search
+from dsec_cli.code.knowledge.form import NotKnowledgeError, parse, trusted
+from dsec_cli.code.knowledge.table import Knowledge, lookup, merge, named, search, tabulate
 
 __all__ = [
     "Entry",
@@ -17,4 +17,6 @@ __all__ = [
     "named",
     "parse",
     "search",
+    "tabulate",
+    "trusted",
 ]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import date
 
 from dsec.record import Record
 from dsec_cli.code.knowledge.entry import UNKNOWN, Entry, EnvName, FileUse
@@ -96,6 +95,22 @@ def parse(text: str) -> Knowledge:
     entries = [_entry(at, item) for at, item in enumerate(document["entries"], 1)]
     _refuse_repeated(entries)
     return tabulate(entries)
+
+
+def trusted(text: str) -> list[Entry]:
+    """The entries of a text that is right: what DSec ships, and tests check with `parse`.
+
+    It takes a fifth of the time, which each run that reads an agent's code would spend.
+    """
+    return [_taken(item) for item in json.loads(text)["entries"]]
+
+
+def _taken(item: dict[str, Any]) -> Entry:
+    get = item.get
+    env = tuple(EnvName(one["name"], one["required"], one["secret"]) for one in item["env"])
+    files = tuple(FileUse(one["access"], one["path"]) for one in item["files"])
+    lists = {"imports": tuple(item["imports"]), "egress": tuple(item["egress"]), "env": env, "files": files}
+    return Entry._make(lists[key] if key in lists else get(key) for key in Entry._fields)
 
 
 def _json(text: str) -> Any:
@@ -216,6 +231,8 @@ def _file(value: Any) -> FileUse:
 
 def _date(value: Any) -> str:
     text = _matching(value, r"\d{4}-\d\d-\d\d", "a day such as 2026-11-29")
+    from datetime import date  # only files of users pay for it
+
     try:
         date.fromisoformat(text)
     except ValueError:
