@@ -114,9 +114,10 @@ def find(entries: tuple[Entry, ...], shelf: Shelf) -> tuple[Conflict, ...]:
     return tuple(shortest[pair] for pair in sorted(shortest))
 
 
-def _python(version: str) -> Chain:
-    entry = Entry(PYTHON, f"=={version}", origin=ENVIRONMENT)
-    return Chain(entry, (f"{PYTHON} {version}",), of(f"=={version}"), f"=={version}", ())
+def _python(wanted: str) -> Chain:
+    entry = Entry(PYTHON, wanted, origin=ENVIRONMENT)
+    version = wanted.removeprefix("==").removesuffix(".*")
+    return Chain(entry, (f"{PYTHON} {version}",), of(wanted), wanted, ())
 
 
 def _length(conflict: Conflict) -> int:

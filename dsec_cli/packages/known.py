@@ -81,8 +81,9 @@ class Shelf:
         return self._facts[name]
 
     def python(self) -> str:
-        """Version of the Python that packages are for; "": not known."""
-        return self.known.get("python_full_version", "")
+        """The range of the Python that packages are for, `==3.11.4` or `==3.11.*`; "": not known."""
+        full, short = self.known.get("python_full_version"), self.known.get("python_version")
+        return f"=={full}" if full else f"=={short}.*" if short else ""
 
     def needs(self, name: str, version: str) -> dict[str, Need]:
         """What this version wants, by package; what may hold or not is left out."""

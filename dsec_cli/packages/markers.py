@@ -45,12 +45,13 @@ class _Unreadable(Exception):
 
 
 def environment(python: str = "", *, machine: str = "") -> dict[str, str]:
-    """What is known of Linux with a Python of version `python` on a `machine`."""
+    """What is known of Linux with a Python (3.11.4, or 3.11 where no more is known) on a `machine`."""
     known = dict(LINUX)
     if machine:
         known["platform_machine"] = machine
-    if python:
+    if python.count(".") > 1:
         known |= {"python_full_version": python, "implementation_version": python}
+    if python:
         known["python_version"] = ".".join(python.split(".")[:2])
     return known
 

@@ -26,7 +26,7 @@ def settle(entries: tuple[Entry, ...], shelf: Shelf) -> dict[str, str] | None:
     for entry in entries:
         wanted[entry.name] = intersect(wanted.get(entry.name, EVERYTHING), shelf.ranges(entry.wanted))
     if shelf.python():
-        wanted[PYTHON] = shelf.ranges(f"=={shelf.python()}")
+        wanted[PYTHON] = shelf.ranges(shelf.python())
     if NOTHING in wanted.values():
         return None
     return _Search(shelf).complete(wanted, {})
