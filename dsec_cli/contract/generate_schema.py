@@ -13,7 +13,7 @@ from dsec_cli.contract.section import Section
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 LANGUAGE_VERSION = "1.0.0"
-"""Version of the contract language; the schemas carry it as `x-dsec-version`."""
+"""Version of the contract language; it ends the `$id` of each schema, and is their `x-dsec-version`."""
 
 FILES = {
     "contract": "dsandbox",
@@ -51,7 +51,7 @@ def schema(kind: str) -> dict[str, Any]:
     body = section.model_json_schema(schema_generator=_Generator)
     head = {
         "$schema": DIALECT,
-        "$id": f"{FILES[kind]}.schema.json",
+        "$id": f"urn:dsec:schema:{FILES[kind]}:{LANGUAGE_VERSION}",
         "title": _title(kind, section),
         "x-dsec-version": LANGUAGE_VERSION,
     }

@@ -92,7 +92,8 @@ def test_schemas_name_their_dialect_and_version() -> None:
         if path.endswith(".json"):
             body = json.loads(text)
             assert body["$schema"].endswith("2020-12/schema")
-            assert body["$id"] == path.rpartition("/")[2]
+            name = path.rpartition("/")[2].removesuffix(".schema.json")
+            assert body["$id"] == f"urn:dsec:schema:{name}:{body['x-dsec-version']}"
             assert body["x-dsec-version"]
 
 
