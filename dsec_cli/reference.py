@@ -1,20 +1,24 @@
-"""Writes the reference page of the commands from the option table.
+"""Writes what follows from the option table and from the table of what can be configured.
 
 `python -m dsec_cli.reference` writes, `--check` only says whether it is stale (exit code 1).
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
+from dsec_cli.commands.configuration_keys import schema
 from dsec_cli.options import COMMANDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec_cli.options_shared import Argument, Command, Option
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "commands.md"
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "reference" / "commands.md"
+SCHEMA = ROOT / "schemas" / "lint-config.schema.json"
 HEAD = """# Commands
 
 Generated from the table that the programs parse their command lines by; `dsec COMMAND --help` shows the
@@ -73,15 +77,23 @@ def _cell(text: str) -> str:
 
 
 def main(argv: list[str]) -> int:
-    """Write the page, or with `--check` say whether it is stale."""
-    old = PAGE.read_text("utf-8") if PAGE.exists() else ""
-    if old == page():
-        return 0
-    if "--check" in argv:
-        sys.stderr.write(f"{PAGE.name} is stale: run make generate\n")
-        return 1
-    PAGE.write_text(page(), "utf-8")
-    return 0
+    """Write what is stale, or with `--check` name it."""
+    stale = {path: text for path, text in outputs().items() if _content(path) != text}
+    for path, text in stale.items():
+        if "--check" in argv:
+            sys.stderr.write(f"{path.name} is stale: run make generate\n")
+        else:
+            path.write_text(text, "utf-8")
+    return 1 if stale and "--check" in argv else 0
+
+
+def outputs() -> dict[Path, str]:
+    """Every generated file and its content."""
+    return {PAGE: page(), SCHEMA: json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"}
+
+
+def _content(path: Path) -> str:
+    return path.read_text("utf-8") if path.exists() else ""
 
 
 if __name__ == "__main__":

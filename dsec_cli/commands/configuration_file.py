@@ -105,10 +105,10 @@ class _File:
             return tuple(self._ignored(one, (*path, at)) for at, one in enumerate(value))
         if key.kind == "texts":
             texts = [value] if isinstance(value, str) else value
-            if not isinstance(texts, list) or not all(isinstance(one, str) and one for one in texts):
+            if not isinstance(texts, list) or not all(isinstance(one, str) and one.strip() for one in texts):
                 raise self._wrong(path, "is no list of texts", hint=f'such as {key.name} = ["..."]')
             return tuple(texts)
-        if key.name == "until" and hasattr(value, "isoformat"):
+        if key.kind == "day" and hasattr(value, "isoformat"):
             value = str(value.isoformat())  # a day without quotes is a date in TOML
         if not isinstance(value, str) or not value.strip():
             raise self._wrong(

@@ -9,7 +9,7 @@ LANGUAGES = ("en", "zh")
 
 
 class Key(Record):
-    """One key; `kind` is texts (a list), text, choice or ignores."""
+    """One key; `kind` is texts (one or a list), text, choice, day or ignores."""
 
     name: str
     kind: str
@@ -36,7 +36,7 @@ IGNORE_KEYS = (
     Key("files", "texts", "Patterns of the files."),
     Key("codes", "texts", "Codes or prefixes of rules."),
     Key("reason", "text", "Why their findings do not count there."),
-    Key("until", "text", "Last day on which this holds: 2027-01-31."),
+    Key("until", "day", "Last day on which this holds: 2027-01-31."),
 )
 NEEDED = ("files", "codes", "reason")
 
@@ -56,7 +56,7 @@ def schema() -> dict[str, object]:
     lint = {
         "type": "object",
         "additionalProperties": False,
-        "properties": {key.name: _shape(key) for key in KEYS},
+        "properties": {key.name: _shape(key, least=0) for key in KEYS},
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -69,19 +69,25 @@ def schema() -> dict[str, object]:
     }
 
 
-def _shape(key: Key) -> dict[str, object]:
-    head: dict[str, object] = {"description": key.meaning}
-    text = {"type": "string", "minLength": 1}
-    if key.kind == "choice":
-        return head | {"enum": list(key.choices)}
-    if key.kind == "text":
-        return head | text
-    if key.kind == "texts":
-        return head | {"anyOf": [text, {"type": "array", "items": text}]}
-    entry = {
+def _shape(key: Key, *, least: int) -> dict[str, object]:
+    """Schema of one key's value; a list has at least `least` items."""
+    text = {"type": "string", "pattern": r"\S"}
+    if key.kind == "ignores":
+        return {"description": key.meaning, "type": "array", "items": _entry_shape()}
+    shapes: dict[str, dict[str, object]] = {
+        "choice": {"enum": list(key.choices)},
+        "day": {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"},
+        "text": text,
+        "texts": {"anyOf": [text, {"type": "array", "items": text, "minItems": least}]},
+    }
+    return {"description": key.meaning, **shapes[key.kind]}
+
+
+def _entry_shape() -> dict[str, object]:
+    properties = {key.name: _shape(key, least=1) for key in IGNORE_KEYS}
+    return {
         "type": "object",
         "additionalProperties": False,
         "required": list(NEEDED),
-        "properties": {one.name: _shape(one) for one in IGNORE_KEYS},
+        "properties": properties,
     }
-    return head | {"type": "array", "items": entry}

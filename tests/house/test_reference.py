@@ -1,4 +1,4 @@
-"""The page of the commands is the option table's."""
+"""The page of the commands is the option table's, the schema of the configuration its table's."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from dsec_cli import reference
 from dsec_cli.options import COMMANDS
 
 
-def test_the_page_is_fresh() -> None:
-    assert reference.PAGE.read_text("utf-8") == reference.page(), "run make generate"
+def test_what_is_generated_is_fresh() -> None:
+    for path, text in reference.outputs().items():
+        assert path.read_text("utf-8") == text, "run make generate"
 
 
 def test_every_option_and_argument_is_on_it() -> None:
