@@ -20,6 +20,7 @@ from __future__ import annotations
 from dsec_cli.options_code import CODE
 from dsec_cli.options_contract import CONFIG, DAG, EXPLAIN, INIT, INVENTORY_PAGE, PLAN, VERSION
 from dsec_cli.options_editor import LSP
+from dsec_cli.options_form import FMT, SCHEMA
 from dsec_cli.options_knowledge import KNOWLEDGE
 from dsec_cli.options_lint import LINT, RULES
 from dsec_cli.options_run import CANCEL, HASH, LOGS, REPORT, RESUME, RUN, STATUS
@@ -34,6 +35,7 @@ COMMANDS: tuple[Command, ...] = (
     CONFIG,
     DAG,
     EXPLAIN,
+    FMT,
     HASH,
     INIT,
     INVENTORY_PAGE,
@@ -46,6 +48,7 @@ COMMANDS: tuple[Command, ...] = (
     RESUME,
     RULES,
     RUN,
+    SCHEMA,
     STATUS,
     VERSION,
 )

@@ -1,0 +1,225 @@
+"""The language server: answers of `dsec_cli.editor` and the linter in the protocol's words (the pygls door).
+
+Editors send whole texts (no increments): the library counts U+2028 as a line end and editors do
+not, so increments could land in the wrong line. A contract is small, and nothing is ever misplaced.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from typing import TYPE_CHECKING
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+from pygls.uris import to_fs_path
+
+from dsec import __version__
+from dsec.errors import DSecError
+from dsec_cli.commands import lspwords as words
+from dsec_cli.commands.checking import Checker
+from dsec_cli.commands.configuring import Configuration
+from dsec_cli.editor import complete, hover, mend, outline, page
+from dsec_cli.editor.positions import UTF8, UTF16, UTF32, offset_of
+from dsec_cli.options import Args, command, defaults
+from dsec_cli.source.text import SourceText
+
+if TYPE_CHECKING:
+    from dsec_cli.diagnostics import Diagnostic
+    from dsec_cli.editor.page import Page
+
+PAUSE_S = 0.04
+"""How long the server waits for the next key before it lints."""
+_UNITS = {
+    types.PositionEncodingKind.Utf8: UTF8,
+    types.PositionEncodingKind.Utf16: UTF16,
+    types.PositionEncodingKind.Utf32: UTF32,
+}
+
+
+def serve() -> None:
+    """Answer until the editor leaves."""
+    server = Server()
+    _follow(server)
+    _answer(server)
+    _offer(server)
+    # The pipe belongs to the protocol alone: whatever else is printed goes to standard error.
+    pipe = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    server.start_io(stdin=os.fdopen(os.dup(0), "rb"), stdout=pipe)
+
+
+class Server(LanguageServer):
+    """Open files, their pages and their findings."""
+
+    def __init__(self) -> None:
+        full = types.TextDocumentSyncKind.Full
+        super().__init__("dsec", __version__, text_document_sync_kind=full)
+        self.pages: dict[str, Page] = {}
+        self.found: dict[str, tuple[Diagnostic, ...]] = {}
+        self.waiting: dict[str, asyncio.Task[None]] = {}
+        self.told = ""
+
+    @property
+    def unit(self) -> str:
+        """The unit in which this editor counts columns."""
+        encoding = self.server_capabilities.position_encoding
+        return _UNITS.get(types.PositionEncodingKind(encoding), UTF16) if encoding else UTF16
+
+    def page_of(self, uri: str) -> Page:
+        """The page of an open file as it is now."""
+        document = self.workspace.get_text_document(uri)
+        data = document.source.encode("utf-8", "surrogatepass")
+        known = self.pages.get(uri)
+        if known is None or known.text.data != data:
+            known = page.read(SourceText.from_bytes(_name(uri), data))
+            self.pages[uri] = known
+        return known
+
+    def offset(self, here: Page, at: types.Position) -> int:
+        """A position of the editor in code points."""
+        return offset_of(here.text, at.line, at.character, unit=self.unit)
+
+    def lint_soon(self, uri: str) -> None:
+        """Lint when the typing pauses."""
+        earlier = self.waiting.pop(uri, None)
+        if earlier is not None:
+            earlier.cancel()
+        self.waiting[uri] = asyncio.get_running_loop().create_task(self._lint_later(uri))
+
+    async def _lint_later(self, uri: str) -> None:
+        await asyncio.sleep(PAUSE_S)
+        self.waiting.pop(uri, None)
+        self.lint(uri)
+
+    def lint(self, uri: str) -> None:
+        """Publish what the linter finds in the open text."""
+        here = self.page_of(uri)
+        self.found[uri] = self._checked(here.text)
+        self.text_document_publish_diagnostics(
+            types.PublishDiagnosticsParams(
+                uri=uri,
+                version=self.workspace.get_text_document(uri).version,
+                diagnostics=[
+                    words.diagnostic(one, here.text, uri, unit=self.unit) for one in self.found[uri]
+                ],
+            )
+        )
+
+    def _checked(self, text: SourceText) -> tuple[Diagnostic, ...]:
+        try:
+            found = _lint(text, isolated=False)
+        except DSecError as problem:
+            self._tell(str(problem))
+            found = _lint(text, isolated=True)
+        return tuple(one for one in found if one.silenced is None)
+
+    def _tell(self, message: str) -> None:
+        """Show a message once, not at every key."""
+        if message != self.told:
+            self.told = message
+            self.window_show_message(types.ShowMessageParams(types.MessageType.Warning, message))
+
+    def forget(self, uri: str) -> None:
+        """A file was closed: its findings go."""
+        for kept in (self.pages, self.found):
+            kept.pop(uri, None)
+        waiting = self.waiting.pop(uri, None)
+        if waiting is not None:
+            waiting.cancel()
+        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=uri, diagnostics=[]))
+
+
+def _lint(text: SourceText, *, isolated: bool) -> tuple[Diagnostic, ...]:
+    row = command("lint")
+    assert row is not None, "lint is a command"
+    checker = Checker(Args(defaults(row)), Configuration(isolated=isolated))
+    return checker.check([text]).diagnostics
+
+
+def _name(uri: str) -> str:
+    """The name under which a file is linted: its path, relative where it lies below this folder."""
+    path = to_fs_path(uri)
+    if not path:
+        return uri.rpartition("/")[2] or "untitled.yaml"
+    relative = os.path.relpath(path)
+    return path if relative.startswith(os.pardir) else relative
+
+
+def _follow(server: Server) -> None:
+    """What happens to files."""
+
+    @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
+    def opened(params: types.DidOpenTextDocumentParams) -> None:
+        server.lint(params.text_document.uri)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
+    def changed(params: types.DidChangeTextDocumentParams) -> None:
+        server.lint_soon(params.text_document.uri)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
+    def saved(params: types.DidSaveTextDocumentParams) -> None:
+        server.lint(params.text_document.uri)
+
+    @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
+    def closed(params: types.DidCloseTextDocumentParams) -> None:
+        server.forget(params.text_document.uri)
+
+
+def _answer(server: Server) -> None:
+    """What is asked about a place."""
+
+    @server.feature(types.TEXT_DOCUMENT_HOVER)
+    def hovered(params: types.HoverParams) -> types.Hover | None:
+        here = server.page_of(params.text_document.uri)
+        found = hover.hover(here, server.offset(here, params.position))
+        return None if found is None else words.hover(found, here.text, unit=server.unit)
+
+    @server.feature(types.TEXT_DOCUMENT_DEFINITION)
+    def defined(params: types.DefinitionParams) -> types.Location | None:
+        uri = params.text_document.uri
+        here = server.page_of(uri)
+        spot = page.spot_at(here, server.offset(here, params.position))
+        span = None if spot is None else page.defined_at(here, spot)
+        return None if span is None else types.Location(uri, words.range_(here.text, span, unit=server.unit))
+
+    @server.feature(types.TEXT_DOCUMENT_REFERENCES)
+    def referred(params: types.ReferenceParams) -> list[types.Location]:
+        uri = params.text_document.uri
+        here = server.page_of(uri)
+        spans = page.references(here, server.offset(here, params.position))
+        return [types.Location(uri, words.range_(here.text, span, unit=server.unit)) for span in spans]
+
+    @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
+    def outlined(params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
+        here = server.page_of(params.text_document.uri)
+        return [words.symbol(one, here.text, unit=server.unit) for one in outline.outline(here)]
+
+
+def _offer(server: Server) -> None:
+    """What may be written."""
+
+    @server.feature(
+        types.TEXT_DOCUMENT_COMPLETION,
+        types.CompletionOptions(trigger_characters=[" ", ":", "-", "[", "{", ","]),
+    )
+    def completed(params: types.CompletionParams) -> types.CompletionList:
+        here = server.page_of(params.text_document.uri)
+        at = server.offset(here, params.position)
+        return words.completions(complete.complete(here, at), here.text, at, unit=server.unit)
+
+    @server.feature(
+        types.TEXT_DOCUMENT_CODE_ACTION,
+        types.CodeActionOptions(code_action_kinds=[types.CodeActionKind.QuickFix]),
+    )
+    def offered(params: types.CodeActionParams) -> list[types.CodeAction]:
+        uri = params.text_document.uri
+        here = server.page_of(uri)
+        server.found[uri] = found = server._checked(here.text)
+        start, end = server.offset(here, params.range.start), server.offset(here, params.range.end)
+        return [
+            words.action(offer, one, here.text, uri, unit=server.unit)
+            for one in found
+            if one.place.span.start <= end and start <= one.place.span.end
+            for offer in mend.offers(one, here.text)
+        ]
