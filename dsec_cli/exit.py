@@ -14,7 +14,6 @@ from dsec.errors import DSecError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import NoReturn
 
 YES = 0
 NO = 1
@@ -58,17 +57,6 @@ def guarded(run: Callable[[], int]) -> int:
     except Exception:  # noqa: BLE001  # the one place where any failure becomes words
         code = _crashed()
     return _flushed(code)
-
-
-def leave(code: int) -> NoReturn:
-    """End the process now, for commands that leave nothing to put in order.
-
-    Taking the interpreter apart object by object costs a fifth of a whole lint. `guarded` has
-    flushed standard output already.
-    """
-    if sys.stderr is not None:
-        sys.stderr.flush()
-    os._exit(code)
 
 
 def say(problem: DSecError) -> int:

@@ -88,6 +88,15 @@ LINT: Command = (
         INVENTORY,
         ("isolated", "", "flag", "", (), None, "Read no configuration file."),
         (
+            "no-cache",
+            "",
+            "flag",
+            "",
+            (),
+            None,
+            "Lint anew, and remember nothing. Answers are kept in DSEC_CACHE_DIR, else ~/.cache/dsec.",
+        ),
+        (
             "output",
             "",
             "multi",

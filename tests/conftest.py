@@ -38,6 +38,8 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.T
     """No colours, settings or state of the person who runs the tests leak in."""
     for name in ("NO_COLOR", "FORCE_COLOR", "DSEC_HOME", "CUDA_VISIBLE_DEVICES", "COLUMNS", "LINES"):
         monkeypatch.delenv(name, raising=False)
+    for name in ("DSEC_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
     monkeypatch.setenv("DSEC_TEST_TOKEN", TOKEN)
 

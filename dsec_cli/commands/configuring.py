@@ -91,10 +91,19 @@ class Configuration:
 def _read(folder: str) -> Configured | None:
     for name in (OWN, SHARED):
         path = os.path.join(folder, name)
-        if os.path.isfile(path):
+        if os.path.isfile(path) and (name == OWN or _mentions_us(path)):
             from dsec_cli.commands.configuration_file import read
 
             found = read(path)
             if found is not None:
                 return found
     return None
+
+
+def _mentions_us(path: str) -> bool:
+    """Whether our name stands in the file: most of these speak of other tools, and reading TOML is dear."""
+    try:
+        with open(path, "rb") as file:
+            return b"dsec" in file.read()
+    except OSError:
+        return True  # the reader says why

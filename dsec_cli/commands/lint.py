@@ -49,11 +49,24 @@ def main(args: Args) -> int:
         _write_baseline(args, texts, checked)
         return _say(problems) or codes.YES
     checked = _compared(args, texts, checked, here)
-    if texts or not problems:
-        write(_report(texts, checked, left_out), outputs, args)
+    report = _report(texts, checked, left_out)
+    shown = write(report, outputs, args) if texts or not problems else ""
     if args.profile_rules:
         _tell_profile(checker, checked)
-    return _say(problems) or _verdict(args, here, checked.diagnostics)
+    code = _say(problems) or _verdict(args, here, checked.diagnostics)
+    if not problems and not args.profile_rules:
+        _remember(args, report, shown, code, left_out=left_out)
+    return code
+
+
+def _remember(args: Args, report: Report, shown: str, code: int, *, left_out: list[str]) -> None:
+    """Leave the answer with the cache, where it was asked and the same answer will be right again."""
+    ticket = vars(args).get("ticket")
+    timely = any(one.code in ("DS998", "DS999") for one in report.diagnostics)
+    if ticket is not None and not timely:
+        from dsec_cli.commands.caching import keep_lint
+
+        keep_lint(ticket, shown, code, paths=args.paths, read=(*report.files, *left_out))
 
 
 def _read_all(

@@ -67,8 +67,9 @@ def _refuse_clashes(found: list[Output], where: str) -> None:
         seen.add(one.file)
 
 
-def write(report: Report, outputs: tuple[Output, ...], args: Args) -> None:
-    """Render the report once for each output and put it there; files before standard output."""
+def write(report: Report, outputs: tuple[Output, ...], args: Args) -> str:
+    """Render the report once for each output and put it there; gives what went to standard output."""
+    shown = ""
     for one in sorted(outputs, key=lambda one: not one.file):
         fitted = report._replace(
             color=colored("never" if one.file and args.color == "auto" else args.color, sys.stdout),
@@ -76,7 +77,10 @@ def write(report: Report, outputs: tuple[Output, ...], args: Args) -> None:
             quiet=args.quiet,
             fold=not one.file and sys.stdout.isatty(),
         )
-        emit(_format(one.format).render(fitted), one.file or None)
+        text = _format(one.format).render(fitted)
+        emit(text, one.file or None)  # files before standard output
+        shown = shown if one.file else text
+    return shown
 
 
 def _format(name: str) -> Format:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dsec_cli import cli, fast
+from dsec_cli import cli, grammar
 from dsec_cli.options import COMMANDS, PROGRAMS, attribute
 
 ROWS = {row[0]: row for row in COMMANDS}
@@ -17,7 +17,7 @@ ROWS = {row[0]: row for row in COMMANDS}
 
 def both(program: str, argv: list[str]) -> tuple[object, object]:
     """What each parser makes of a command line; None: refused."""
-    quick = fast.parse(program, argv)
+    quick = grammar.parse(program, argv)
     try:
         slow = cli.parse(program, argv)
     except SystemExit:
@@ -76,8 +76,8 @@ def test_a_bare_command_reads_the_same(name: str) -> None:
 def test_a_program_is_its_command(program: str) -> None:
     only, _ = PROGRAMS[program]
     words = required(ROWS[only])
-    assert fast.parse(program, words) is not None
-    assert _seen(fast.parse(program, words)) == _seen(fast.parse("dsec", [only, *words]))
+    assert grammar.parse(program, words) is not None
+    assert _seen(grammar.parse(program, words)) == _seen(grammar.parse("dsec", [only, *words]))
     assert both(program, words)[1] == both("dsec", [only, *words])[1]
 
 
@@ -190,7 +190,7 @@ def test_examples_parse(row) -> None:
         line = line.split(" > ")[0]
         words = shlex.split(line.split(" | ")[-1] if line.startswith("git ") else line.split(" | ")[0])
         if words[0] in PROGRAMS and words[-1] not in ("--help", "--version"):
-            assert fast.parse(words[0], words[1:]) is not None, line
+            assert grammar.parse(words[0], words[1:]) is not None, line
 
 
 def test_formats_are_the_choices() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -12,13 +14,21 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 CONTRACT = ROOT / "examples" / "grpo-addition" / "dsandbox.yaml"
 HEAVY = {
-    "typer", "click", "rich", "pydantic", "jsonschema", "graphviz", "pynvml", "blake3",
+    "typer", "click", "rich", "pydantic", "jsonschema", "graphviz", "pynvml",
     "dataclasses", "json", "logging", "importlib.metadata", "typing", "pathlib", "subprocess", "tempfile",
     "argparse", "inspect", "asyncio", "threading", "copy", "datetime",
     "ruamel.yaml.main", "ruamel.yaml.comments",
 }  # fmt: skip
-TABLES = {f"dsec_cli.options{part}" for part in ("", "_shared", "_contract", "_knowledge", "_run")}
-LEAST = {"dsec_cli.fast", "dsec_cli.exit", *TABLES}
+LEAST = {"dsec_cli.fast", "dsec_cli.exit"}
+CACHED = {
+    "dsec_cli",
+    "dsec_cli.fast",
+    "dsec_cli.commands",
+    "dsec_cli.commands.cached",
+    "dsec",
+    "dsec.hashing",
+}
+"""Of ours, all that an answer from the cache imports."""
 
 PROBE = """
 import os, sys
@@ -32,7 +42,15 @@ sys.exit(code)
 """
 
 
-def modules(entry: str, *words: str) -> set[str]:
+@pytest.fixture
+def clean(tmp_path: Path) -> Path:
+    """A contract without findings, in a folder of its own."""
+    path = tmp_path / "dsandbox.yaml"
+    path.write_text((ROOT / "benchmarks" / "small.yaml").read_text())
+    return path
+
+
+def modules(entry: str, *words: str, folder: Path = ROOT) -> set[str]:
     """Every module that is loaded once a command has run."""
     program = PROBE.format(paths=[str(ROOT), str(ROOT / "runtime")], argv=[entry, *words], entry=entry)
     # -I -S: what site and .pth files of this environment import is not ours to count.
@@ -45,15 +63,18 @@ def modules(entry: str, *words: str) -> set[str]:
         text=True,
         timeout=60,
         env=environment,
-        cwd=ROOT,
+        cwd=folder,
     )
     assert done.returncode in (0, 1), done.stderr
     return set(done.stderr.split("\n"))
 
 
 @pytest.mark.parametrize("name", ["examples/grpo-addition/dsandbox.yaml", "examples/bad/dsandbox.yaml"])
-def test_a_lint_imports_nothing_heavy(name: str) -> None:
-    loaded = modules("contract_lint", name)
+def test_a_lint_imports_nothing_heavy(name: str, tmp_path: Path) -> None:
+    # A configuration would cost the TOML library; a folder without one must not.
+    shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / "pyproject.toml").write_text("[tool.other]\n")
+    loaded = modules("contract_lint", "dsandbox.yaml", folder=tmp_path)
     assert "dsec_cli.lint.linter" in loaded
     assert sorted(loaded & HEAVY) == []
 
@@ -64,8 +85,17 @@ def test_a_lint_imports_only_its_own_format() -> None:
     assert not loaded & {"dsec_cli.report.formats.json", "dsec_cli.report.formats.sarif"}
 
 
-def test_a_clean_file_imports_no_excerpts() -> None:
-    assert "dsec_cli.report.excerpt" not in modules("contract_lint", str(CONTRACT))
+def test_a_clean_file_imports_no_excerpts(clean: Path) -> None:
+    assert "dsec_cli.report.excerpt" not in modules("contract_lint", str(clean), folder=clean.parent)
+
+
+def test_an_answer_from_the_cache_imports_next_to_nothing(clean: Path) -> None:
+    time.sleep(0.1)  # a file that has only just changed is not remembered
+    first = modules("contract_lint", str(clean), folder=clean.parent)
+    again = modules("contract_lint", str(clean), folder=clean.parent)
+    assert "dsec_cli.lint.linter" in first
+    assert {name for name in again if name.split(".")[0] in ("dsec", "dsec_cli")} == CACHED
+    assert not again & (HEAVY | {"re", "enum", "collections", "ruamel"})
 
 
 def test_version_imports_next_to_nothing() -> None:

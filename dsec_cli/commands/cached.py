@@ -1,0 +1,243 @@
+"""Answers a lint of what has not changed since the last one, before anything else is imported.
+
+An entry holds what a lint wrote and its exit code. It counts when everything that the answer
+depends on is as it was: the program's own files, the command line, the folder, the environment and
+the terminal are its name; the files that were read, what stood or did not stand at the names that
+were tried, and the day until which it holds, are listed in it. `caching` writes entries.
+
+The cache never fails: what cannot be read, is damaged or belongs to somebody else is a miss.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import sys
+from time import time_ns
+
+from dsec.hashing import hasher
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+HEAD = b"dsec lint cache 1\n"
+DIGEST = 64
+MOST_BYTES = 4 * 2**20
+"""Entries are never larger."""
+ASKED = ("HOME", "NO_COLOR", "FORCE_COLOR", "TERM", "COLUMNS", "LANG", "LANGUAGE", "CI", "TZ")
+ASKED_BY_BEGINNING = ("DSEC_", "LC_", "XDG_", "GITHUB_", "GITLAB_", "CI_", "PYTHON")
+"""Environment variables that an answer may depend on."""
+_SHARED = 0o022
+
+
+class Ticket:
+    """One lint that the cache may answer, or be given the answer of."""
+
+    __slots__ = ("began_ns", "folder", "key", "listed", "opened", "spoilt")
+
+    def __init__(self, folder: str, key: str) -> None:
+        self.folder = folder
+        self.key = key
+        self.began_ns = time_ns()
+        self.opened: set[str] = set()
+        """Files opened since the cache was asked."""
+        self.listed: set[str] = set()
+        self.spoilt = False
+        """Something was done that cannot be done again by answering from the cache."""
+
+    @property
+    def path(self) -> str:
+        """The file of the entry."""
+        return f"{self.folder}/{self.key}"
+
+
+def draw(argv: list[str]) -> Ticket | None:
+    """A ticket for this command line; None where nothing is to be cached."""
+    if "--no-cache" in argv or sys.stdout is None:
+        return None
+    folder = cache_folder()
+    if not folder:
+        return None
+    try:
+        facts = (HEAD, sys.version, _program(), argv, os.getcwd(), _environment(), _terminal())
+    except OSError:  # the folder is gone, or a file of the program went away just now
+        return None
+    return Ticket(folder, sealed(packed(facts)))
+
+
+def sealed(data: bytes) -> str:
+    """BLAKE3 of `data`, in hexadecimal digits."""
+    state = hasher("blake3")
+    state.update(data)
+    return state.hexdigest()
+
+
+def packed(value: Any) -> bytes:
+    """Plain values as bytes, the same for equal values (later versions of the form count references)."""
+    return marshal.dumps(value, 2)
+
+
+def cache_folder() -> str:
+    """The user's folder of entries; "" where none can be named."""
+    asked = os.environ.get("DSEC_CACHE_DIR", "")
+    if asked:
+        return os.path.join(os.path.abspath(asked), "lint")
+    home = os.environ.get("XDG_CACHE_HOME", "")
+    if not home.startswith("/"):
+        user = os.environ.get("HOME", "")
+        home = f"{user}/.cache" if user.startswith("/") else ""
+    return f"{home}/dsec/lint" if home else ""
+
+
+def _program() -> list[tuple[str, int, int]]:
+    """Name, time and size of every file of ours: whoever edits a rule gets no stale answer."""
+    import dsec
+
+    found: list[tuple[str, int, int]] = []
+    for root in program_folders(dsec.__path__):
+        _survey(root, found)
+    return found
+
+
+def program_folders(runtime: Any) -> tuple[str, str]:
+    """The folders of our two packages; `runtime` is the search path of the second."""
+    return os.path.dirname(os.path.dirname(os.path.abspath(__file__))), os.path.abspath(next(iter(runtime)))
+
+
+def _survey(folder: str, found: list[tuple[str, int, int]]) -> None:
+    inner: list[str] = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                if entry.name != "__pycache__":
+                    inner.append(entry.path)
+            else:
+                status = entry.stat()
+                found.append((entry.path, status.st_mtime_ns, status.st_size))
+    for path in inner:
+        _survey(path, found)
+
+
+def _environment() -> list[tuple[str, str]]:
+    return sorted(
+        (name, value)
+        for name, value in os.environ.items()
+        if name in ASKED or name.startswith(ASKED_BY_BEGINNING) or name.endswith("_COMPLETE")
+    )
+
+
+def _terminal() -> tuple[object, ...]:
+    encoding = sys.stdout.encoding
+    if not os.isatty(1):
+        return (encoding,)
+    return (encoding, *os.get_terminal_size(1))
+
+
+def answer(ticket: Ticket) -> int | None:
+    """Write what the entry holds and give its exit code; None: lint."""
+    entry = _entry(ticket)
+    if entry is None:
+        sys.addaudithook(_listener(ticket))
+        return None
+    out, code = entry
+    try:
+        rest = out[os.write(1, out) :] if out else b""
+    except OSError:
+        rest = out
+    return _finished(rest, code) if rest else code
+
+
+def _entry(ticket: Ticket) -> tuple[bytes, int] | None:
+    try:
+        data = _own(ticket)
+        head = len(HEAD) + DIGEST
+        if data[:head] != HEAD + sealed(data[head:]).encode():
+            return None
+        key, until_s, files, states, out, code = marshal.loads(data[head:])  # noqa: S302 - ours, and whole
+        if key != ticket.key or (until_s is not None and ticket.began_ns >= until_s * 10**9):
+            return None
+        fresh = all(digest(path) == known for path, known in files) and all(
+            state(path, closely=len(known) > 1) == known for path, known in states
+        )
+    except (OSError, ValueError, TypeError, EOFError):
+        return None
+    return (out, code) if fresh else None
+
+
+def _own(ticket: Ticket) -> bytes:
+    """The entry's bytes; raises OSError where it is not a file of this user alone."""
+    if not private(os.stat(ticket.folder)):
+        raise OSError
+    descriptor = os.open(ticket.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        status = os.fstat(descriptor)
+        if not private(status) or status.st_size > MOST_BYTES:
+            raise OSError
+        return os.read(descriptor, MOST_BYTES)
+    finally:
+        os.close(descriptor)
+
+
+def private(status: os.stat_result) -> bool:
+    """Whether a file is this user's and nobody else can write to it."""
+    return status.st_uid == os.geteuid() and not status.st_mode & _SHARED
+
+
+def digest(path: str) -> str:
+    """BLAKE3 of a regular file's bytes, in hexadecimal digits; raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        if os.fstat(descriptor).st_mode & 0o170000 != 0o100000:
+            raise OSError
+        state = hasher("blake3")
+        while piece := os.read(descriptor, 2**20):
+            state.update(piece)
+        return state.hexdigest()
+    finally:
+        os.close(descriptor)
+
+
+def state(path: str, *, closely: bool = False) -> tuple[int, ...]:
+    """What stands at a path: its kind (0: nothing), and closely also time, size and number."""
+    try:
+        status = os.stat(path)
+    except (OSError, ValueError):
+        return (0, 0) if closely else (0,)
+    kind = status.st_mode & 0o170000
+    return (kind, status.st_mtime_ns, status.st_size, status.st_ino) if closely else (kind,)
+
+
+def _listener(ticket: Ticket) -> Any:
+    """An audit hook that notes which files the lint opens; import machinery included."""
+
+    def hear(event: str, args: tuple[Any, ...]) -> None:
+        if event == "open":
+            path, _, flags = args
+            if not isinstance(path, str):
+                # A number was opened before, under its name; for bytes nobody here has a use.
+                ticket.spoilt = ticket.spoilt or isinstance(path, bytes)
+            elif (flags or 0) & (os.O_WRONLY | os.O_RDWR) and "__pycache__" not in path:
+                ticket.spoilt = True
+            else:
+                ticket.opened.add(path)
+        elif event == "os.listdir" or event == "os.scandir":
+            ticket.listed.add(args[0] if isinstance(args[0], str) else os.getcwd())
+        elif event.startswith(
+            ("subprocess.", "socket.", "os.system", "os.posix_spawn", "os.exec", "os.fork")
+        ):
+            ticket.spoilt = True
+
+    return hear
+
+
+def _finished(rest: bytes, code: int) -> int:
+    """Write what is left the long way, which knows slow readers and lost ones."""
+    from dsec_cli.exit import guarded
+    from dsec_cli.report.output import write_all
+
+    def written() -> int:
+        write_all(1, rest)
+        return code
+
+    return guarded(written)

@@ -1,0 +1,172 @@
+"""Leaves the answer of a lint with the cache (see `cached`), or leaves it be, without a word."""
+
+from __future__ import annotations
+
+import os
+import sys
+from time import localtime, mktime
+
+from dsec_cli.commands.cached import (
+    HEAD,
+    MOST_BYTES,
+    Ticket,
+    digest,
+    packed,
+    private,
+    program_folders,
+    sealed,
+    state,
+)
+from dsec_cli.commands.configuring import OWN, SHARED
+from dsec_cli.commands.sources import NAMES, STDIN
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    States = list[tuple[str, tuple[int, ...]]]
+
+MOST_ENTRIES = 512
+MOST_TOTAL = 32 * 2**20
+"""Entries and bytes that the folder holds after a clearing."""
+CLEARED_EVERY = 16
+"""One store in so many looks after the folder's size."""
+_SETTLED_NS = 50_000_000
+"""A file that changed later than this before the lint began may have changed again since it was read."""
+_LIBRARIES = ("site-packages", "dist-packages")
+
+
+def keep(
+    ticket: Ticket, out: bytes, code: int, *, tried: Iterable[str] = (), until_s: int | None = None
+) -> bool:
+    """Store an answer; `tried` are names at which something was looked for, `until_s` when it expires.
+
+    False: it was not stored, because it could not be, or because nobody could tell later whether it
+    still holds.
+    """
+    if ticket.spoilt or len(out) > MOST_BYTES // 2:
+        return False
+    try:
+        files, states = _inputs(ticket)
+        states += [(path, state(path)) for path in sorted({os.path.abspath(path) for path in tried})]
+        payload = packed((ticket.key, until_s, files, states, out, code))
+        _write(ticket, HEAD + sealed(payload).encode() + payload)
+        if ticket.began_ns // 1000 % CLEARED_EVERY == 0:
+            clear(ticket.folder)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _inputs(ticket: Ticket) -> tuple[list[tuple[str, str]], States]:
+    """What the lint has read, files by their content; raises ValueError where one is not at rest."""
+    import dsec
+
+    ours = program_folders(dsec.__path__)
+    known, strange, libraries = _modules(ours)
+    files: list[tuple[str, str]] = []
+    opened = {os.path.abspath(path) for path in ticket.opened} - known
+    for path in sorted(opened | strange):
+        if _ours(path, ours):
+            continue
+        settled = ticket.began_ns - _SETTLED_NS
+        if not os.path.exists(path):
+            raise ValueError(path)
+        if os.stat(path).st_ctime_ns > settled:
+            raise ValueError(path)
+        files.append((path, digest(path)))
+    searched = {os.path.abspath(path) for path in sys.path}
+    searched.update(os.path.dirname(path) for path in known)
+    listed = {os.path.abspath(path) for path in ticket.listed} - searched
+    close = [*libraries, *sorted(path for path in listed if not _ours(path, ours))]
+    return files, [(path, state(path, closely=True)) for path in close]
+
+
+def _modules(ours: tuple[str, ...]) -> tuple[set[str], set[str], list[str]]:
+    """Files of modules: those that only an installation changes, all others, and compiled libraries."""
+    known: set[str] = set()
+    strange: set[str] = set()
+    libraries: list[str] = []
+    standard = os.path.dirname(os.path.abspath(os.__file__))
+    module_type = type(sys)
+    for module in list(sys.modules.values()):
+        # Looking into a module like this does not wake one that waits to be executed.
+        about = vars(module) if isinstance(module, module_type) else {}
+        path = about.get("__file__")
+        if not isinstance(path, str):
+            continue
+        path = os.path.abspath(path)
+        installed = path.startswith(standard + os.sep) or any(name in path for name in _LIBRARIES)
+        if installed or _ours(path, ours):
+            known.update((path, os.path.abspath(about.get("__cached__") or path)))
+        elif about["__name__"] != "__main__":
+            strange.add(path)
+        if installed and not path.endswith(".py") and not path.startswith(standard + os.sep):
+            libraries.append(path)
+    return known, strange, sorted(set(libraries))
+
+
+def _ours(path: str, ours: tuple[str, ...]) -> bool:
+    return path.startswith(tuple(folder + os.sep for folder in ours))
+
+
+def _write(ticket: Ticket, data: bytes) -> None:
+    os.makedirs(ticket.folder, mode=0o700, exist_ok=True)
+    if not private(os.stat(ticket.folder)):
+        raise ValueError(ticket.folder)
+    part = f"{ticket.path}.{os.getpid()}"
+    try:
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+        try:
+            if os.write(descriptor, data) != len(data):
+                raise OSError
+        finally:
+            os.close(descriptor)
+        os.replace(part, ticket.path)
+    except OSError:
+        if os.path.lexists(part):
+            os.unlink(part)
+        raise
+
+
+def clear(folder: str) -> None:
+    """Take the oldest entries away until the folder is within its bounds."""
+    with os.scandir(folder) as found:
+        entries = [(entry.stat(follow_symlinks=False), entry.path) for entry in found]
+    entries.sort(key=lambda one: (one[0].st_mtime_ns, one[1]))
+    total = sum(status.st_size for status, _ in entries)
+    count = len(entries)
+    for status, path in entries:
+        if count <= MOST_ENTRIES and total <= MOST_TOTAL:
+            return
+        os.unlink(path)
+        count -= 1
+        total -= status.st_size
+
+
+def keep_lint(ticket: Ticket, shown: str, code: int, *, paths: tuple[str, ...], read: Iterable[str]) -> bool:
+    """Store what a lint has shown for the command line's `paths`, of which it has read the texts `read`."""
+    if STDIN in paths:
+        return False
+    tried = [os.path.join("~", ".ds", "config.yaml"), *paths]
+    for path in paths or (os.curdir,):
+        if os.path.isdir(path):
+            tried += (os.path.join(path, name) for name in NAMES)
+    for folder in {os.curdir, *(os.path.dirname(name) or os.curdir for name in read)}:
+        tried += _configurations(os.path.abspath(folder))
+    out = shown.encode(sys.stdout.encoding or "utf-8", "backslashreplace")
+    return keep(ticket, out, code, tried=map(os.path.expanduser, tried), until_s=midnight_s())
+
+
+def _configurations(folder: str) -> Iterator[str]:
+    """Names at which the configuration of a folder is looked for, upwards."""
+    above = ""
+    while folder != above:
+        yield from (os.path.join(folder, OWN), os.path.join(folder, SHARED))
+        above, folder = folder, os.path.dirname(folder)
+
+
+def midnight_s() -> int:
+    """When today ends, in seconds since 1970: suppressions may be given a last day."""
+    year, month, day, *_ = localtime()
+    return int(mktime((year, month, day + 1, 0, 0, 0, 0, 0, -1)))

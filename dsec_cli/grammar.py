@@ -1,0 +1,129 @@
+"""Reads an ordinary command line by the option tables, without any library.
+
+What it does not know (help, completion, a mistake) goes to Typer in `cli`, which is generated from
+the same tables; importing it costs ten times what a whole lint costs.
+"""
+
+from __future__ import annotations
+
+import os
+
+from dsec_cli.options import PROGRAMS, Args, attribute, command, defaults
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec_cli.options_shared import Command, Option
+
+
+def parse(program: str, argv: list[str]) -> tuple[str, Args] | None:
+    """The command and its arguments; None where the command line needs Typer's attention."""
+    if f"_{program.replace('-', '_').upper()}_COMPLETE" in os.environ:
+        return None
+    name, names = PROGRAMS[program]
+    if not name:
+        if not argv or argv[0] not in names:
+            return None
+        name, argv = argv[0], argv[1:]
+    row = command(name)
+    if row is None:
+        return None
+    values = parse_command(row, argv)
+    return None if values is None else (name, Args(values))
+
+
+def parse_command(row: Command, argv: list[str]) -> dict[str, object] | None:
+    """The values of one command's options and arguments; None: not understood."""
+    values = defaults(row)
+    words: list[str] = []
+    at = 0
+    while at < len(argv):
+        word = argv[at]
+        at += 1
+        if word == "--":
+            words += argv[at:]
+            break
+        if word == "-" or not word.startswith("-"):
+            words.append(word)
+            continue
+        used = (
+            _take_long(row, word, argv[at:], values)
+            if word[1] == "-"
+            else _take_short(row, word, argv[at:], values)
+        )
+        if used < 0:
+            return None
+        at += used
+    return values if _take_words(row, words, values) else None
+
+
+def _option(row: Command, *, name: str = "", short: str = "") -> Option | None:
+    for option in row[4]:
+        if option[0] == name or (short and option[1] == short):
+            return option
+    return None
+
+
+def _take_long(row: Command, word: str, rest: list[str], values: dict[str, object]) -> int:
+    """Store `--name`, `--name=value` or `--name value`; how many words of `rest` it took, -1: wrong."""
+    name, equals, value = word[2:].partition("=")
+    option = _option(row, name=name)
+    if option is None:
+        return -1
+    if option[2] == "flag":
+        if equals:
+            return -1
+        values[attribute(name)] = True
+        return 0
+    if equals:
+        return 0 if _store(option, value, values) else -1
+    return 1 if rest and _store(option, rest[0], values) else -1
+
+
+def _take_short(row: Command, word: str, rest: list[str], values: dict[str, object]) -> int:
+    """Store `-q`, `-qx`, `-ofile` or `-o file`; how many words of `rest` it took, -1: wrong."""
+    for at in range(1, len(word)):
+        option = _option(row, short=word[at])
+        if option is None:
+            return -1
+        if option[2] == "flag":
+            values[attribute(option[0])] = True
+            continue
+        if at + 1 < len(word):
+            return 0 if _store(option, word[at + 1 :], values) else -1
+        return 1 if rest and _store(option, rest[0], values) else -1
+    return 0
+
+
+def _store(option: Option, text: str, values: dict[str, object]) -> bool:
+    name, _, kind, _, choices, _, _ = option
+    if choices and text not in choices:
+        return False
+    key = attribute(name)
+    if kind == "multi":
+        values[key] = (*values[key], text)  # type: ignore[misc]  # a multi option starts as ()
+    elif kind == "int":
+        digits = text[1:] if text[:1] == "-" else text
+        if not (digits.isascii() and digits.isdigit() and len(digits) < 19):
+            return False
+        values[key] = int(text)
+    else:
+        values[key] = text
+    return True
+
+
+def _take_words(row: Command, words: list[str], values: dict[str, object]) -> bool:
+    """Deal the words to the command's arguments; False: too few, too many, or not a choice."""
+    for name, arity, choices, _ in row[3]:
+        if arity in ("some", "many"):
+            if arity == "some" and not words:
+                return False
+            values[attribute(name)] = tuple(words)
+            words = []
+        elif words:
+            if choices and words[0] not in choices:
+                return False
+            values[attribute(name)] = words[0]
+            words = words[1:]
+        elif arity == "one":
+            return False
+    return not words
