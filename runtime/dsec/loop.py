@@ -93,7 +93,7 @@ class Loop:
         timeout = longest
         timers = self._timers
         if timers:
-            due = max(0.0, timers[0][0] - self.now())
+            due = max(0.0, timers[0][0] - time.monotonic() + self._stood_s)
             timeout = due if timeout is None else min(due, timeout)
         calls = self._calls
         found = self._spin(spin_s) if spin_s else None
@@ -101,7 +101,7 @@ class Loop:
             call = calls.get(fd)
             if call is not None:
                 call()
-        if timers:
+        if timers and timers[0][0] <= time.monotonic() - self._stood_s:
             self._expire()
 
     def _spin(self, seconds: float) -> list[tuple[int, int]]:

@@ -11,7 +11,7 @@ import json
 import re
 
 from dsec.errors import FileProblem, PlanProblem
-from dsec.hashing import digest
+from dsec.hashing import digest_joined
 from dsec.inventory import Device, Inventory
 from dsec.plan import (
     FORMAT,
@@ -65,9 +65,11 @@ def _quick(raw: bytes) -> Plan | None:
     """The plan when `raw` is canonical and its hash right; None: have it looked at closely."""
     start = raw.find(_HASH) + len(_HASH)
     stored = raw[start : start + 64]
-    if raw.count(_HASH) != 1 or digest(
-        FORMAT, raw[:start] + raw[start + 64 :].removesuffix(b"\n")
-    ) != stored.decode(errors="replace"):
+    if raw.find(_HASH, start) >= 0:
+        return None
+    end = len(raw) - raw.endswith(b"\n")
+    around = memoryview(raw)[:start], memoryview(raw)[start + 64 : end]
+    if digest_joined(FORMAT, around) != stored.decode(errors="replace"):
         return None
     try:
         before, _, rest = raw.decode().partition(_STEPS)

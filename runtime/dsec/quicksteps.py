@@ -88,14 +88,16 @@ def _cut(step: str) -> list[str]:
 
 
 def _edges(text: str, strings: _Once, sources: _Once) -> tuple[Edge, ...]:
-    if not (text.startswith('[{"kind":') and text.endswith("}]")):
+    if not (text.startswith('[{"kind":') and text.endswith('"}]')):
         raise ValueError(text)
     make, edges = Edge._make, []
-    for one in text[9:-2].split('},{"kind":'):
+    for one in text[9:-3].split('"},{"kind":'):
         kind, _, rest = one.partition(',"src":')
         src, _, rest = rest.partition(',"staleness":')
-        staleness, _, step = rest.partition(',"step":')
-        edges.append(make((_string(step), strings[kind], int(staleness), sources[src])))
+        staleness, _, step = rest.partition(',"step":"')
+        if '"' in step or "\\" in step:
+            step = _string(f'"{step}"')
+        edges.append(make((step, strings[kind], int(staleness), sources[src])))
     return tuple(edges)
 
 

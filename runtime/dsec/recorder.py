@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from dsec.events import encode
+from dsec.events import WRITTEN_OUT, encode
 
 _BATCH = 500
 """Events that may wait where nobody watches: taken many at a time they cost half, the code being warm."""
@@ -34,7 +34,7 @@ class Recorder:
 
     def emit(self, event: Event, *, long: bool = False) -> None:
         """Record an event; `long` as in `Journal.append`. Who watches learns of it with `tell`."""
-        payload = encode(event)
+        payload = WRITTEN_OUT.get(type(event), encode)(event)
         self.journal.append(payload, long=long)
         self._untold.append((event, payload))
 

@@ -59,6 +59,10 @@ class Runner:
         )
         calls = [step for step in plan.steps if step.command.call]
         self._workers = Workers(calls, children=children, launcher=launcher, ledger=ledger, recorder=recorder)
+        # Where GPUs are asked for, a Step that must wait for processors may still send idle workers away.
+        modest = not any(step.demand.gpu_count for step in plan.steps)
+        least = [step.demand.cpu_m for step in plan.steps] if modest else [0]
+        self._least_cpu_m = min(ledger.cpu_free_m, *least)
         self._droppable = droppable(plan.steps, self._scheduler.dependents)
         self._attempts = past.attempts
         self._failures: dict[tuple[int, int], int] = {}
@@ -107,11 +111,11 @@ class Runner:
 
     def _start_ready(self) -> None:
         scheduler = self._scheduler
-        while True:
+        while self._ledger.cpu_free_m >= self._least_cpu_m:
             for entry in scheduler.ready():
                 at, iteration = scheduler.locate(entry)
                 step = self._steps[at]
-                need = scheduler.starved(at, iteration)
+                need = scheduler.starved(at, iteration) if scheduler.any_dropped else None
                 if need is not None:
                     scheduler.start(entry)
                     self._drop(

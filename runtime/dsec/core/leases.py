@@ -31,7 +31,7 @@ class Ledger:
     def __init__(self, inventory: Inventory) -> None:
         self._slots = slots(inventory)
         self._by_uuid = {slot.device.uuid: slot for slot in self._slots}
-        self._cpu_m = self._cpu_free = inventory.cpu_m
+        self._cpu_m = self.cpu_free_m = inventory.cpu_m
         self._memory_free = 2**63 if inventory.memory_bytes is None else inventory.memory_bytes
         self._held: dict[int, Lease] = {}
         self._serial = 0
@@ -39,7 +39,7 @@ class Ledger:
     def grant(self, demand: Demand, preferred: tuple[str, ...] = ()) -> Lease | None:
         """Hold what `demand` asks for, on `preferred` devices when they are free; None: not now."""
         cpu_m = demand.cpu_m if demand.cpu_m < self._cpu_m else self._cpu_m
-        if cpu_m > self._cpu_free or demand.memory_bytes > self._memory_free:
+        if cpu_m > self.cpu_free_m or demand.memory_bytes > self._memory_free:
             return None
         devices: tuple[str, ...] = ()
         if demand.gpu_count:
@@ -49,7 +49,7 @@ class Ledger:
             for slot in chosen:
                 slot.take(demand)
             devices = tuple(slot.device.uuid for slot in chosen)
-        self._cpu_free -= cpu_m
+        self.cpu_free_m -= cpu_m
         self._memory_free -= demand.memory_bytes
         self._serial += 1
         lease = Lease._make((self._serial, devices, demand.gpu_memory_bytes, cpu_m, demand.memory_bytes))
@@ -68,7 +68,7 @@ class Ledger:
         """Take back what `lease` holds; a lease is given back once."""
         if self._held.pop(lease.serial, None) is not lease:
             raise AssertionError(f"lease {lease.serial} is not held here")
-        self._cpu_free += lease.cpu_m
+        self.cpu_free_m += lease.cpu_m
         self._memory_free += lease.memory_bytes
         for uuid in lease.devices:
             self._by_uuid[uuid].give_back(lease.gpu_memory_bytes)

@@ -71,18 +71,21 @@ class Scheduler:
         self._opened = 0
         self._windows: dict[int, _Window] = {}
         self._halted = False
+        self.any_dropped = bool(self._dropped)
+        """Whether `starved` has anything to say."""
         self._advance()
 
     def _connect(self, at: int, step: PlannedStep, number: Mapping[str, int]) -> None:
-        for edge in step.needs:
-            need = number[edge.step]
-            if edge.kind == "carried":
-                lag = 1 + edge.staleness
+        before = self._before[at]
+        for name, kind, staleness, _ in step.needs:
+            need = number[name]
+            if kind == "carried":
+                lag = 1 + staleness
                 if (need, lag) not in self._carried_before[at]:
                     self._carried_before[at].append((need, lag))
                     self._carried[need].append((at, lag))
-            elif need not in self._before[at]:
-                self._before[at].append(need)
+            elif need not in before:
+                before.append(need)
                 self._after[need].append(at)
 
     @property
@@ -94,10 +97,7 @@ class Scheduler:
         """Steps at the head of each bucket, most urgent first; `start` one of them."""
         if self._halted:
             return []
-        heads = [bucket[0] for bucket in self._buckets.values() if bucket]
-        if len(heads) > 1:
-            heads.sort()
-        return heads
+        return sorted([bucket[0] for bucket in self._buckets.values() if bucket])
 
     def locate(self, entry: int) -> tuple[int, int]:
         """The (Step, iteration) of an entry of `ready`."""
@@ -137,6 +137,7 @@ class Scheduler:
 
     def drop(self, step: int, iteration: int) -> None:
         """The instance is given up; for the order of things it is done."""
+        self.any_dropped = True
         self._windows[iteration].tainted |= {step}
         self.finish(step, iteration)
 
