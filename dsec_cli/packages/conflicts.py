@@ -61,6 +61,8 @@ class Chain(Record):
     text: str
     """The range at the end, in words."""
     sources: tuple[str, ...]
+    why: str = ""
+    """What goes wrong otherwise, where that is known."""
 
     @property
     def words(self) -> str:
@@ -79,6 +81,11 @@ class Conflict(Record):
     def sources(self) -> tuple[str, ...]:
         """Where what the chains say is written, each once."""
         return tuple(dict.fromkeys((*self.one.sources, *self.other.sources)))
+
+    @property
+    def why(self) -> str:
+        """What goes wrong otherwise, where that is known."""
+        return self.one.why or self.other.why
 
 
 def entries_of(contract: Contract) -> tuple[Entry, ...]:
@@ -154,7 +161,8 @@ def _onward(chain: Chain, name: str, shelf: Shelf, *, loose: bool = False) -> It
     """The chains that lead on from a package, nearest first."""
     for on, need in sorted(wants(name, chain.ranges, shelf, loose=loose).items()):
         sources = (*chain.sources, *need.sources)
-        yield on, Chain(chain.entry, (*chain.links, f"{on} {need.text}"), need.ranges, need.text, sources)
+        links = (*chain.links, f"{on} {need.text}")
+        yield on, Chain(chain.entry, links, need.ranges, need.text, sources, need.why)
         seen = any(link.partition(" ")[0] == on for link in chain.links)
         if len(chain.links) < _DEEPEST and on != PYTHON and not seen:
             label = _label(on, need.ranges, need.text, shelf)
@@ -182,8 +190,14 @@ def _wants(name: str, ranges: Ranges, shelf: Shelf, *, loose: bool) -> dict[str,
         united = unite(need.ranges for need in needs)
         if united != EVERYTHING:
             sources = tuple(dict.fromkeys(source for need in needs for source in need.sources))
-            found[on] = Need(united, spell(need.text for need in needs), sources)
+            found[on] = Need(united, spell(need.text for need in needs), sources, _shared(needs))
     return found
+
+
+def _shared(needs: list[Need]) -> str:
+    """The reason, if all have the same."""
+    reasons = {need.why for need in needs}
+    return reasons.pop() if len(reasons) == 1 else ""
 
 
 def _of_unlisted(name: str, ranges: Ranges, shelf: Shelf) -> dict[str, Need]:
@@ -197,8 +211,26 @@ def _of_unlisted(name: str, ranges: Ranges, shelf: Shelf) -> dict[str, Need]:
     for on, held in rows.items():
         if without(ranges, unite(shelf.ranges(row.within) for row in held)) == NOTHING:
             united = unite(shelf.ranges(row.needs) for row in held)
-            found[on] = Need(united, spell(row.needs for row in held), tuple(row.source for row in held))
+            reasons = {row.why for row in held}
+            why = reasons.pop() if len(reasons) == 1 else ""
+            found[on] = Need(united, spell(row.needs for row in held), tuple(row.source for row in held), why)
     return found
+
+
+def with_bystanders(entries: tuple[Entry, ...], shelf: Shelf) -> tuple[Conflict, ...]:
+    """Entries that an installed package which the contract does not name rules out."""
+    named = {entry.name for entry in entries}
+    found = []
+    for name, here in sorted(shelf.installed.items()):
+        for on, need in sorted(shelf.needs(name, here.releases[0]).items()) if name not in named else ():
+            for entry in entries:
+                if entry.name == on and intersect(need.ranges, shelf.ranges(entry.wanted)) == NOTHING:
+                    around = Entry(name, f"=={here.releases[0]}", origin=ENVIRONMENT)
+                    links = (f"{name} {here.releases[0]}", f"{on} {need.text}")
+                    one = Chain(around, links, need.ranges, need.text, need.sources, need.why)
+                    own = Chain(entry, (entry.text,), shelf.ranges(entry.wanted), entry.wanted, ())
+                    found.append(Conflict(on, one, own))
+    return tuple(found)
 
 
 def installed_outside(entries: tuple[Entry, ...], shelf: Shelf) -> tuple[tuple[Entry, str], ...]:

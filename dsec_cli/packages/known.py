@@ -50,6 +50,8 @@ class Need(Record):
     ranges: Ranges
     text: str
     sources: tuple[str, ...]
+    why: str = ""
+    """What goes wrong otherwise, where a row tells it."""
 
 
 class Shelf:
@@ -176,11 +178,15 @@ class Shelf:
         for row in rows:
             # Where a package URL is the source, it is the metadata of this very release.
             source = f"{row.source}@{version}" if row.source.startswith("pkg:") else row.source
-            need = Need(self.ranges(row.needs), row.needs, (source,))
+            need = Need(self.ranges(row.needs), row.needs, (source,), row.why)
             before = found.get(row.on)
             if before is not None and before.text != need.text:
-                text = f"{before.text},{need.text}"
-                need = Need(intersect(before.ranges, need.ranges), text, (*before.sources, *need.sources))
+                need = Need(
+                    intersect(before.ranges, need.ranges),
+                    ",".join(text for text in (before.text, need.text) if text),
+                    (*before.sources, *need.sources),
+                    before.why or need.why,
+                )
             found[row.on] = need
         return found
 

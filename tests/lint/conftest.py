@@ -4,11 +4,15 @@ A case is a YAML file. Comments in its first lines say what surrounds it:
 
     # ds_config.yaml                               the name under which it is linted
     # inventory: 4 x a100-pcie-40gb; cpu 8; memory 64Gi    the machines it is judged against
+    # installed: torch 2.1.0                       and other packages: see `package_cases`
+    # code: import os; os.environ["KEY"]           the agent's code, on one line
+    # project: shell-agent                         the agent's code, a folder of tests/code/projects
 """
 
 from __future__ import annotations
 
 import difflib
+import functools
 import os
 from pathlib import Path
 
@@ -17,13 +21,19 @@ import pytest
 from dsec import cards
 from dsec.inventory import Device, Inventory
 from dsec.units import Bytes, parse
+from dsec_cli.code.analyse import analyse
+from dsec_cli.code.needs import Needs
+from dsec_cli.code.project import Project
 from dsec_cli.diagnostics import Diagnostic
 from dsec_cli.lint.linter import lint
 from dsec_cli.lint.rule import Rule, Surroundings, find_rules
 from dsec_cli.source.text import SourceText
 
+from . import package_cases
+
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "lint"
 TODAY = "2026-11-29"
+PROJECTS = Path(__file__).resolve().parents[1] / "code" / "projects"
 DEFAULT_NAME = "dsandbox.yaml"
 
 FOUR = {
@@ -71,6 +81,17 @@ def inventory(spec: str) -> Inventory:
     )
 
 
+@functools.cache
+def _needs(kind: str, said: str) -> Needs:
+    """Needs of one line of Python, or of a folder of `tests/code/projects`."""
+    if kind == "code":
+        return analyse(Project({"agent.py": SourceText.from_bytes("agent.py", said.encode())}))
+    folder = PROJECTS / said
+    assert folder.is_dir(), f"{folder} is no folder"
+    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*.py"))}
+    return analyse(Project({name: SourceText.from_bytes(name, data) for name, data in files.items()}))
+
+
 class Cases:
     """What the tests of goldens, seeds and pages share."""
 
@@ -88,15 +109,29 @@ class Cases:
                 machines = inventory(said.removeprefix("inventory:").strip())
         return name, machines
 
+    def code(self, text: str) -> object:
+        """What the code needs that the first comment lines give, or name by its folder."""
+        for line in text.splitlines()[:4]:
+            kind, _, said = line.removeprefix("#").strip().partition(": ")
+            if line.startswith("#") and kind in ("code", "project"):
+                return _needs(kind, said)
+        return None
+
     def run(
         self, data: bytes | str, *, rules: tuple[Rule, ...] | None = None, name: str | None = None
     ) -> tuple[Diagnostic, ...]:
         """Lint a case under its own surroundings."""
         data = data.encode() if isinstance(data, str) else data
-        said, machines = self.surroundings(data.decode("utf-8", "replace"))
+        text = data.decode("utf-8", "replace")
+        said, machines = self.surroundings(text)
         return lint(
             SourceText.from_bytes(name or said, data),
-            around=Surroundings(inventory=machines, today=TODAY),
+            around=Surroundings(
+                inventory=machines,
+                today=TODAY,
+                needs=self.code(text),
+                packages=package_cases.held(text),
+            ),
             rules=rules,
         )
 
