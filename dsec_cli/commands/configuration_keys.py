@@ -71,7 +71,7 @@ def schema() -> dict[str, object]:
 
 def _shape(key: Key, *, least: int) -> dict[str, object]:
     """Schema of one key's value; a list has at least `least` items."""
-    text = {"type": "string", "pattern": r"\S"}
+    text: dict[str, object] = {"type": "string", "pattern": r"\S"}
     if key.kind == "ignores":
         return {"description": key.meaning, "type": "array", "items": _entry_shape()}
     shapes: dict[str, dict[str, object]] = {

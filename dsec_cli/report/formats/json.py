@@ -11,7 +11,8 @@ and what is silenced does not count as an error, a warning or a remark.
 
 PLACE is {"file", "start": POINT, "end": POINT}, the end exclusive. POINT is {"line", "column",
 "utf16_column", "offset", "byte"}: line and columns count from 1, columns in code points and in
-UTF-16 code units; offset (code points, without a byte order mark) and byte count from 0.
+UTF-16 code units; offset (code points, without a byte order mark) and byte count from 0. A related place
+in a file that was not linted has null for `utf16_column` and `byte`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from dsec_cli.diagnostics import Diagnostic, Place
     from dsec_cli.report.format import Report
-    from dsec_cli.source.text import SourceText
+    from dsec_cli.source.text import Position, SourceText
 
 
 def render(report: Report) -> str:
@@ -87,11 +88,21 @@ def _diagnostic(one: Diagnostic, report: Report, fingerprint: str) -> dict[str, 
 
 
 def _place(place: Place, report: Report) -> dict[str, object]:
-    text = report.texts[place.file]
-    return {"file": place.file, "start": _point(text, place.span.start), "end": _point(text, place.span.end)}
+    text = report.texts.get(place.file)
+    if text is None:
+        start, end = _unread(place.start, place.span.start), _unread(place.end, place.span.end)
+    else:
+        start, end = _point(text, place.span.start), _point(text, place.span.end)
+    return {"file": place.file, "start": start, "end": end}
 
 
-def _point(text: SourceText, offset: int) -> dict[str, int]:
+def _unread(position: Position, offset: int) -> dict[str, int | None]:
+    """A point of a file that the linter did not read itself: what the finding says of it."""
+    line, column = position
+    return {"line": line, "column": column, "utf16_column": None, "offset": offset, "byte": None}
+
+
+def _point(text: SourceText, offset: int) -> dict[str, int | None]:
     line, column = text.position(offset)
     return {
         "line": line,

@@ -47,7 +47,12 @@ def _diagnostic(one: Diagnostic, report: Report) -> Object:
 
 
 def _location(place: Place, report: Report) -> Object:
-    return {"path": seen_from("", place.file), "range": _range(report.texts[place.file], place.span)}
+    text = report.texts.get(place.file)
+    lines = {"start": {"line": place.start.line}, "end": {"line": place.end.line}}
+    return {
+        "path": seen_from("", place.file),
+        "range": lines if text is None else _range(text, place.span),
+    }
 
 
 def _range(text: SourceText, span: Span) -> Object:

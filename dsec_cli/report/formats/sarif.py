@@ -129,8 +129,14 @@ def _logical(path: str) -> Object:
 
 
 def _location(place: Place, report: Report) -> Object:
-    region = _region(report.texts[place.file], place.span)
+    text = report.texts.get(place.file)
+    # Of a file that was not linted only lines are known for sure: its columns may count anything.
+    region = _region(text, place.span) if text is not None else _lines(place)
     return {"physicalLocation": {"artifactLocation": _artifact(place.file), "region": region}}
+
+
+def _lines(place: Place) -> Object:
+    return {"startLine": place.start.line, "endLine": place.end.line}
 
 
 def _region(text: SourceText, span: Span) -> Object:
