@@ -41,6 +41,15 @@ LINT: Command = (
         ),
         COLOR,
         (
+            "diff",
+            "",
+            "flag",
+            "",
+            (),
+            None,
+            "Write nothing and report nothing; print what --fix would change, exit 1 when that is anything.",
+        ),
+        (
             "exclude",
             "",
             "multi",
@@ -66,6 +75,15 @@ LINT: Command = (
             FAIL_ON,
             None,
             "Exit 1 from this severity on; without it: warning.",
+        ),
+        (
+            "fix",
+            "",
+            "flag",
+            "",
+            (),
+            None,
+            "Mend what can be mended safely, then report what is left; - goes to standard output.",
         ),
         (
             "format",
@@ -145,6 +163,15 @@ LINT: Command = (
         ),
         ("stdin-name", "", "value", "NAME", (), "<stdin>", "What to call standard input in the output."),
         (
+            "unsafe-fixes",
+            "",
+            "flag",
+            "",
+            (),
+            None,
+            "With --fix or --diff: also what may change the meaning; read the diff first.",
+        ),
+        (
             "write-baseline",
             "",
             "value",
@@ -173,13 +200,14 @@ LINT: Command = (
             "ds-contract-lint --write-baseline lint-baseline.json",
             "Accept what there is, to be strict from now on.",
         ),
+        ("ds-contract-lint --diff --unsafe-fixes", "See what could be mended; write it with --fix instead."),
         ("dsec explain DS106", "Read why a rule exists."),
     ),
     (
-        (0, "nothing found, or nothing that --fail-on counts"),
-        (1, "errors or warnings found (or what --fail-on says)"),
+        (0, "nothing found (with --fix: left), or nothing that --fail-on counts; --diff: nothing to mend"),
+        (1, "errors or warnings found (or what --fail-on says); --diff: something would change"),
         (2, "the command line or the configuration is wrong"),
-        (3, "a file could not be read, or nothing to check was found"),
+        (3, "a file could not be read or written, or nothing to check was found"),
     ),
 )
 

@@ -44,17 +44,29 @@ def main(args: Args) -> int:
     outputs = wanted(args, here)
     texts, problems, left_out = _read_all(args, configuration)
     checker = Checker(args, configuration)
+    put, mending = write, args.fix or args.diff or args.unsafe_fixes
+    if mending:
+        from dsec_cli.commands import fixing  # few runs mend anything
+
+        def judged(text: SourceText) -> tuple[Diagnostic, ...]:
+            return _compared(args, [text], checker.check([text]), here).diagnostics
+
+        if args.diff:
+            code = fixing.show(args, texts, judged)
+            return _say(problems) or code
+        texts = fixing.mend(args, texts, judged, problems=problems)
+        put = fixing.written_aside if STDIN in args.paths else write
     checked = checker.check(texts)
     if args.write_baseline is not None:
         _write_baseline(args, texts, checked)
         return _say(problems) or codes.YES
     checked = _compared(args, texts, checked, here)
     report = _report(texts, checked, left_out)
-    shown = write(report, outputs, args) if texts or not problems else ""
+    shown = put(report, outputs, args) if texts or not problems else ""
     if args.profile_rules:
         _tell_profile(checker, checked)
     code = _say(problems) or _verdict(args, here, checked.diagnostics)
-    if not problems and not args.profile_rules:
+    if not (problems or mending or args.profile_rules):
         _remember(args, report, shown, code, left_out=left_out)
     return code
 

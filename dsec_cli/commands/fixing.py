@@ -1,0 +1,95 @@
+"""`--fix` and `--diff` of `dsec lint`: mends the files, or shows how it would."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+
+from dsec.errors import DSecError
+from dsec_cli import exit as codes
+from dsec_cli.commands.outputs import write
+from dsec_cli.commands.rewriting import difference, rewrite, to_stdout
+from dsec_cli.commands.sources import STDIN
+from dsec_cli.lint.fix import fixed
+from dsec_cli.report.output import emit
+from dsec_cli.words import say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec_cli.commands.outputs import Output
+    from dsec_cli.lint.fix import Kept, Lint, Mended, Outcome
+    from dsec_cli.options import Args
+    from dsec_cli.report.format import Report
+    from dsec_cli.source.text import SourceText
+
+
+def show(args: Args, texts: list[SourceText], lint: Lint) -> int:
+    """`--diff`: print what `--fix` would change; NO when that is anything."""
+    outcomes = [fixed(text, lint, unsafe=args.unsafe_fixes) for text in texts]
+    diff = "".join(difference(text, outcome.text) for text, outcome in zip(texts, outcomes, strict=True))
+    if diff:
+        emit(diff, args.output_file)
+    for outcome in outcomes:
+        _tell_kept(outcome)
+    return codes.NO if diff else codes.YES
+
+
+def mend(args: Args, texts: list[SourceText], lint: Lint, *, problems: list[DSecError]) -> list[SourceText]:
+    """`--fix`: the texts as they are now; files that could not be written join the `problems`.
+
+    Standard input is printed, mended or not.
+    """
+    if not args.fix:
+        raise codes.UsageError("--unsafe-fixes alone mends nothing", hint="add --fix, or --diff to see it")
+    return [_mended(args, text, lint, problems) for text in texts]
+
+
+def _mended(args: Args, text: SourceText, lint: Lint, problems: list[DSecError]) -> SourceText:
+    outcome = fixed(text, lint, unsafe=args.unsafe_fixes)
+    try:
+        _store(text, outcome.text, printed=STDIN in args.paths and text.name == args.stdin_name)
+    except DSecError as problem:
+        problems.append(problem)
+        return text
+    if not args.quiet:
+        for one in outcome.mended:
+            codes.tell(_said_mended(text.name, one))
+    _tell_kept(outcome)
+    return outcome.text
+
+
+def _store(old: SourceText, new: SourceText, *, printed: bool) -> None:
+    if printed:
+        to_stdout(new.data)
+    elif new.data != old.data:
+        rewrite(old.name, old=old.data, new=new.data)
+
+
+def written_aside(report: Report, outputs: tuple[Output, ...], args: Args) -> str:
+    """The report on standard error, as standard output holds the text that was mended."""
+    with redirect_stdout(sys.stderr):
+        return write(report, outputs, args)
+
+
+def _said_mended(name: str, one: Mended) -> str:
+    line = say("{place}: fixed[{code}] {title}", place=_place(name, one), code=one.code, title=one.title)
+    if not one.comments:
+        return line
+    return say("{line}; removed with it: {comments}", line=line, comments=" ".join(one.comments))
+
+
+def _tell_kept(outcome: Outcome) -> None:
+    for one in outcome.kept:
+        codes.tell(
+            say(
+                "{place}: not fixed[{code}] {title}: {why}",
+                place=_place(outcome.text.name, one),
+                code=one.code,
+                title=one.title,
+                why=one.why,
+            )
+        )
+
+
+def _place(name: str, one: Mended | Kept) -> str:
+    return f"{name}:{one.at.line}:{one.at.column}"
