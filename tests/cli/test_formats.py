@@ -76,7 +76,12 @@ def test_text_place_over_several_lines() -> None:
 def test_text_secret_is_never_shown() -> None:
     text = SourceText.from_bytes("x.yaml", b"env: {A: hunter2secret, B: 24G}\n")
     shown = text_format.render(
-        report(found(text, "hunter2secret", code="DS601"), found(text, "24G"), texts=(text,), color=True)
+        report(
+            found(text, "hunter2secret", code="DS601", message="a secret"),
+            found(text, "24G"),
+            texts=(text,),
+            color=True,
+        )
     )
     assert "hunter2" not in shown
     assert "*************, B: " in shown
