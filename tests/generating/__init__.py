@@ -1,0 +1,1 @@
+"""Real-looking contracts over the whole language, the same ones every time."""
