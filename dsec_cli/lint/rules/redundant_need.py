@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from dsec_cli.contract.values import Need, Step
     from dsec_cli.dag.graph import StepGraph
 
-MOST_VISITS = 50_000
+MOST_VISITS = 20_000
 """Steps looked at per document; a larger graph keeps its doubtful needs."""
 
 
