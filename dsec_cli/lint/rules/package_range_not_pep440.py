@@ -5,14 +5,14 @@ worse, whatever is newest.
 
 Bad (yaml):
     # agent-train-sandbox.yaml
-    base: deepseek/dsec-python311-cu121:latest
+    base: deepseek/dsec-python311-cu121:1.4.0
     dependencies:
       - package: transformers
         version: 4.40.0,4.42.0
 
 Good (yaml):
     # agent-train-sandbox.yaml
-    base: deepseek/dsec-python311-cu121:latest
+    base: deepseek/dsec-python311-cu121:1.4.0
     dependencies:
       - package: transformers
         version: ">=4.40.0,<4.42.0"

@@ -6,12 +6,12 @@ DSec takes the text as it is written, but other tools that read the same file do
 Bad (yaml):
     # agent-train-sandbox.yaml
     version: 1.10
-    base: deepseek/dsec-python311-cu121:latest
+    base: deepseek/dsec-python311-cu121:1.4.0
 
 Good (yaml):
     # agent-train-sandbox.yaml
     version: "1.10.0"
-    base: deepseek/dsec-python311-cu121:latest
+    base: deepseek/dsec-python311-cu121:1.4.0
 
 Source: seed B section 2 (`version: 1.2`), seed A section 2.2 (versions are semantic).
 """
