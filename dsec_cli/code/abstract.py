@@ -17,7 +17,10 @@ MOST_VALUES = 16
 
 
 class Text(Record):
-    """A string; `why` says why there are holes in it, `variable` which environment variable fills one."""
+    """A string; `why` says why there are holes in it.
+
+    `variable` is the environment variable that fills a hole, or whose default the string is.
+    """
 
     text: str
     why: str = ""
@@ -100,6 +103,13 @@ class Unknown(Record):
     variable: str = ""
 
 
+class Choice(Record):
+    """One of several things that go together: a call of a function, a round of a loop, a made object."""
+
+    what: object
+    """The Function, the loop's expression, or the Class whose objects are made in several places."""
+
+
 Value = (
     Text | FilePath | Const | Shape | Symbol | Made | Method | Bound | ClassOf | Instance | ModuleOf | Unknown
 )
@@ -147,4 +157,6 @@ def _glued(left: Text, glue: str, right: Text) -> Text:
     text = left.text + glue + right.text
     if len(text) > 4000:
         text = text[:4000] + HOLE
-    return Text(text, left.why or right.why, left.variable or right.variable)
+    # A variable whose default stands behind the host does not say where the call goes.
+    decides = HOLE in right.text or not left.text or left.text.endswith("://")
+    return Text(text, left.why or right.why, left.variable or (right.variable if decides else ""))

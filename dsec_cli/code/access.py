@@ -7,6 +7,7 @@ import ast
 from dsec_cli.code.abstract import (
     HOLE,
     Bound,
+    Choice,
     ClassOf,
     Const,
     FilePath,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 ENVIRON = ("os.environ", "os.environb")
 COMPUTED = Unknown("it is computed")
+NO_ENTRY = Unknown("the dictionary or list has no such entry as written")
 _PARENTS = ("parent", "parents")
 _SAME = ("value",)
 """Attributes that give the thing itself: members of an Enum are read as their values."""
@@ -98,14 +100,40 @@ def _found_on(ev: Evaluator, base: Instance | ClassOf, name: str) -> Iterable[Va
     given = _field(ev, base, name) if isinstance(base, Instance) else None
     if given is not None:
         return given
+    made = next(_constructors(ev, base), None) if isinstance(base, Instance) and base.call else None
+    at = made.called_at(base.call) if made is not None and isinstance(base, Instance) and base.call else None
+    if made is not None and at is not None and len(made.callers) + bool(made.handed) > 1:
+        return ev.during(Choice(made), at, lambda: _of_classes(ev, base, name))
+    return _of_classes(ev, base, name)
+
+
+def _constructors(ev: Evaluator, base: Instance) -> Iterator[Function]:
+    """The `__init__` that made the object."""
+    for one in mro(ev, base.cls):
+        found = one.cls.method("__init__") if isinstance(one, ClassOf) else None
+        if found is not None:
+            yield found
+
+
+def _of_classes(ev: Evaluator, base: Instance | ClassOf, name: str) -> Iterable[Value]:
+    """The attribute of the class or its nearest base that has it; of `self`, of every subclass too."""
+    found: list[Value] = []
+    anything = isinstance(base, Instance) and base.call is None
+    for cls in ev.derived.get(base.cls, ())[:16] if anything else ():
+        bindings = _own_bindings(cls, name)
+        found += _values_of(ev, Instance(cls, None, None), bindings, name) if bindings else ()
     for one in mro(ev, base.cls):
         if isinstance(one, ClassOf):
-            bindings = [*one.cls.attributes.get(name, ()), *one.cls.scope.bindings.get(name, ())]
+            bindings = _own_bindings(one.cls, name)
             if bindings:
-                return _values_of(ev, base, bindings, name)
+                return (*_values_of(ev, base, bindings, name), *found)
         elif isinstance(one, Symbol) and one.name not in ("builtins.object", "abc.ABC", "typing.Protocol"):
-            return (_inherited(base, one, name),)
-    return (Unknown(f"attribute {name} of {base.cls.name} is set nowhere in the project"),)
+            return (_inherited(base, one, name), *found)
+    return found or (Unknown(f"attribute {name} of {base.cls.name} is set nowhere in the project"),)
+
+
+def _own_bindings(cls: Class, name: str) -> list[Binding]:
+    return [*cls.attributes.get(name, ()), *cls.scope.bindings.get(name, ())]
 
 
 def _inherited(base: Instance | ClassOf, outside: Symbol, name: str) -> Value:
@@ -144,8 +172,12 @@ def _values_of(
 
 def _elsewhere(ev: Evaluator, cls: Class, name: str) -> Iterator[Value]:
     """What calls of a dataclass or model give the field."""
-    if cls.method("__init__") is None and name in cls.scope.bindings and cls.method(name) is None:
-        for call, scope in cls.calls[:16]:
+    if cls.method("__init__") is not None or name not in cls.scope.bindings or cls.method(name) is not None:
+        return
+    calls = cls.calls[:16]
+    only = ev.chosen(Choice(cls), len(calls))
+    for at, (call, scope) in enumerate(calls):
+        if only in (None, at):
             yield from _field(ev, Instance(cls, call, scope), name) or ()
 
 
@@ -155,22 +187,30 @@ def is_property(function: Function) -> bool:
     return any(name in ("property", "cached_property") for name in names)
 
 
-def returned(ev: Evaluator, function: Function) -> Iterable[Value]:
-    """What calling a function of the project gives."""
+def returned(ev: Evaluator, function: Function, call: ast.Call | None = None) -> Iterable[Value]:
+    """What calling a function of the project gives; for one call where it is known which."""
     if function.generator:
         return (Unknown(f"{function.name} yields it"),)
     if not function.returns:
         return (Const(None),)
+    at = function.called_at(call) if call is not None else None
+    if at is not None and len(function.callers) + bool(function.handed or function.tool) > 1:
+        return ev.during(Choice(function), at, lambda: _returns(ev, function))
+    return _returns(ev, function)
+
+
+def _returns(ev: Evaluator, function: Function) -> Iterable[Value]:
     return (value for node, scope in function.returns for value in ev.values(node, scope))
 
 
 def item(ev: Evaluator, base: Value, keys: Values) -> Iterable[Value]:
     """`base[key]`."""
     if isinstance(base, Symbol) and base.name in ENVIRON:
-        return [environment(as_text(key).text) for key in keys]
+        names = [as_text(key).text for key in keys]
+        return [Text(ev.environment[one]) if one in ev.environment else environment(one) for one in names]
     if isinstance(base, Shape):
         found = [value for key in keys for value in _in_shape(ev, base, key)]
-        return found or (Unknown("the dictionary or list has no such entry as written"),)
+        return found or (NO_ENTRY,)
     if isinstance(base, Symbol):
         return (base,)  # a generic type: list[int]
     if isinstance(base, FilePath):  # Path.parents[2]

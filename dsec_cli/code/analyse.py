@@ -65,7 +65,7 @@ def nothing(name: str) -> Entry | None:
 def analyse(project: Project, *, lookup: Lookup = nothing) -> Needs:
     """What the project's code needs, found by reading; `lookup` asks a knowledge base by dotted name."""
     modules, unread = _modules(project)
-    ev = Evaluator(modules, Imports(project.files))
+    ev = Evaluator(modules, Imports(project.files), project.environment or {})
     link(ev)
     registered = tools.find(ev)
     roots = [*registered.roots, *_entries(project, modules)]
@@ -126,9 +126,19 @@ def _calls(ev: Evaluator, found: Found, module: Module, lookup: Lookup) -> None:
     for call, scope in module.calls:
         if not _may_matter(call, scope):
             continue
-        for target in ev.values(call.func, scope):
-            if isinstance(target, Symbol | Method):
-                _effects(Site(ev, found, call, scope, target), lookup)
+        union = Found()
+        rows = ev.alternatives(lambda: _of_call(ev, union, call, scope, lookup))  # noqa: B023 # run at once
+        for row in rows if union.rows else ():
+            ev.under(row, lambda: _of_call(ev, found, call, scope, lookup))  # noqa: B023 # run at once
+        if not rows:
+            found.rows += union.rows
+        found.provided |= union.provided
+
+
+def _of_call(ev: Evaluator, found: Found, call: ast.Call, scope: Scope, lookup: Lookup) -> None:
+    for target in ev.values(call.func, scope):
+        if isinstance(target, Symbol | Method):
+            _effects(Site(ev, found, call, scope, target), lookup)
 
 
 def _may_matter(call: ast.Call, scope: Scope) -> bool:
@@ -155,10 +165,12 @@ def _finished(found: Found, reach: Reach, rates: dict[Function, str]) -> list[An
     """Each need once, with what reaches it, in the order of places."""
     rows: dict[Any, None] = {}
     for need, function, _ in found.rows:
+        if isinstance(need, Variable) and need.name in found.provided:
+            continue
         one: Any = need._replace(reached=reach.names(function))
         if isinstance(need, Egress) and function in rates:
             one = one._replace(rate=rates[function])
-        if isinstance(need, Variable) and need.name in found.set_by_code:
+        if isinstance(need, Variable) and need.name in found.optional:
             one = one._replace(required=False)
         rows[type(need), one] = None
     ordered = sorted(rows, key=lambda row: (*_order(row[1]), repr(row[1])))

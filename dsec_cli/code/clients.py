@@ -43,11 +43,11 @@ def client(site: Site, lookup: Lookup) -> bool:
         modes = ("read", "write") if use.access == "read-write" else (use.access,)
         if use.path != "argument":
             for mode in modes:
-                site.add(FileUse(use.path, mode, site.name, site.place(), ()))
+                site.add(FileUse(use.path, mode, site.by, site.place(), ()))
     if entry.subprocess:
-        site.add(Process(None, False, False, site.name, site.place(), ()))
+        site.add(Process(None, False, False, site.by, site.place(), ()))
     if entry.executes:
-        site.add(Execution("code", False, site.name, site.place(), ()))
+        site.add(Execution("code", False, site.by, site.place(), ()))
     return True
 
 
@@ -93,7 +93,7 @@ def _keys(site: Site, entry: Entry) -> None:
     for one in entry.env:
         if given and one.secret:
             continue
-        site.add(Variable(one.name, None, one.required, one.secret, site.name, site.place(), ()))
+        site.add(Variable(one.name, None, one.required, one.secret, site.by, site.place(), ()))
 
 
 __all__ = ["Symbol", "client", "matching"]

@@ -38,13 +38,14 @@ def variables(site: Site) -> bool:
     default = site.texts(1, ("default",))
     if default is None:
         default = _fallback(site.ev, site.call, site.scope)
-    optional = site.name in ("os.getenv", "os.environ.get", "os.getenvb")
+    lenient = site.name in ("os.getenv", "os.environ.get", "os.getenvb")
     for name in names:
+        required = default is None and (not lenient or is_secret(name.text))
         if site.name == "os.environ.setdefault":
-            site.found.set_by_code.add(name.text)
+            site.found.provided.add(name.text)
         _add(
             site.found, site.scope, site.call, by=site.name, name=name,
-            default=default, required=default is None, maybe=optional,
+            default=default, required=required,
         )  # fmt: skip
     return True
 
@@ -64,7 +65,6 @@ def _add(
     name: Text,
     default: tuple[Text, ...] | None,
     required: bool,
-    maybe: bool = False,
 ) -> None:
     where = place(scope.module, node)
     if HOLE in name.text or not name.text.isprintable():
@@ -72,8 +72,7 @@ def _add(
         found.add(Unknown("environment", why, "", by, where, ()), scope)
         return
     text = default[0].text if default and HOLE not in default[0].text else None
-    if default and default[0].text == "None":
-        text, required = None, maybe
+    text = None if text == "None" else text
     secret = is_secret(name.text)
     found.add(Variable(name.text, None if secret and text else text, required, secret, by, where, ()), scope)
 
@@ -88,7 +87,7 @@ def subscripts(ev: Evaluator, found: Found, module: Module) -> None:
                 default = _fallback(ev, node, scope)
                 _add(found, scope, node, by="os.environ", name=name, default=default, required=True)
             elif HOLE not in name.text:
-                found.set_by_code.add(name.text)
+                found.provided.add(name.text)
 
 
 def tests(ev: Evaluator, found: Found, module: Module) -> None:
@@ -96,6 +95,7 @@ def tests(ev: Evaluator, found: Found, module: Module) -> None:
     for key, container, scope in module.tests:
         if _is_environ(ev, container, scope):
             for name in ev.texts(key, scope):
+                found.optional.add(name.text)
                 _add(found, scope, key, by="os.environ", name=name, default=None, required=False)
 
 

@@ -11,6 +11,7 @@ import ast
 from dsec_cli.code import access, naming, results
 from dsec_cli.code.abstract import (
     HOLE,
+    Choice,
     Const,
     FilePath,
     Shape,
@@ -25,11 +26,14 @@ from dsec_cli.code.abstract import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from dsec_cli.code.project import Imports
-    from dsec_cli.code.symbols import Binding, Module, Scope
+    from dsec_cli.code.symbols import Binding, Class, Module, Scope
 
+    _Answer = tuple[Values, frozenset[Choice]]
+
+MOST_ALTERNATIVES = 64
 MOST_DEPTH = 60
 """Steps from one expression to the next that its value depends on."""
 STEPS, STEPS_PER_CALL = 100_000, 30
@@ -40,18 +44,32 @@ COMPUTED = Unknown("it is computed")
 
 
 class Evaluator:
-    """The values of a project's expressions, each worked out once."""
+    """The values of a project's expressions, each worked out once.
 
-    def __init__(self, modules: dict[str, Module], imports: Imports) -> None:
+    A value that hangs on a choice can be asked for under one alternative of it (`during`), so that what
+    belongs together stays together: the host and the port of one call, not of two.
+    """
+
+    def __init__(self, modules: dict[str, Module], imports: Imports, environment: Mapping[str, str]) -> None:
         self.modules = modules
         """By path."""
         self.imports = imports
+        self.environment = environment
+        """Variables whose values are given."""
         self.linking = True
         """Calls are still being matched with functions: what a caller passes is not known yet."""
+        self.derived: dict[Class, list[Class]] = {}
+        """Subclasses in the project, by class."""
         self.steps = STEPS + STEPS_PER_CALL * sum(len(module.calls) for module in modules.values())
-        self._known: dict[tuple[object, Scope], Values] = {}
+        self._counts: dict[Choice, tuple[int, int]] = {}
+        """Number of alternatives of every choice that was met, and which was met first."""
+        self._known: dict[tuple[object, Scope], _Answer] = {}
+        self._framed: dict[frozenset[tuple[Choice, int]], dict[tuple[object, Scope], _Answer]] = {}
+        self._fixed: dict[Choice, int] = {}
+        self._frame: frozenset[tuple[Choice, int]] = frozenset()
+        self._touched: list[set[Choice]] = [set()]
         self._pairs: dict[tuple[ast.expr, ast.expr], ast.Tuple] = {}
-        self._busy: set[tuple[object, Scope]] = set()
+        self._busy: set[tuple[object, Scope, frozenset[tuple[Choice, int]]]] = set()
         self._depth = 0
         self._cut = 0
 
@@ -59,6 +77,7 @@ class Evaluator:
         """Callers are known from here on."""
         self.linking = False
         self._known.clear()
+        self._framed.clear()
 
     def values(self, node: ast.expr, scope: Scope) -> Values:
         """What `node`, read in `scope`, can be."""
@@ -66,10 +85,10 @@ class Evaluator:
 
     def once(self, key: object, scope: Scope, work: Callable[[], Iterable[Value]]) -> Values:
         """The answer to a question, from memory where it has been asked; () when it depends on itself."""
-        mark = (key, scope)
-        found = self._known.get(mark)
+        found = self._remembered((key, scope))
         if found is not None:
             return found
+        mark = (key, scope, self._frame)
         if mark in self._busy:
             self._cut += 1
             return ()
@@ -80,14 +99,76 @@ class Evaluator:
         before = self._cut
         self._busy.add(mark)
         self._depth += 1
+        self._touched.append(set())
         try:
             answer = distinct(work())
         finally:
             self._depth -= 1
             self._busy.discard(mark)
+            touched = self._touched.pop()
+            self._touched[-1] |= touched
         if self._cut == before or not self._depth:
-            self._known[mark] = answer
+            self._remember((key, scope), answer, touched)
         return answer
+
+    def _remembered(self, mark: tuple[object, Scope]) -> Values | None:
+        found = self._known.get(mark)
+        if self._fixed and (found is None or not found[1].isdisjoint(self._fixed)):
+            found = self._framed.get(self._frame, {}).get(mark)
+        if found is None:
+            return None
+        if found[1]:
+            self._touched[-1] |= found[1]
+        return found[0]
+
+    def _remember(self, mark: tuple[object, Scope], answer: Values, touched: set[Choice]) -> None:
+        if touched.isdisjoint(self._fixed):
+            self._known[mark] = (answer, frozenset(touched))
+        else:
+            self._framed.setdefault(self._frame, {})[mark] = (answer, frozenset(touched))
+
+    def chosen(self, choice: Choice, count: int) -> int | None:
+        """Which of `count` alternatives is to be taken; None: all of them."""
+        if count < 2:
+            return None
+        self._counts.setdefault(choice, (count, len(self._counts)))
+        self._touched[-1].add(choice)
+        return self._fixed.get(choice)
+
+    def during(self, choice: Choice, at: int | None, work: Callable[[], Iterable[Value]]) -> Values:
+        """The answers of `work` under one alternative; under none in particular for None."""
+        fixed, frame = self._fixed, self._frame
+        self._fixed = {key: value for key, value in fixed.items() if key != choice}
+        if at is not None:
+            self._fixed[choice] = at
+        self._frame = frozenset(self._fixed.items())
+        self._touched.append(set())
+        try:
+            return tuple(work())
+        finally:
+            self._fixed, self._frame = fixed, frame
+            touched = self._touched.pop()
+            self._touched[-1] |= touched - {choice} if at is not None else touched
+
+    def alternatives(self, work: Callable[[], None]) -> tuple[dict[Choice, int], ...]:
+        """Run `work`; the alternatives under which it would have to be run for exact answers."""
+        self._touched.append(set())
+        work()
+        rows: list[dict[Choice, int]] = [{}]
+        for choice in sorted(self._touched.pop(), key=self._counts.__getitem__):
+            count = self._counts[choice][0]
+            if len(rows) * count > MOST_ALTERNATIVES:
+                break
+            rows = [{**row, choice: at} for row in rows for at in range(count)]
+        return tuple(row for row in rows if row)
+
+    def under(self, row: dict[Choice, int], work: Callable[[], None]) -> None:
+        """Run `work` under these alternatives."""
+        self._fixed, self._frame = row, frozenset(row.items())
+        try:
+            work()
+        finally:
+            self._fixed, self._frame = {}, frozenset()
 
     def of_module(self, module: Module, name: str) -> Values:
         """A name of a module, or a module below it; () when there is neither."""
@@ -128,10 +209,12 @@ def _attribute(ev: Evaluator, node: ast.Attribute, scope: Scope) -> Iterable[Val
 
 def _subscript(ev: Evaluator, node: ast.Subscript, scope: Scope) -> Iterable[Value]:
     keys = ev.values(node.slice, scope)
+    put = list(access.stored(ev, node.value.id, keys, scope)) if isinstance(node.value, ast.Name) else []
     for base in ev.values(node.value, scope):
-        yield from access.item(ev, base, keys)
-    if isinstance(node.value, ast.Name):
-        yield from access.stored(ev, node.value.id, keys, scope)
+        for value in access.item(ev, base, keys):
+            if value != access.NO_ENTRY or not put:
+                yield value
+    yield from put
 
 
 def _call(ev: Evaluator, node: ast.Call, scope: Scope) -> Iterable[Value]:
@@ -210,10 +293,15 @@ def _choice(ev: Evaluator, node: ast.IfExp, scope: Scope) -> Values:
 
 def _either(ev: Evaluator, node: ast.BoolOp, scope: Scope) -> Iterable[Value]:
     values = [value for part in node.values for value in ev.values(part, scope)]
-    if isinstance(node.op, ast.Or):
-        # What counts as false gives way to what follows.
-        return [value for value in values if value not in (Const(None), Text("")) or value is values[-1]]
-    return values
+    if not isinstance(node.op, ast.Or):
+        return values
+    # What counts as false gives way to what follows, and what follows a variable is its default.
+    variable = next((value.variable for value in values if isinstance(value, Unknown)), "")
+    return [
+        Text(value.text, value.why, value.variable or variable) if isinstance(value, Text) else value
+        for value in values
+        if value not in (Const(None), Text("")) or value is values[-1]
+    ]
 
 
 def _awaited(ev: Evaluator, node: ast.Await | ast.Starred | ast.NamedExpr, scope: Scope) -> Values:

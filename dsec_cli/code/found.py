@@ -27,7 +27,9 @@ class Found:
 
     def __init__(self) -> None:
         self.rows: list[tuple[Need, Function | None, Module]] = []
-        self.set_by_code: set[str] = set()
+        self.optional: set[str] = set()
+        """Environment variables that the code asks for before it reads them."""
+        self.provided: set[str] = set()
         """Environment variables that the code itself sets."""
 
     def add(self, need: Need, scope: Scope) -> None:
@@ -49,6 +51,11 @@ class Site:
         self.scope = scope
         self.name = target.name
         self.receiver = None if isinstance(target, Symbol) else target.receiver
+
+    @property
+    def by(self) -> str:
+        """The name as people write it."""
+        return self.name.removeprefix("builtins.")
 
     @property
     def last(self) -> str:
@@ -82,7 +89,7 @@ class Site:
 
     def unknown(self, kind: str, why: str, variable: str = "") -> None:
         """Say that something of this call cannot be known."""
-        self.add(Unknown(kind, why, variable, self.name, self.place(), ()))
+        self.add(Unknown(kind, why, variable, self.by, self.place(), ()))
 
 
 def place(module: Module, node: ast.AST) -> Place:

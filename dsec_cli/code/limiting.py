@@ -9,6 +9,8 @@ from dsec_cli.code.abstract import Const, Made, Symbol
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dsec_cli.code.evaluate import Evaluator
     from dsec_cli.code.symbols import Function, Scope
 
@@ -19,6 +21,8 @@ _LIMITS: dict[str, tuple[tuple[str, ...], tuple[str, ...], int]] = {
     "asyncio_throttle.Throttler": (("rate_limit",), ("period",), 1),
 }
 """Names of the number of calls and of the seconds, and the library's default for these."""
+MOST_PASSED_ON = 8
+"""Calls from a limited function down to the one that reaches the network."""
 _UNITS = ((1, "s"), (60, "min"), (3600, "h"), (86400, "day"))
 
 
@@ -34,7 +38,25 @@ def rates(ev: Evaluator) -> dict[Function, str]:
             for value in ev.values(node, scope) if scope.function is not None else ():
                 if isinstance(value, Made) and value.name in _LIMITS and value.call and value.scope:
                     _keep(found, scope.function, _rate(ev, value.call, value.scope))
+    for _ in range(MOST_PASSED_ON):
+        more = {one: rate for one in _functions(ev) if one not in found and (rate := _of_callers(found, one))}
+        if not more:
+            break
+        found.update(more)
     return found
+
+
+def _functions(ev: Evaluator) -> Iterator[Function]:
+    for module in ev.modules.values():
+        yield from module.functions
+
+
+def _of_callers(found: dict[Function, str], function: Function) -> str | None:
+    """The limit of all who call a function, when nobody else can."""
+    if not function.callers or function.handed or function.tool:
+        return None
+    rates = {found.get(scope.function) if scope.function else None for _, scope, _ in function.callers}
+    return rates.pop() if len(rates) == 1 else None
 
 
 def _keep(found: dict[Function, str], function: Function | None, rate: str | None) -> None:

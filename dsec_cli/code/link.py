@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 def link(ev: Evaluator) -> None:
     """Fill `callers` and `calls` of every function, `calls` of every class and `runs` of every module."""
     linker = _Linker(ev)
+    _derive(ev)
     for module in ev.modules.values():
         for call, scope in module.calls:
             if linker.may_be_ours(call.func, scope):
@@ -32,6 +33,15 @@ def link(ev: Evaluator) -> None:
                 for target in ev.values(node, scope):
                     linker.handed_on(target, scope)
     ev.forget()
+
+
+def _derive(ev: Evaluator) -> None:
+    """Fill `derived`: the subclasses of every class, however far below."""
+    for module in ev.modules.values():
+        for cls in module.classes:
+            for one in access.mro(ev, cls):
+                if isinstance(one, ClassOf) and one.cls is not cls:
+                    ev.derived.setdefault(one.cls, []).append(cls)
 
 
 class _Linker:
@@ -57,7 +67,9 @@ class _Linker:
     def called(self, target: Value, call: ast.Call, scope: Scope) -> None:
         """One possible target of a call."""
         if isinstance(target, Bound):
-            self._caller(target.function, call, scope, shift=int(_hides_self(target)))
+            shift = int(_hides_self(target))
+            for function in (target.function, *self._overriding(target)):
+                self._caller(function, call, scope, shift=shift)
         elif isinstance(target, ClassOf):
             target.cls.calls.append((call, scope))
             for function in self._constructors(target.cls):
@@ -71,10 +83,21 @@ class _Linker:
             named = self.methods.get(target.name[2:], ())
             if len(named) == 1:  # nobody else in the project has a method of this name
                 self._caller(named[0], call, scope, shift=1)
+            for function in named if len(named) > 1 else ():
+                function.handed = True
 
     def _caller(self, function: Function, call: ast.Call, scope: Scope, *, shift: int) -> None:
         function.callers.append((call, scope, shift))
         self._edge(function, scope)
+
+    def _overriding(self, target: Bound) -> Iterable[Function]:
+        """What subclasses have in place of a method that is called on `self`."""
+        owner, name = target.owner, target.function.node.name
+        if isinstance(owner, Instance) and owner.call is None:
+            for cls in self.ev.derived.get(owner.cls, ())[:16]:
+                found = cls.method(name)
+                if found is not None and found is not target.function:
+                    yield found
 
     def _edge(self, function: Function, scope: Scope) -> None:
         if scope.function is None:
@@ -92,6 +115,7 @@ class _Linker:
     def handed_on(self, target: Value, scope: Scope) -> None:
         """A function or class that is passed on: somebody may call it from here."""
         if isinstance(target, Bound):
+            target.function.handed = True
             self._edge(target.function, scope)
         elif isinstance(target, ClassOf):
             self._handed_to_framework(target.cls, scope)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from dsec_cli.code import access
-from dsec_cli.code.abstract import HOLE, Const, FilePath, Shape, Symbol, Text, as_text
+from dsec_cli.code.abstract import HOLE, Const, FilePath, Made, Method, Shape, Symbol, Text, as_text
 from dsec_cli.code.abstract import Unknown as NotKnown
 from dsec_cli.code.found import shown
 from dsec_cli.code.known import local as known
@@ -67,16 +67,23 @@ def use_path(site: Site, values: Values | None, mode: str) -> None:
 
 def _touch(site: Site, value: Value, mode: str) -> None:
     text = as_text(value)
-    if not isinstance(value, Text | FilePath | NotKnown | Const):
+    if isinstance(value, Made | Method) and (site.name not in known.OPENS or _is_file(value.name)):
         return  # an open file, a buffer
     if "://" in text.text:
         if not text.text.startswith("file://"):
             call_address(site, (text,))
         return
     path = normal(text.text)
-    site.add(FileUse(shown(path), mode, site.name, site.place(), ()))
     if path.strip("/.").startswith(HOLE):
-        site.unknown("file", f"the path is not known: {text.why or 'it is computed'}", text.variable)
+        site.unknown(
+            "file", f"the path to {mode} is not known: {text.why or 'it is computed'}", text.variable
+        )
+    else:
+        site.add(FileUse(shown(path), mode, site.by, site.place(), ()))
+
+
+def _is_file(name: str) -> bool:
+    return name in known.OPENS or name.startswith(("io.", "tempfile.", "socket."))
 
 
 def normal(path: str) -> str:
@@ -121,9 +128,9 @@ def _starts(site: Site, at: int, names: tuple[str, ...], by_shell: bool) -> None
     for value in values or (NotKnown("it depends on itself"),):
         if isinstance(value, Shape):
             words = [_word(site, one, value) for one in _items(value.node)]
-            fixed = all(word is not None and HOLE not in word for word in words)
-            first = words[0] if words else None
-            _program(site, first, shell=shell, fixed=fixed, why="the command is computed")
+            first = words[0] if words else Text(HOLE, "the command is computed")
+            fixed = bool(words) and all(HOLE not in word.text for word in words)
+            _program(site, first.text, shell=shell, fixed=fixed, why=first.why or "the command is computed")
         else:
             text = as_text(value)
             _command(site, text, shell=shell)
@@ -133,15 +140,13 @@ def _items(node: ast.expr) -> list[ast.expr]:
     return node.elts if isinstance(node, ast.List | ast.Tuple) else []
 
 
-def _word(site: Site, node: ast.expr, inside: Shape) -> str | None:
+def _word(site: Site, node: ast.expr, inside: Shape) -> Text:
     values = site.ev.values(node, inside.scope)
-    return _spelling(values[0]) if len(values) == 1 else None
-
-
-def _spelling(value: Value) -> str:
-    if isinstance(value, Symbol) and value.name == "sys.executable":
-        return "python"
-    return as_text(value).text
+    if len(values) != 1:
+        return Text(HOLE, "it can be one of several")
+    if isinstance(values[0], Symbol) and values[0].name == "sys.executable":
+        return Text("python")
+    return as_text(values[0])
 
 
 def _command(site: Site, text: Text, *, shell: bool) -> None:
@@ -178,7 +183,7 @@ def _program(site: Site, word: str | None, *, shell: bool, fixed: bool, why: str
 
 
 def _add_process(site: Site, program: str | None, *, shell: bool, fixed: bool, why: str) -> None:
-    site.add(Process(program, shell, fixed, site.name, site.place(), ()))
+    site.add(Process(program, shell, fixed, site.by, site.place(), ()))
     if program is None:
         site.unknown("process", f"the program is not known: {why}")
 
@@ -192,9 +197,9 @@ def _runs(site: Site) -> bool:
     elif name in known.IMPORTS:
         texts = site.texts(known.IMPORTS[name], ("name", "location")) or (Text(HOLE),)
         if any(HOLE in text.text for text in texts):
-            site.add(Execution("import", False, name, site.place(), ()))
+            site.add(Execution("import", False, site.by, site.place(), ()))
     elif site.values(None, ("trust_remote_code",)) == (Const(True),):
-        site.add(Execution("code", False, name, site.place(), ()))
+        site.add(Execution("download", False, site.by, site.place(), ()))
     else:
         return False
     return True
@@ -203,7 +208,7 @@ def _runs(site: Site) -> bool:
 def _execution(site: Site, what: str, at: int) -> None:
     texts = site.texts(at, ("source", "file", "f", "path", "s")) or ()
     fixed = bool(texts) and all(HOLE not in text.text for text in texts)
-    site.add(Execution(what, fixed, site.name, site.place(), ()))
+    site.add(Execution(what, fixed, site.by, site.place(), ()))
 
 
 def _harmless(site: Site) -> bool:

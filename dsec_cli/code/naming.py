@@ -9,6 +9,7 @@ from dsec_cli.code import access
 from dsec_cli.code.abstract import (
     HOLE,
     Bound,
+    Choice,
     ClassOf,
     Const,
     FilePath,
@@ -20,6 +21,7 @@ from dsec_cli.code.abstract import (
     Unknown,
     Value,
     Values,
+    distinct,
 )
 from dsec_cli.code.project import module_name
 from dsec_cli.code.symbols import (
@@ -169,6 +171,8 @@ def _assigned(ev: Evaluator, binding: Binding, what: ast.expr) -> Iterable[Value
     values = ev.values(what, binding.scope)
     if binding.kind == ITEM:
         values = access.elements(ev, values)
+        only = ev.chosen(Choice(what), len(values))
+        values = values if only is None else values[only : only + 1]
     elif binding.kind == ENTER:
         values = tuple(_entered(value) for value in values)
     for at in binding.path:
@@ -211,33 +215,56 @@ def _of_type(value: Value) -> Values:
 def _parameter(ev: Evaluator, function: Function, binding: Binding) -> Iterable[Value]:
     """Defaults, what every call gives, and unknown where somebody else may call."""
     at = binding.path[0]
-    args = function.node.args
-    listed = [*args.posonlyargs, *args.args]
-    name = [*listed, *args.kwonlyargs][at].arg
+    listed = [*function.node.args.posonlyargs, *function.node.args.args]
     if function.cls is not None and at == 0 and listed:
-        owner = _own(ev, function)
+        owner = _own(function)
         if owner is not None:
             return (owner,)
     known = typed(ev, binding.note, function.outer)
     if ev.linking:
         return known or (Unknown("callers are not known yet"),)
-    default = default_of(args, at)
-    values = list(ev.values(default, function.outer)) if default is not None else []
-    values = [value for value in values if value != Const(None) or not known]
-    for call, scope, shift in function.callers[:MOST_CALLERS]:
-        values += _given(ev, call, scope, at=at - shift, name=name, listed=at < len(listed), optional=default)
-    if function.tool:
-        values.append(Unknown(f"{name} is chosen by whoever calls {function.tool}"))
-    elif len(function.callers) > MOST_CALLERS:
-        values.append(Unknown(f"{function.name} is called in more than {MOST_CALLERS} places"))
-    elif not function.callers:
-        values.append(Unknown(f"no call in the project gives {function.name} its {name}"))
-    if known and all(isinstance(value, Unknown) for value in values):
+    values = _from_callers(ev, function, at)
+    if known and all(isinstance(value, Unknown) or value == Const(None) for value in values):
         return known
     return values
 
 
-def _own(ev: Evaluator, function: Function) -> Value | None:
+def _from_callers(ev: Evaluator, function: Function, at: int) -> Values:
+    callers = function.callers[:MOST_CALLERS]
+    outside = _outsiders(function, at)
+    choice = Choice(function)
+    only = ev.chosen(choice, len(callers) + bool(outside))
+    values: list[Value] = []
+    for number, caller in enumerate(callers):
+        if only in (None, number):
+            values += ev.during(choice, None, lambda caller=caller: _given(ev, function, caller, at))  # type: ignore[misc]
+    if outside and only in (None, len(callers)):
+        default = default_of(function.node.args, at)
+        values += ev.values(default, function.outer) if default is not None else ()
+        values += outside
+    return distinct(values)
+
+
+def _outsiders(function: Function, at: int) -> Values:
+    """Why callers that are not seen may give the parameter something else; () when there are none."""
+    name = _parameter_name(function, at)
+    if function.tool:
+        return (Unknown(f"{name} is chosen by whoever calls {function.tool}"),)
+    if len(function.callers) > MOST_CALLERS:
+        return (Unknown(f"{function.name} is called in more than {MOST_CALLERS} places"),)
+    if function.handed:
+        return (Unknown(f"{function.name} is handed on, and its {name} comes from whoever calls it then"),)
+    if not function.callers:
+        return (Unknown(f"no call in the project gives {function.name} its {name}"),)
+    return ()
+
+
+def _parameter_name(function: Function, at: int) -> str:
+    args = function.node.args
+    return [*args.posonlyargs, *args.args, *args.kwonlyargs][at].arg
+
+
+def _own(function: Function) -> Value | None:
     """`self` or `cls`; None for a static method."""
     for decorator in function.node.decorator_list:
         if isinstance(decorator, ast.Name) and decorator.id == "staticmethod":
@@ -257,19 +284,16 @@ def default_of(args: ast.arguments, at: int) -> ast.expr | None:
 
 
 def _given(
-    ev: Evaluator,
-    call: ast.Call,
-    scope: Scope,
-    *,
-    at: int,
-    name: str,
-    listed: bool,
-    optional: ast.expr | None,
+    ev: Evaluator, function: Function, caller: tuple[ast.Call, Scope, int], at: int
 ) -> Iterable[Value]:
-    """What one call gives a parameter; nothing when it leaves the default."""
-    found = access.argument(ev, call, scope, at=at if listed else None, names=(name,))
+    """What one call gives a parameter, or the default."""
+    call, scope, shift = caller
+    listed = at < len(function.node.args.posonlyargs) + len(function.node.args.args)
+    name = _parameter_name(function, at)
+    found = access.argument(ev, call, scope, at=at - shift if listed else None, names=(name,))
     if found is not None:
         return ev.values(*found)
     if access.opaque(call):
         return (Unknown(f"{name} is given by * or **"),)
-    return () if optional is not None else (Unknown(f"{name} is not given"),)
+    default = default_of(function.node.args, at)
+    return ev.values(default, function.outer) if default is not None else (Unknown(f"{name} is not given"),)

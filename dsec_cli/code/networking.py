@@ -53,7 +53,7 @@ def call_address(site: Site, texts: tuple[Text, ...], *, bare: bool = False) -> 
 
 def add_host(site: Site, host: str, port: int | None, scheme: str, *, variable: str = "") -> None:
     """Add one destination."""
-    site.add(Egress(host, port, scheme, None, variable, site.name, site.place(), ()))
+    site.add(Egress(host, port, scheme, None, variable, site.by, site.place(), ()))
 
 
 _ASKED = {"urllib.request.urlopen", "urllib.request.urlretrieve"}
@@ -124,6 +124,9 @@ def _one(site: Site, at: int, names: tuple[str, ...]) -> tuple[Value, ...] | Non
 def _ports(values: tuple[Value, ...] | None, default: int | None) -> tuple[int | None, ...]:
     if values is None:
         return (default,)
+    known_ones = [value for value in values if _port(value) is not None]
+    if known_ones:  # the default of a variable stands for what the variable says
+        values = tuple(v for v in values if not (isinstance(v, NotKnown) and v.variable))
     return tuple(dict.fromkeys(_port(value) for value in values)) or (None,)
 
 
@@ -181,7 +184,7 @@ def _end(site: Site, host: Text, port: int | None, *, listens: bool) -> None:
 
 
 def _add_listen(site: Site, host: str | None, port: int | None) -> None:
-    site.add(Listen(host, port, site.name, site.place(), ()))
+    site.add(Listen(host, port, site.by, site.place(), ()))
 
 
 def _listens(site: Site, form: known.Host) -> None:

@@ -20,6 +20,8 @@ class Project(Record):
     """What the reader of the folder could not take."""
     entries: tuple[str, ...] = ()
     """Functions that somebody else calls: `module:function`."""
+    environment: Mapping[str, str] | None = None
+    """Environment variables whose values are given."""
 
 
 def module_name(path: str) -> str:

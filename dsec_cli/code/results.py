@@ -47,7 +47,7 @@ def result(ev: Evaluator, target: Value, call: ast.Call, scope: Scope) -> Iterab
     if isinstance(target, Bound):
         if any(isinstance(one, ast.expr) for one in target.function.node.decorator_list) and _yields(target):
             return (target,)
-        return access.returned(ev, target.function)
+        return access.returned(ev, target.function, call)
     if isinstance(target, ClassOf):
         return (Instance(target.cls, call, scope),)
     if isinstance(target, Symbol):
@@ -58,7 +58,7 @@ def result(ev: Evaluator, target: Value, call: ast.Call, scope: Scope) -> Iterab
         return _of_symbol(ev, f"{target.name}()", call, scope)
     if isinstance(target, Instance):
         called = target.cls.method("__call__")
-        return access.returned(ev, called) if called is not None else (COMPUTED,)
+        return access.returned(ev, called, call) if called is not None else (COMPUTED,)
     return (target,) if isinstance(target, Unknown) else (COMPUTED,)
 
 
@@ -85,9 +85,17 @@ def reads_environment(name: str) -> bool:
 def _environment(ev: Evaluator, name: str, call: ast.Call, scope: Scope) -> Iterable[Value]:
     found = access.argument(ev, call, scope, at=0, names=("key", "varname", "option", "var"))
     names = ev.texts(*found) if found is not None else (Text(HOLE),)
-    given = [access.environment(text.text) for text in names]
+    values = {one.text: ev.environment[one.text] for one in names if one.text in ev.environment}
+    given = [access.environment(one.text) for one in names if one.text not in values]
     default = access.argument(ev, call, scope, at=1, names=("default",))
-    return (*given, *(ev.values(*default) if default is not None else ()))
+    rest = ev.values(*default) if default is not None and given else ()
+    variable = given[0].variable if given else ""
+    return (*map(Text, values.values()), *given, *(_tied(value, variable) for value in rest))
+
+
+def _tied(value: Value, variable: str) -> Value:
+    """A default, which counts only while the variable is not set."""
+    return Text(value.text, value.why, value.variable or variable) if isinstance(value, Text) else value
 
 
 def _args(ev: Evaluator, call: ast.Call, scope: Scope) -> list[Values]:

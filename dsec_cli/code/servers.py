@@ -60,6 +60,6 @@ def _server(site: Site, name: str, text: Text, words: tuple[Value, ...]) -> None
         return
     known = HOLE not in text.text and bool(text.text)
     fixed = known and all(HOLE not in as_text(one).text for one in access.elements(site.ev, words) if words)
-    site.add(Process(text.text if known else None, False, fixed, site.name, site.place(), ()))
+    site.add(Process(text.text if known else None, False, fixed, site.by, site.place(), ()))
     if not known:
         site.unknown("process", f"the program is not known: {text.why or 'it is computed'}", text.variable)

@@ -81,7 +81,7 @@ class Function:
     """A function or method of the project."""
 
     __slots__ = (
-        "callers", "calls", "cls", "generator", "name", "node", "outer", "returns", "scope", "tool",
+        "callers", "calls", "cls", "generator", "handed", "name", "node", "outer", "returns", "scope", "tool",
     )  # fmt: skip
 
     def __init__(
@@ -103,8 +103,14 @@ class Function:
         """Each call of it, with the number of parameters that the call does not show (`self`)."""
         self.calls: dict[Function, None] = {}
         """What it calls or hands on."""
+        self.handed = False
+        """It is handed on as a value, or may be called in ways that are not seen."""
         self.tool: str = ""
         """Name of the tool or entry it is; a caller outside the project then chooses the arguments."""
+
+    def called_at(self, call: ast.Call) -> int | None:
+        """The place of `call` among its callers."""
+        return next((at for at, one in enumerate(self.callers) if one[0] is call), None)
 
     @property
     def module(self) -> Module:

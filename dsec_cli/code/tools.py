@@ -133,19 +133,29 @@ def _names(values: Iterable[Value]) -> Iterator[str]:
 
 
 def _decorated(found: Registered, function: Function) -> None:
+    """A function under one or more decorators that register it; the first name and description count."""
+    frameworks, names, summaries = [], [], []
     for decorator in function.node.decorator_list:
         call = decorator if isinstance(decorator, ast.Call) else None
-        func = call.func if call else decorator
-        last = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
-        for name in _names(found.ev.values(func, function.outer)):
-            framework = known.DECORATORS.get(name) or (
-                known.METHODS.get(last, "")
-                if name.startswith("?.") or last.startswith("register_for")
-                else ""
-            )
-            if framework:
-                title, summary = _said(found.ev, call, function.outer)
-                found.function(function, framework, name=title, summary=summary)
+        framework = _registers(found.ev, call.func if call else decorator, function.outer)
+        if framework:
+            frameworks.append(framework)
+            name, summary = _said(found.ev, call, function.outer)
+            names += [name] if name else []
+            summaries += [summary] if summary else []
+    if frameworks:
+        found.function(function, frameworks[0], name="".join(names[:1]), summary="".join(summaries[:1]))
+
+
+def _registers(ev: Evaluator, func: ast.expr, scope: Scope) -> str:
+    """The framework whose decorator `func` is; "" when it is none."""
+    last = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
+    for name in _names(ev.values(func, scope)):
+        if name in known.DECORATORS:
+            return known.DECORATORS[name]
+        if last in known.METHODS and (name.startswith("?.") or last.startswith("register_for")):
+            return known.METHODS[last]
+    return ""
 
 
 def _said(ev: Evaluator, call: ast.Call | None, scope: Scope) -> tuple[str, str]:

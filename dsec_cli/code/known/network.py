@@ -134,12 +134,14 @@ LISTEN_HOSTS: dict[str, Host] = {
 SERVERS = ("mcp.server.fastmcp.FastMCP().run", "fastmcp.FastMCP().run", "mcp.server.FastMCP().run")
 """MCP servers: they listen only when the transport says so."""
 HUB = ("huggingface.co", 443)
-HUB_CALLS = dict.fromkeys(
-    ("huggingface_hub.snapshot_download", "huggingface_hub.hf_hub_download", "huggingface_hub.upload_file",
-     "huggingface_hub.upload_folder", "huggingface_hub.login", "huggingface_hub.HfApi",
-     "huggingface_hub.InferenceClient", "datasets.load_dataset", "sentence_transformers.SentenceTransformer",
-     "transformers.pipeline", "evaluate.load"),
-    True,
+HUB_CALLS = frozenset(
+    (*(f"huggingface_hub.{name}" for name in (
+        "snapshot_download", "hf_hub_download", "upload_file", "upload_folder", "login", "HfApi", "whoami",
+        "InferenceClient", "list_models", "list_datasets", "list_spaces", "list_repo_files", "model_info",
+        "dataset_info", "repo_info", "create_repo", "delete_repo", "create_commit", "HfFileSystem", "hf_open",
+    )),
+     "datasets.load_dataset", "sentence_transformers.SentenceTransformer", "transformers.pipeline",
+     "evaluate.load")
 )  # fmt: skip
 """Calls that fetch from (or send to) the Hugging Face hub by name."""
 HUB_PACKAGES = (

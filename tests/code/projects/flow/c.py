@@ -1,0 +1,5 @@
+from b import STAR
+from b import STAR as BASE
+import requests
+
+requests.get(STAR)
