@@ -1,12 +1,11 @@
-"""One thread, one epoll: descriptors, timers and signals, each with the function to call."""
+"""One thread: descriptors, timers, signals and children that end, each with the function to call."""
 
 from __future__ import annotations
 
-import os
-import select
-import signal
 import time
 from heapq import heappop, heappush
+
+from dsec.waiting import Descriptors, Signals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,36 +26,29 @@ class Timer:
 
 
 class Loop:
-    """Waits for descriptors, timers and signals; on the monotonic clock less the time it stood still."""
+    """Waits for what comes and what is due; on the monotonic clock less the time it stood still."""
 
-    def __init__(self) -> None:
-        self._epoll = select.epoll()
-        self._calls: dict[int, Callable[[], None]] = {}
+    def __init__(self, *, sockets: bool) -> None:
+        """`sockets`: whether any will be watched; without, the end of a child costs less."""
+        self._waiter = Descriptors() if sockets else Signals()
+        self.on_signals = self._waiter.on_signals
+        self.on_end = self._waiter.on_end
+        self.default = self._waiter.default
         self._timers: list[tuple[float, int, Timer]] = []
         self._serial = 0
-        self._old: dict[int, object] = {}
-        self._signals = (-1, -1)
         self._stood_s = 0.0
         """How long the process stood still so far, which is no time to this loop."""
+
+    @property
+    def sockets(self) -> Descriptors:
+        """Where sockets are watched."""
+        if not isinstance(self._waiter, Descriptors):
+            raise AssertionError("this loop was made for a run without sockets")
+        return self._waiter
 
     def now(self) -> float:
         """Seconds on the loop's clock."""
         return time.monotonic() - self._stood_s
-
-    def watch(self, fd: int, call: Callable[[], None]) -> None:
-        """Call whenever `fd` can be read or its other end is gone."""
-        self._calls[fd] = call
-        self._epoll.register(fd, select.EPOLLIN)
-
-    def unwatch(self, fd: int) -> None:
-        """Stop watching; do this before closing the descriptor."""
-        del self._calls[fd]
-        self._epoll.unregister(fd)
-
-    def close_watched(self, fd: int) -> None:
-        """Stop watching a descriptor of which there is no other copy, and close it: one system call."""
-        del self._calls[fd]
-        os.close(fd)
 
     def at(self, when: float, call: Callable[[], None]) -> Timer:
         """Call once, not before `when`."""
@@ -69,21 +61,6 @@ class Loop:
         """Make everything that is due later by so much: the process stood still meanwhile."""
         self._stood_s += seconds
 
-    def on_signals(self, numbers: tuple[int, ...], call: Callable[[int], None]) -> None:
-        """Call with each of these signals that arrives, in order, between other calls."""
-        read, write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        self._signals = (read, write)
-        # The handler does nothing; the C level writes the number to the pipe, which wakes epoll.
-        self._old = {number: signal.signal(number, lambda *_: None) for number in numbers}
-        signal.set_wakeup_fd(write, warn_on_full_buffer=False)
-
-        def arrived() -> None:
-            for number in os.read(read, 512):
-                if number in numbers:
-                    call(number)
-
-        self.watch(read, arrived)
-
     def step(self, *, longest: float | None, spin_s: float = 0.0) -> None:
         """Wait for the next thing, `longest` seconds at most, and make the calls that are due.
 
@@ -95,21 +72,9 @@ class Loop:
         if timers:
             due = max(0.0, timers[0][0] - time.monotonic() + self._stood_s)
             timeout = due if timeout is None else min(due, timeout)
-        calls = self._calls
-        found = self._spin(spin_s) if spin_s else None
-        for fd, _ in found or self._epoll.poll(timeout):
-            call = calls.get(fd)
-            if call is not None:
-                call()
+        self._waiter.wait(timeout, spin_s)
         if timers and timers[0][0] <= time.monotonic() - self._stood_s:
             self._expire()
-
-    def _spin(self, seconds: float) -> list[tuple[int, int]]:
-        poll = self._epoll.poll
-        until = time.monotonic() + seconds
-        while not (found := poll(0)) and time.monotonic() < until:
-            pass
-        return found
 
     def _expire(self) -> None:
         timers = self._timers
@@ -121,10 +86,4 @@ class Loop:
 
     def close(self) -> None:
         """Give signals and descriptors back."""
-        if self._old:
-            signal.set_wakeup_fd(-1)
-            for number, old in self._old.items():
-                signal.signal(number, old)  # type: ignore[arg-type]  # what signal.signal gave us
-            for fd in self._signals:
-                os.close(fd)
-        self._epoll.close()
+        self._waiter.close()

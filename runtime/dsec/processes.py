@@ -71,7 +71,6 @@ class Child:
         "logs",
         "on_gone",
         "pid",
-        "pidfd",
         "serial",
         "ticks",
         "ticks_by",
@@ -80,7 +79,6 @@ class Child:
 
     def __init__(self, pid: int, launch: Launch, on_gone: Callable[[Child], None]) -> None:
         self.pid = pid
-        self.pidfd = -1
         self.serial = 0
         """How many were started up to this one."""
         self.born = 0.0
@@ -141,9 +139,8 @@ class Children:
         child = Child(pid, launch, on_gone)
         child.born, child.ticks, child.ticks_by = born, ticks, self._ticks()
         child.serial = self._started = self._started + 1
-        child.pidfd = os.pidfd_open(pid)
         self._live[pid] = child
-        self.loop.watch(child.pidfd, partial(self._leader_gone, child))
+        self.loop.on_end(pid, partial(self._leader_gone, child))
         return child
 
     def _ticks(self) -> int:
@@ -170,9 +167,7 @@ class Children:
         if child.ended is None:
             _signal_group(child.pid, signal.SIGKILL)
 
-    def _leader_gone(self, child: Child) -> None:
-        self.loop.close_watched(child.pidfd)
-        _, status, usage = os.wait4(child.pid, 0)
+    def _leader_gone(self, child: Child, status: int, usage: resource.struct_rusage) -> None:
         wall = time.monotonic() - child.born
         code = os.waitstatus_to_exitcode(status)
         rss_kb = usage.ru_maxrss

@@ -180,7 +180,7 @@ class Workers:
             theirs.close()
         worker.child, worker.sock, worker.cause = child, ours, ""
         worker.log_end = os.path.getsize(launch.log)
-        self._loop.watch(ours.fileno(), lambda: self._readable(worker))
+        self._loop.sockets.watch(ours.fileno(), lambda: self._readable(worker))
         devices = worker.lease.devices if worker.lease else ()
         event = WorkerStart(
             self._recorder.at_us(), worker.name, child.pid, child.ticks, child.ticks_by, devices, worker.log
@@ -246,7 +246,7 @@ class Workers:
 
     def _disconnect(self, worker: Worker) -> None:
         if worker.sock is not None:
-            self._loop.unwatch(worker.sock.fileno())
+            self._loop.sockets.unwatch(worker.sock.fileno())
             worker.sock.close()
             worker.sock = None
 

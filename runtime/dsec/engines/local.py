@@ -122,7 +122,8 @@ class Warden:
         with contextlib.suppress(BrokenPipeError):  # somebody killed it; what it was for is over
             os.write(self._write, b"bye\n")
         os.close(self._write)
-        os.waitpid(self.pid, 0)
+        with contextlib.suppress(ChildProcessError):  # the same; it was collected like an orphan
+            os.waitpid(self.pid, 0)
 
 
 def execute(
@@ -145,7 +146,7 @@ def execute(
     )
     journal.sync()
     warden = Warden(session.run)
-    loop = Loop()
+    loop = Loop(sockets=any(step.command.call for step in session.plan.steps))
     children = Children(loop, spare=(warden.pid,))
     runner = _runner(session, children=children, recorder=recorder, environ=environ)
     _heed_signals(loop, children, runner)
@@ -181,10 +182,8 @@ def _stand_still(loop: Loop, children: Children) -> None:
     """Stop the Steps, then this process as TSTP would have; go on with both when it is continued."""
     since = loop.now()
     children.signal_all(signal.SIGSTOP)
-    ours = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
     # TSTP itself, not STOP: where nobody could continue us (no job control) the kernel ignores it.
-    signal.raise_signal(signal.SIGTSTP)
-    signal.signal(signal.SIGTSTP, ours)
+    loop.default(signal.SIGTSTP)
     children.signal_all(signal.SIGCONT)
     loop.postpone(loop.now() - since)
 
