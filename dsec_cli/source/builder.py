@@ -17,6 +17,7 @@ from dsec_cli.source.tree import Alias, Document, Entry, Mapping, Node, Problem,
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import ModuleType
     from typing import Any
 
 MAX_NODES = 1_000_000
@@ -246,9 +247,9 @@ class Builder:
             raise _too_many(span)
         target = None
         if anchored is None:
-            self.problems.append(self._undefined(name, span))
+            self.problems.append(_words().undefined(name, span, self._anchors))
         elif anchored.node is None:
-            self.problems.append(_recursive(name, span, anchored.start))
+            self.problems.append(_words().recursive(name, span, anchored.start))
         elif self._affords(anchored, span):
             target = anchored.node
         self._children.append(Alias(span, name, target))
@@ -257,28 +258,22 @@ class Builder:
     def _affords(self, anchored: _Anchored, span: Span) -> bool:
         frame = self._frames[-1]
         height = len(self._frames) - 1 + anchored.height
-        spent = ""
+        spent = None
         if self._aliases + 1 + anchored.aliases > MAX_ALIASES:
-            spent = f"more than {MAX_ALIASES} aliases when followed"
+            spent = _words().aliases_spent(span, MAX_ALIASES)
         elif self._nodes + anchored.nodes > MAX_NODES:
-            spent = f"more than {MAX_NODES} nodes when aliases are followed"
+            spent = _words().nodes_spent(span, MAX_NODES)
         elif height > MAX_DEPTH:
-            spent = f"more than {MAX_DEPTH} levels when aliases are followed"
-        if spent:
+            spent = _words().levels_spent(span, MAX_DEPTH)
+        if spent is not None:
             if not self._spent:
                 self._spent = True
-                self.problems.append(Problem("DS010", span, f"the document holds {spent}", _SMALLER))
+                self.problems.append(spent)
             return False
         self._aliases += 1 + anchored.aliases
         self._nodes += anchored.nodes
         frame.height = max(frame.height, height)
         return True
-
-    def _undefined(self, name: str, span: Span) -> Problem:
-        known = ", ".join(f"&{anchor}" for anchor in list(self._anchors)[:8])
-        known = f"anchors defined above: {known}" if known else "no anchor is defined above it"
-        advice = f"{known}; text that begins with `*` needs quotes: '*{name}'"
-        return Problem("DS008", span, f"alias *{name} refers to no anchor", advice)
 
     def _mapping_start(self, event: Any) -> None:
         self._collection_start(event)
@@ -296,8 +291,7 @@ class Builder:
         if self._nodes > MAX_NODES:
             raise _too_many(Span(start, start))
         if len(self._frames) > MAX_DEPTH:
-            message = f"the document nests deeper than {MAX_DEPTH} levels; nothing after this is read"
-            raise BudgetSpent(Problem("DS010", Span(start, end), message, _SMALLER))
+            raise BudgetSpent(_words().too_deep(Span(start, end), MAX_DEPTH))
         frame = _Frame(start, anchor, tag)
         # `[a: b]` holds a mapping without braces: its event is as wide as its `?`, or empty.
         frame.flow = bool(event.flow_style) and end > start and self.text[end - 1] in "[{"
@@ -345,22 +339,15 @@ class Builder:
             mapping.plain = True
 
 
-_SMALLER = "split the document, or write fewer aliases"
+def _words() -> ModuleType:
+    """What refusals say: most texts have none, and importing costs start-up."""
+    from dsec_cli.source import refusals
+
+    return refusals
 
 
 def _too_many(span: Span) -> BudgetSpent:
-    message = f"the file holds more than {MAX_NODES} nodes; nothing after this is read"
-    return BudgetSpent(Problem("DS010", span, message, _SMALLER))
-
-
-def _recursive(name: str, span: Span, anchor: int) -> Problem:
-    return Problem(
-        "DS008",
-        span,
-        f"alias *{name} stands inside the value that it names",
-        "a contract is finite: write the value out, or anchor a part that does not contain the alias",
-        ((Span(anchor, anchor + 1), f"&{name} begins here"),),
-    )
+    return BudgetSpent(_words().too_many_nodes(span, MAX_NODES))
 
 
 def _content_start(text: str, end: int, *, flow: bool) -> int:

@@ -9,6 +9,7 @@ import re
 
 from dsec.record import Record
 from dsec_cli.source.tree import Alias, Scalar
+from dsec_cli.words import say
 
 ITEM = re.compile(r"[ \t]*(?:-[ ]+)+(?=\S)")
 _GLUED = re.compile(r"[ \t]*(?:-[ ]+)*([A-Za-z_][\w.-]*):(?=[^\s/:])")
@@ -67,26 +68,35 @@ def cause(fault: Fault, text: str, line: str) -> tuple[str, str]:
     specific = _by_line(fault, text, line) or _by_words(fault)
     if specific:
         return specific
-    return f"invalid YAML: {fault.problem or fault.context}", "the rest of this line is not read"
+    said = fault.problem or fault.context
+    return say("invalid YAML: {said}", "invalid", said=said), say("the rest of this line is not read")
 
 
 def _by_line(fault: Fault, text: str, line: str) -> tuple[str, str] | None:
     """Causes that the line itself shows."""
     limit = _limitation(fault, text)
     if limit:
-        return f"parser limitation: {limit[0]}", limit[1]
+        return say("parser limitation: {limit}", "limitation", limit=limit[0]), limit[1]
     unquoted = _unquoted_placeholder(fault, text)
     if unquoted:
-        return "text that begins with `{` needs quotes: a bare `{` begins a mapping", f"write {unquoted}"
+        message = say("text that begins with `{` needs quotes: a bare `{` begins a mapping", "unquoted")
+        return message, say("write {text}", text=unquoted)
     if "cannot start any token" in fault.problem:
         char = text[fault.at : fault.at + 1]
-        return f"a plain value cannot start with `{char}`", f"put the value in quotes: '{char}...'"
+        return (
+            say("a plain value cannot start with `{char}`", "start", char=char),
+            say("put the value in quotes: '{char}...'", char=char),
+        )
     wide = next((char for char in line if char in _WIDE), "")
     if wide and ("quoted" in fault.context or ":" not in line or wide in _WIDE[1:]):
-        return f"full-width `{wide}` is ordinary text in YAML", "type it as an ASCII character"
+        message = say("full-width `{char}` is ordinary text in YAML", "full-width", char=wide)
+        return message, say("type it as an ASCII character")
     glued = _GLUED.match(line)
     if glued and "quoted" not in fault.context:
-        return f"no space after the colon of `{glued[1]}`", f"write `{glued[1]}: ...`"
+        key = glued[1]
+        return say("no space after the colon of `{key}`", "glued", key=key), say(
+            "write `{key}: ...`", key=key
+        )
     return _by_layout(fault, text, line)
 
 
@@ -115,112 +125,131 @@ def _limitation(fault: Fault, text: str) -> tuple[str, str] | None:
     """Legal YAML that the C parser cannot read; each case is in the yaml-test-suite."""
     here = text[fault.at : fault.at + 1]
     if "directive" in fault.problem + fault.context:
-        return "only the directives %YAML and %TAG can be read", "remove the line"
+        return say("only the directives %YAML and %TAG can be read"), say("remove the line")
     if "incompatible YAML document" in fault.problem:
-        return "only YAML 1.1 and 1.2 can be read", "remove the %YAML directive, or state 1.2"
+        return say("only YAML 1.1 and 1.2 can be read"), say("remove the %YAML directive, or state 1.2")
     if _names_an_anchor(fault, text):
-        return "names of anchors hold ASCII letters, digits, `-` and `_` only", "rename the anchor"
+        return say("names of anchors hold ASCII letters, digits, `-` and `_` only"), say("rename the anchor")
     leads = not text[line_span(text, fault.at)[0] : fault.at].strip()
     if here == ":" and leads and "expected ',' or" in fault.problem:
-        return "in brackets a key and its colon must be on one line", "join the two lines"
+        return say("in brackets a key and its colon must be on one line"), say("join the two lines")
     if here == ":" and ("expected key" in fault.problem or "node content" in fault.problem):
-        return "a key is missing before this colon", 'write the key, or `""` for an empty one'
+        return say("a key is missing before this colon"), say('write the key, or `""` for an empty one')
     if "unexpected ':'" in fault.problem:
-        return "in brackets a colon needs a space behind it", "add the space, or put the text in quotes"
+        return (
+            say("in brackets a colon needs a space behind it"),
+            say("add the space, or put the text in quotes"),
+        )
     if "tab character" in fault.problem:
-        return "a tab stands where this text's indentation is looked for", "replace it by spaces"
+        return say("a tab stands where this text's indentation is looked for"), say("replace it by spaces")
     if here == "?" and "flow" in fault.context:
-        return "`?` inside brackets starts a complex key", "put the value in quotes"
+        return say("`?` inside brackets starts a complex key"), say("put the value in quotes")
     return None
 
 
 def _by_layout(fault: Fault, text: str, line: str) -> tuple[str, str] | None:
     """Causes that the line shows together with the one above."""
     if _ODD_SPACE.search(line):
-        return "a no-break or full-width space stands where YAML needs an ordinary one", "type a space"
+        message = say("a no-break or full-width space stands where YAML needs an ordinary one", "odd-space")
+        return message, say("type a space")
     above = line_above(fault, text)
     if above is None:
         return None
     if above.bare:
         return _NO_COLON
     return (
-        "this key is indented as if it continued the value above",
-        "align it with the key above, or make that one's value empty",
+        say("this key is indented as if it continued the value above", "indented"),
+        say("align it with the key above, or make that one's value empty"),
     )
 
 
 _NO_COLON = (
-    "this line is neither `key: value` nor a list item",
-    "add `: ` after the key, or indent the line below its key",
+    say("this line is neither `key: value` nor a list item", "no-colon"),
+    say("add `: ` after the key, or indent the line below its key"),
 )
-UNCLOSED = ("this quote is never closed", "close it on the same line")
+UNCLOSED = (say("this quote is never closed", "unclosed-quote"), say("close it on the same line"))
 
 _WORDS = (
     ("quoted scalar", "unexpected", *UNCLOSED),
     (
         "quoted scalar",
         "escape",
-        "unknown escape in double quotes",
-        "double the backslash, or use single quotes",
+        say("unknown escape in double quotes", "escape"),
+        say("double the backslash, or use single quotes"),
     ),
     ("simple key", "", *_NO_COLON),
-    ("alias", "", "`*` starts an alias, and no name follows", "put text that begins with `*` in quotes"),
-    ("anchor", "", "`&` starts an anchor, and no name follows", "put text that begins with `&` in quotes"),
+    (
+        "alias",
+        "",
+        say("`*` starts an alias, and no name follows", "nameless-alias"),
+        say("put text that begins with `*` in quotes"),
+    ),
+    (
+        "anchor",
+        "",
+        say("`&` starts an anchor, and no name follows", "nameless-anchor"),
+        say("put text that begins with `&` in quotes"),
+    ),
     (
         "",
         "undefined tag handle",
-        "this tag handle is not declared",
-        "remove the tag, or put text that begins with `!` in quotes",
+        say("this tag handle is not declared", "tag"),
+        say("remove the tag, or put text that begins with `!` in quotes"),
     ),
     (
         "",
         "mapping values are not allowed",
-        "a second `: ` on this line",
-        "put a value that contains `: ` in quotes",
+        say("a second `: ` on this line", "second-colon"),
+        say("put a value that contains `: ` in quotes"),
     ),
     (
         "",
         "block sequence entries are not allowed",
-        "a list cannot start on the line of its key",
-        "start the list on the next line, or write `[a, b]`",
+        say("a list cannot start on the line of its key", "list-on-line"),
+        say("start the list on the next line, or write `[a, b]`"),
     ),
     (
         "flow sequence",
         "",
-        "this `[` list is not closed, or lacks a `,`",
-        "separate items by `,` and close it with `]`",
+        say("this `[` list is not closed, or lacks a `,`", "open-list"),
+        say("separate items by `,` and close it with `]`"),
     ),
     (
         "flow mapping",
         "",
-        "this `{` mapping is not closed, or lacks a `,`",
-        "separate entries by `,` and close it with `}`",
+        say("this `{` mapping is not closed, or lacks a `,`", "open-mapping"),
+        say("separate entries by `,` and close it with `}`"),
     ),
     (
         "block mapping",
         "expected key",
-        "this fits into no mapping around it",
-        "align it with the keys of its mapping; after a quoted value nothing may follow",
+        say("this fits into no mapping around it", "no-mapping"),
+        say("align it with the keys of its mapping; after a quoted value nothing may follow"),
     ),
     (
         "block collection",
         "expected '-'",
-        "this fits into no list around it",
-        "align the `-` of all items, and indent what belongs to an item",
+        say("this fits into no list around it", "no-list"),
+        say("align the `-` of all items, and indent what belongs to an item"),
     ),
     (
         "",
         "expected <document start>",
-        "something follows the end of the document",
-        "separate documents by a line `---`, and align keys with the first one",
+        say("something follows the end of the document", "after-end"),
+        say("separate documents by a line `---`, and align keys with the first one"),
     ),
     (
         "block scalar",
         "",
-        "the header or the indentation of this block text is wrong",
-        "write `|` or `>` alone, and indent all lines of the text",
+        say("the header or the indentation of this block text is wrong", "block"),
+        say("write `|` or `>` alone, and indent all lines of the text"),
     ),
-    ("", "expected node content", "a value is expected here", "write the value, or remove the indicator"),
+    (
+        "",
+        "expected node content",
+        say("a value is expected here", "value"),
+        say("write the value, or remove the indicator"),
+    ),
 )
 """What the parser's context and problem contain, and what that means to the author."""
 

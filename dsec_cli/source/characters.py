@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dsec_cli.source.text import SourceText, Span
 from dsec_cli.source.tree import Problem
+from dsec_cli.words import message_id, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -97,8 +98,14 @@ def _undecodable(source: SourceText, span: Span, reason: str) -> Problem:
     return Problem(
         "DS001",
         span,
-        f"the file is not valid {name}: {reason} at byte {at}",
-        "save the file as UTF-8; what cannot be decoded is read as U+FFFD",
+        say(
+            "the file is not valid {name}: {reason} at byte {at}",
+            "undecodable",
+            name=name,
+            reason=reason,
+            at=at,
+        ),
+        say("save the file as UTF-8; what cannot be decoded is read as U+FFFD"),
     )
 
 
@@ -127,15 +134,17 @@ def _judge(text: str, char: str) -> Problem | None:
     name = f"U+{ord(char):04X}"
     places = _occurrences(text, char)
     if char in _BREAKS:
-        message = f"{_BREAKS[char]} looks like a line break and is none in YAML"
-        return _problem("DS005", places, message, "replace it by a line break or a space")
+        message = say("{name} looks like a line break and is none in YAML", "line-break", name=_BREAKS[char])
+        return _problem("DS005", places, message, say("replace it by a line break or a space"))
     if char in _INVISIBLE:
-        message = f"{_INVISIBLE[char]} is invisible and becomes part of a key or value"
-        return _problem("DS005", places, message, "delete it")
+        message = say(
+            "{name} is invisible and becomes part of a key or value", "invisible", name=_INVISIBLE[char]
+        )
+        return _problem("DS005", places, message, say("delete it"))
     if char == "\xa0" or char == "\u3000":
         return _space(text, char, places)
     if _refused(char):
-        message = f"control character {name} is not allowed in YAML"
+        message = say("control character {name} is not allowed in YAML", "control", name=name)
         return _problem("DS002", places, message, _control_hint(char))
     return None
 
@@ -151,8 +160,9 @@ def _occurrences(text: str, char: str) -> list[int]:
 
 def _control_hint(char: str) -> str:
     if char == "\0":
-        return "delete it; many of them mean UTF-16 without a byte order mark: save the file as UTF-8"
-    return f'delete it, or write it as an escape in double quotes ("\\x{ord(char):02x}")'
+        return say("delete it; many of them mean UTF-16 without a byte order mark: save the file as UTF-8")
+    escape = f"\\x{ord(char):02x}"
+    return say('delete it, or write it as an escape in double quotes ("{escape}")', escape=escape)
 
 
 def _space(text: str, char: str, places: list[int]) -> Problem | None:
@@ -161,8 +171,8 @@ def _space(text: str, char: str, places: list[int]) -> Problem | None:
     if not wrong:
         return None
     name = "U+00A0 NO-BREAK SPACE" if char == "\xa0" else "U+3000 IDEOGRAPHIC SPACE"
-    message = f"{name} stands where YAML needs an ordinary space"
-    return _problem("DS005", wrong, message, "replace it by an ordinary space")
+    message = say("{name} stands where YAML needs an ordinary space", "odd-space", name=name)
+    return _problem("DS005", wrong, message, say("replace it by an ordinary space"))
 
 
 def _is_syntax_position(text: str, at: int) -> bool:
@@ -174,6 +184,6 @@ def _is_syntax_position(text: str, at: int) -> bool:
 def _problem(code: str, places: list[int], message: str, advice: str) -> Problem:
     first, *others = (Span(at, at + 1) for at in places)
     if others:
-        message = f"{message} ({len(places)} places)"
-    related = tuple((span, "also here") for span in others[:_MOST_RELATED])
+        message = say("{message} ({count} places)", message_id(message), message=message, count=len(places))
+    related = tuple((span, say("also here")) for span in others[:_MOST_RELATED])
     return Problem(code, first, message, advice, related)

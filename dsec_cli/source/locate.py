@@ -8,6 +8,7 @@ from dsec.record import Record
 from dsec_cli.source.resolve import follow, is_merge, merge_sources
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Alias, Document, Entry, Mapping, Node, Path, Scalar, Sequence
+from dsec_cli.words import say
 
 _IDENTITIES = {"steps": ("id",), "tasks": ("id", "name")}
 """Lists whose items are called by a key of theirs, in logical paths."""
@@ -55,7 +56,7 @@ class _Walk:
     def enter(self) -> Node | None:
         """Follow the alias that the walk stands on, if it does."""
         if isinstance(self.node, Alias) and self.node.target is not None:
-            self._pass(self.node, "used here through")
+            self._pass(self.node, say("used here through *{name}", name=self.node.name))
             self.node = follow(self.node)
         return self.node
 
@@ -89,13 +90,13 @@ class _Walk:
         items = value.items if isinstance(value, Sequence) else (value,)
         for item in items:
             if isinstance(item, Alias) and follow(item) is source:
-                self._pass(item, "merged here through")
+                self._pass(item, say("merged here through *{name}", name=item.name))
 
     def _pass(self, alias: Alias, how: str) -> None:
-        self.related.append((alias.span, f"{how} *{alias.name}"))
+        self.related.append((alias.span, how))
         target = follow(alias)
         if target is not None:
-            self.related.append((_head(target), f"&{alias.name} is defined here"))
+            self.related.append((_head(target), say("&{name} is defined here", name=alias.name)))
 
 
 def locate(document: Document, path: Path, part: str = "value") -> Span:

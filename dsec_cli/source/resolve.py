@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dsec.record import Record
 from dsec_cli.source.tree import Alias, Entry, Mapping, Node, Problem, Scalar, Sequence
+from dsec_cli.words import say
 
 _NULL = frozenset(("", "~", "null", "Null", "NULL"))
 _TRUE = frozenset(("true", "True", "TRUE"))
@@ -206,9 +207,9 @@ def _duplicate(key: Scalar, first: Scalar) -> Problem:
     return Problem(
         "DS003",
         key.span,
-        f"duplicate key `{key.text}`: the value above is lost",
-        "remove one of the two",
-        ((first.span, "first here"),),
+        say("duplicate key `{key}`: the value above is lost", "duplicate", key=key.text),
+        say("remove one of the two"),
+        ((first.span, say("first here")),),
     )
 
 
@@ -216,9 +217,9 @@ def _second_merge(entry: Entry, first: Entry) -> Problem:
     return Problem(
         "DS004",
         entry.key.span,
-        "second merge key `<<` in one mapping: parsers disagree about it",
-        "merge both with one key: `<<: [*a, *b]`",
-        ((first.key.span, "first here"),),
+        say("second merge key `<<` in one mapping: parsers disagree about it", "second-merge"),
+        say("merge both with one key: `<<: [*a, *b]`"),
+        ((first.key.span, say("first here")),),
     )
 
 
@@ -229,11 +230,11 @@ def _overridden(entry: Entry, own: dict[str, Scalar]) -> list[Problem]:
     for source in merge_sources(entry.value):
         for pair in pairs(source):
             if pair.key in own:
-                problems.append(_shadowed(entry, pair, own[pair.key], "stands above the merge key"))
+                why = say("stands above the merge key")
+                problems.append(_shadowed(entry, pair, own[pair.key], why))
             elif pair.key in given:
-                problems.append(
-                    _shadowed(entry, pair, given[pair.key].key_node, "comes from an earlier source")
-                )
+                why = say("comes from an earlier source")
+                problems.append(_shadowed(entry, pair, given[pair.key].key_node, why))
             else:
                 given[pair.key] = pair
     return problems
@@ -243,7 +244,7 @@ def _shadowed(entry: Entry, pair: Pair, winner: Scalar, why: str) -> Problem:
     return Problem(
         "DS004",
         entry.key.span,
-        f"merged key `{pair.key}` has no effect: `{pair.key}` {why}",
-        "write `<<` first and the keys that differ after it, or remove one of the two",
-        ((winner.span, "this one counts"), (pair.key_node.span, "this one does not")),
+        say("merged key `{key}` has no effect: `{key}` {why}", "no-effect", key=pair.key, why=why),
+        say("write `<<` first and the keys that differ after it, or remove one of the two"),
+        ((winner.span, say("this one counts")), (pair.key_node.span, say("this one does not"))),
     )

@@ -14,6 +14,7 @@ from dsec.record import Record
 from dsec_cli.source.causes import ITEM, UNCLOSED, Fault, cause, indent, line_above, line_span
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Problem, Scalar
+from dsec_cli.words import say
 
 _KEY = r"""[^\s#\[\]{},&*!|>'"%@`-][^\n#:]*|"[^"\n]*"|'[^'\n]*'"""
 _ENTRY = re.compile(rf"[ \t]*(?:-[ ]+)*(?:{_KEY})[ ]*:[ \t]+(?=\S)")
@@ -54,7 +55,7 @@ def explain(fault: Fault, text: str, covered: Covered) -> Damage:
     message, advice = UNCLOSED if swallowing else cause(fault, text, line)
     related: tuple[tuple[Span, str], ...] = ()
     if fault.at != at and fault.at < len(text):
-        related = ((Span(fault.at, fault.at + 1), "the parser noticed it here"),)
+        related = ((Span(fault.at, fault.at + 1), say("the parser noticed it here")),)
     place = Span(at, min(at + 1, len(text)))
     return Damage(Problem("DS002", place, message, advice, related), (_part(text, at),), lost=True)
 
@@ -77,11 +78,15 @@ def templates(text: str, at: int, covered: Covered) -> Damage:
             places.append(begins)
     first = min(places)
     span = Span(first, min(first + 2, len(text)))
-    count = f" ({len(places)} places)" if len(places) > 1 else ""
-    message = f"`{{{{` or `{{%` is Helm or Jinja syntax: this is a template, not YAML yet{count}"
-    advice = "render the template and check its output, or put the placeholder in quotes"
+    count = say(" ({count} places)", count=len(places)) if len(places) > 1 else ""
+    message = say(
+        "`{{{{` or `{{%` is Helm or Jinja syntax: this is a template, not YAML yet{count}",
+        "template",
+        count=count,
+    )
+    advice = say("render the template and check its output, or put the placeholder in quotes")
     others = sorted(place for place in places if place != first)[:_MOST_RELATED]
-    related = tuple((Span(place, min(place + 2, len(text))), "also here") for place in others)
+    related = tuple((Span(place, min(place + 2, len(text))), say("also here")) for place in others)
     return Damage(Problem("DS009", span, message, advice, related), tuple(parts), lost=True)
 
 
@@ -170,8 +175,9 @@ def _tabs(text: str, start: int, at: int) -> Damage:
     while text[run : run + 1] == "\t":
         tabs.append(run)
         run += 1
-    count = f" ({lines} lines)" if lines > 1 else ""
-    message = f"a tab indents this line; YAML indents with spaces only{count}"
-    problem = Problem("DS002", Span(first, min(first + 1, len(text))), message, "replace each tab by spaces")
+    count = say(" ({count} lines)", count=lines) if lines > 1 else ""
+    message = say("a tab indents this line; YAML indents with spaces only{count}", "tab", count=count)
+    advice = say("replace each tab by spaces")
+    problem = Problem("DS002", Span(first, min(first + 1, len(text))), message, advice)
     parts = tuple(Part(Span(tab, tab + 1), value=False) for tab in sorted(set(tabs)))
     return Damage(problem, parts, lost=False)

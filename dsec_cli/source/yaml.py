@@ -13,6 +13,7 @@ from dsec_cli.source.builder import BudgetSpent, Builder
 from dsec_cli.source.characters import Prepared, prepare
 from dsec_cli.source.text import SourceText, Span
 from dsec_cli.source.tree import Problem, Tree
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,8 +30,13 @@ _REFUSED_COLON = "found unexpected ':'"
 def parse(source: SourceText) -> Tree:
     """Read all documents of a text; what cannot be read becomes problems and unknown values."""
     if len(source.data) > MAX_BYTES:
-        size = f"the file has {len(source.data)} bytes, more than the {MAX_BYTES} that are read"
-        return Tree((), (), (Problem("DS010", Span(0, 0), size, "split the file"),))
+        size = say(
+            "the file has {count} bytes, more than the {most} that are read",
+            "bytes",
+            count=len(source.data),
+            most=MAX_BYTES,
+        )
+        return Tree((), (), (Problem("DS010", Span(0, 0), size, say("split the file")),))
     collecting = gc.isenabled()
     # Nothing is garbage before the tree is done, and looking for some costs as much as parsing.
     gc.disable()
