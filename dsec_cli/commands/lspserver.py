@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from dsec_cli.diagnostics import Diagnostic
     from dsec_cli.editor.page import Page
 
-PAUSE_S = 0.04
-"""How long the server waits for the next key before it lints."""
+LONGEST_PAUSE_S = 0.3
+"""Most that is waited for the next key; less where the last lint was quick, so that long files lag little."""
 _UNITS = {
     types.PositionEncodingKind.Utf8: UTF8,
     types.PositionEncodingKind.Utf16: UTF16,
@@ -55,10 +56,12 @@ class Server(LanguageServer):
     def __init__(self) -> None:
         full = types.TextDocumentSyncKind.Full
         super().__init__("dsec", __version__, text_document_sync_kind=full)
+        self.texts: dict[str, SourceText] = {}
         self.pages: dict[str, Page] = {}
-        self.found: dict[str, tuple[Diagnostic, ...]] = {}
+        self.found: dict[str, tuple[SourceText, tuple[Diagnostic, ...]]] = {}
         self.waiting: dict[str, asyncio.Task[None]] = {}
         self.told = ""
+        self.took_s = 0.0
 
     @property
     def unit(self) -> str:
@@ -66,14 +69,19 @@ class Server(LanguageServer):
         encoding = self.server_capabilities.position_encoding
         return _UNITS.get(types.PositionEncodingKind(encoding), UTF16) if encoding else UTF16
 
+    def text_of(self, uri: str) -> SourceText:
+        """An open file as it is now."""
+        data = self.workspace.get_text_document(uri).source.encode("utf-8", "surrogatepass")
+        known = self.texts.get(uri)
+        if known is None or known.data != data:
+            known = self.texts[uri] = SourceText.from_bytes(_name(uri), data)
+        return known
+
     def page_of(self, uri: str) -> Page:
-        """The page of an open file as it is now."""
-        document = self.workspace.get_text_document(uri)
-        data = document.source.encode("utf-8", "surrogatepass")
-        known = self.pages.get(uri)
-        if known is None or known.text.data != data:
-            known = page.read(SourceText.from_bytes(_name(uri), data))
-            self.pages[uri] = known
+        """The page of an open file as it is now; read only when something is asked about a place."""
+        text, known = self.text_of(uri), self.pages.get(uri)
+        if known is None or known.text is not text:
+            known = self.pages[uri] = page.read(text)
         return known
 
     def offset(self, here: Page, at: types.Position) -> int:
@@ -88,31 +96,37 @@ class Server(LanguageServer):
         self.waiting[uri] = asyncio.get_running_loop().create_task(self._lint_later(uri))
 
     async def _lint_later(self, uri: str) -> None:
-        await asyncio.sleep(PAUSE_S)
+        await asyncio.sleep(min(self.took_s / 4, LONGEST_PAUSE_S))
         self.waiting.pop(uri, None)
         self.lint(uri)
 
     def lint(self, uri: str) -> None:
         """Publish what the linter finds in the open text."""
-        here = self.page_of(uri)
-        self.found[uri] = self._checked(here.text)
+        text = self.text_of(uri)
         self.text_document_publish_diagnostics(
             types.PublishDiagnosticsParams(
                 uri=uri,
                 version=self.workspace.get_text_document(uri).version,
-                diagnostics=[
-                    words.diagnostic(one, here.text, uri, unit=self.unit) for one in self.found[uri]
-                ],
+                diagnostics=[words.diagnostic(one, text, uri, unit=self.unit) for one in self.checked(uri)],
             )
         )
 
-    def _checked(self, text: SourceText) -> tuple[Diagnostic, ...]:
+    def checked(self, uri: str) -> tuple[Diagnostic, ...]:
+        """The findings of an open file as it is now, counted ones only."""
+        text = self.text_of(uri)
+        known = self.found.get(uri)
+        if known is not None and known[0] is text:
+            return known[1]
+        begun = time.monotonic()
         try:
             found = _lint(text, isolated=False)
         except DSecError as problem:
             self._tell(str(problem))
             found = _lint(text, isolated=True)
-        return tuple(one for one in found if one.silenced is None)
+        counted = tuple(one for one in found if one.silenced is None)
+        self.found[uri] = (text, counted)
+        self.took_s = time.monotonic() - begun
+        return counted
 
     def _tell(self, message: str) -> None:
         """Show a message once, not at every key."""
@@ -122,8 +136,9 @@ class Server(LanguageServer):
 
     def forget(self, uri: str) -> None:
         """A file was closed: its findings go."""
-        for kept in (self.pages, self.found):
-            kept.pop(uri, None)
+        self.texts.pop(uri, None)
+        self.pages.pop(uri, None)
+        self.found.pop(uri, None)
         waiting = self.waiting.pop(uri, None)
         if waiting is not None:
             waiting.cancel()
@@ -159,6 +174,7 @@ def _follow(server: Server) -> None:
 
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     def saved(params: types.DidSaveTextDocumentParams) -> None:
+        server.found.pop(params.text_document.uri, None)  # the configuration may have changed
         server.lint(params.text_document.uri)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CLOSE)
@@ -215,7 +231,7 @@ def _offer(server: Server) -> None:
     def offered(params: types.CodeActionParams) -> list[types.CodeAction]:
         uri = params.text_document.uri
         here = server.page_of(uri)
-        server.found[uri] = found = server._checked(here.text)
+        found = server.checked(uri)
         start, end = server.offset(here, params.range.start), server.offset(here, params.range.end)
         return [
             words.action(offer, one, here.text, uri, unit=server.unit)
