@@ -53,6 +53,10 @@ class Checker:
 
     def check(self, texts: list[SourceText]) -> Checked:
         """Every text, in order."""
+        if self._around.inventory is not None and len(texts) > 1:
+            from dsec_cli.lint.together import growths
+
+            self._around = self._around._replace(growths=growths(texts))
         if self._args.since is None:
             return self._checked(texts, self._all_of)
         from dsec_cli.commands.since import Since

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dsec.inventory import Inventory
     from dsec_cli.contract.values import Contract
     from dsec_cli.lint.suppress import Suppression
+    from dsec_cli.lint.together import Growth
     from dsec_cli.source.text import SourceText
     from dsec_cli.source.tree import Document, Node, Path, Scalar, Tree
 
@@ -44,6 +45,8 @@ class Surroundings(Record):
     """What the agent's code was found to need (`dsec_cli.code`); None: no code was read."""
     packages: object = None
     """Installed or published packages to hold the contract against; None: none were read."""
+    growths: tuple[Growth, ...] = ()
+    """How far each contract of the run may grow, where there are several."""
 
 
 NOTHING = Surroundings()
