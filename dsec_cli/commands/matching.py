@@ -25,22 +25,18 @@ def meant(file: str, patterns: Iterable[str], *, folder: str) -> str:
 
 def _covers(pattern: str, parts: list[str]) -> bool:
     wanted = [part for part in pattern.split("/") if part not in ("", ".")]
+    if not wanted:
+        return False
     if "/" not in pattern.rstrip("/"):
         wanted = ["**", *wanted]
     # Every place in the pattern where the path read so far may have led.
     reached = _past_stars({0}, wanted)
     for part in parts:
-        reached = _past_stars(
-            {
-                at if wanted[at] == "**" else at + 1
-                for at in reached
-                if wanted[at] == "**" or fnmatchcase(part, wanted[at])
-            },
-            wanted,
-        )
         if len(wanted) in reached:
             return True
-    return False
+        steps = [at for at in reached if wanted[at] == "**" or fnmatchcase(part, wanted[at])]
+        reached = _past_stars({at if wanted[at] == "**" else at + 1 for at in steps}, wanted)
+    return len(wanted) in reached
 
 
 def _past_stars(reached: set[int], wanted: list[str]) -> set[int]:
