@@ -232,10 +232,13 @@ def _offer(server: Server) -> None:
         uri = params.text_document.uri
         here = server.page_of(uri)
         found = server.checked(uri)
+        # Some editors name the findings of the whole line, wherever on it the cursor is.
+        meant = [(known.code, known.range) for known in params.context.diagnostics]
         start, end = server.offset(here, params.range.start), server.offset(here, params.range.end)
         return [
             words.action(offer, one, here.text, uri, unit=server.unit)
             for one in found
-            if one.place.span.start <= end and start <= one.place.span.end
+            if (one.place.span.start <= end and start <= one.place.span.end)
+            or (one.code, words.range_(here.text, one.place.span, unit=server.unit)) in meant
             for offer in mend.offers(one, here.text)
         ]
