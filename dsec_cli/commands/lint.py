@@ -10,7 +10,7 @@ from dsec_cli.commands.checking import Checker
 from dsec_cli.commands.configuring import Configuration
 from dsec_cli.commands.outputs import wanted, write
 from dsec_cli.commands.sources import STDIN, expand, read_source
-from dsec_cli.diagnostics import Severity
+from dsec_cli.diagnostics import SEVERITIES, Severity
 from dsec_cli.report.format import Report
 from dsec_cli.words import say
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _COUNTS = {
     "error": (Severity.ERROR,),
     "warning": (Severity.ERROR, Severity.WARNING),
-    "info": tuple(Severity),
+    "info": SEVERITIES,
     "never": (),
 }
 """What makes the exit code 1, by --fail-on."""
@@ -41,6 +41,10 @@ def main(args: Args) -> int:
         from dsec_cli.commands.configuration_shown import show
 
         return show(args, configuration)
+    if args.write_baseline is not None and args.since is not None:
+        raise codes.UsageError(
+            "--write-baseline needs all findings, and --since leaves some out", hint="give one of the two"
+        )
     outputs = wanted(args, here)
     texts, problems, left_out = _read_all(args, configuration)
     checker = Checker(args, configuration)
@@ -114,10 +118,6 @@ def _excluded(file: str, args: Args, configuration: Configuration) -> bool:
 
 
 def _write_baseline(args: Args, texts: list[SourceText], checked: Checked) -> None:
-    if args.since is not None:
-        raise codes.UsageError(
-            "--write-baseline needs all findings, and --since leaves some out", hint="give one of the two"
-        )
     from dsec_cli.commands import baselining
     from dsec_cli.report.output import to_stdout
 

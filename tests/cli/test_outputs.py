@@ -1,0 +1,119 @@
+"""Where findings go, and which of them make the exit code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from dsec_cli.commands.configuring import NOTHING
+from dsec_cli.commands.outputs import Output, wanted
+from dsec_cli.exit import UsageError
+
+from .conftest import ROOT, Ran
+
+Ds = Callable[..., Ran]
+BAD = (ROOT / "examples" / "bad" / "dsandbox.yaml").read_bytes()
+GIVEN = {"output": (), "format": None, "output_file": None}
+
+
+@pytest.mark.parametrize(
+    ("given", "outputs"),
+    [
+        ({}, [("text", "")]),
+        ({"format": "json"}, [("json", "")]),
+        ({"output_file": "x"}, [("text", "x")]),
+        ({"format": "json", "output_file": "x"}, [("json", "x")]),
+        ({"output_file": "-"}, [("text", "")]),
+        ({"output": ("sarif:a", "text")}, [("sarif", "a"), ("text", "")]),
+        ({"output": ("json:a:b",)}, [("json", "a:b")]),
+        ({"output": ("json:-",)}, [("json", "")]),
+        ({"output": ("sarif:a",), "format": "text"}, [("text", ""), ("sarif", "a")]),
+    ],
+)
+def test_what_the_command_line_asks_for(given: dict[str, object], outputs: list[tuple[str, str]]) -> None:
+    args = SimpleNamespace(**(GIVEN | given))
+    assert wanted(args, NOTHING) == tuple(Output(*one) for one in outputs)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "what"),
+    [
+        ({"output": ("lint.sarif",)}, "no format 'lint.sarif'"),
+        ({"output": ("jsn:x",)}, "no format 'jsn'"),
+        ({"output": ("json:",)}, "no file behind 'json:'"),
+        ({"output": ("text", "json")}, "two outputs go to standard output"),
+        ({"output": ("text",), "format": "json"}, "two outputs go to standard output"),
+        ({"output": ("text:x", "json:x")}, "two outputs go to x"),
+    ],
+)
+def test_what_it_cannot_ask_for(given: dict[str, object], what: str) -> None:
+    with pytest.raises(UsageError, match=what) as caught:
+        wanted(SimpleNamespace(**(GIVEN | given)), NOTHING)  # type: ignore[arg-type]
+    assert caught.value.hint
+
+
+def test_several_outputs_of_one_run(ds: Ds, tmp_path: Path) -> None:
+    (tmp_path / "dsandbox.yaml").write_bytes(BAD)
+    ran = ds(
+        "ds-contract-lint", "--output", "text", "--output", "sarif:a.sarif", "--output=junit:j.xml", "-q"
+    )
+    assert ran.returncode == 1
+    assert ran.stdout.startswith(b"dsandbox.yaml:4:")
+    assert len(json.loads((tmp_path / "a.sarif").read_text())["runs"][0]["results"]) == 6
+    assert (tmp_path / "j.xml").read_text().startswith("<?xml")
+
+
+def test_only_files_leave_the_terminal_alone(ds: Ds, tmp_path: Path) -> None:
+    (tmp_path / "dsandbox.yaml").write_bytes(BAD)
+    ran = ds("ds-contract-lint", "--output", "json:a.json", FORCE_COLOR="1")
+    assert (ran.returncode, ran.stdout, ran.stderr) == (1, b"", b"")
+    assert "\x1b" not in (tmp_path / "a.json").read_text()
+
+
+def test_github_does_not_choose_the_format(ds: Ds, tmp_path: Path) -> None:
+    (tmp_path / "dsandbox.yaml").write_bytes(BAD)
+    plain = ds("ds-contract-lint").stdout
+    assert ds("ds-contract-lint", GITHUB_ACTIONS="true", GITLAB_CI="true").stdout == plain
+
+
+def test_an_output_that_cannot_be_written(ds: Ds, tmp_path: Path) -> None:
+    (tmp_path / "dsandbox.yaml").write_bytes(BAD)
+    ran = ds("ds-contract-lint", "--output", "text", "--output", "json:no/such/x")
+    assert ran.returncode == 3
+    assert ran.stderr.startswith(b"dsec: error: no/such/x could not be written")
+
+
+@pytest.mark.parametrize(
+    ("select", "fail_on", "code"),
+    [
+        ("DS503", "error", 1),
+        ("DS503", "warning", 1),
+        ("DS503", "info", 1),
+        ("DS503", "never", 0),
+        ("DS310", "error", 0),
+        ("DS310", "warning", 0),
+        ("DS310", "info", 1),
+        ("DS903", "error", 0),
+        ("DS903", "warning", 1),
+    ],
+)
+def test_fail_on(ds: Ds, tmp_path: Path, select: str, fail_on: str, code: int) -> None:
+    (tmp_path / "dsandbox.yaml").write_bytes(BAD + b"# dsec: ignore[DS203]\n")
+    ran = ds("ds-contract-lint", "--select", select, "--fail-on", fail_on, "-q")
+    assert ran.stdout.count(b"\n") == 1
+    assert ran.returncode == code
+
+
+def test_what_a_comment_silences_does_not_count_but_stays(ds: Ds, tmp_path: Path) -> None:
+    text = BAD.replace(b"timeout: 5m}", b"timeout: 5m}\n  # dsec: ignore[DS505] it ends by itself")
+    (tmp_path / "dsandbox.yaml").write_bytes(text)
+    ran = ds("ds-contract-lint", "--select", "DS505")
+    assert (ran.returncode, ran.stdout) == (0, b"1 file checked, nothing found, 1 silenced\n")
+    document = json.loads(ds("ds-contract-lint", "--select", "DS505", "-f", "json").stdout)
+    assert document["summary"] == {"error": 0, "warning": 0, "info": 0, "silenced": 1}
+    (one,) = document["diagnostics"]
+    assert one["silenced"] == {"by": "comment", "reason": "it ends by itself"}
