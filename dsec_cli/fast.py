@@ -37,7 +37,8 @@ def dsctl() -> int:
 def leave(code: int) -> int:
     """End the process now: a lint leaves nothing to put in order, and standard output is flushed.
 
-    Taking the interpreter apart object by object costs a fifth of a whole lint.
+    Taking the interpreter apart object by object costs a fifth of a whole lint, and 20 us of each Step
+    that is run.
     """
     if sys.stderr is not None:
         sys.stderr.flush()
@@ -49,20 +50,22 @@ def _enter(program: str, *, lints: bool = False) -> int:
     if not lints and argv[:1] != ["lint"]:
         from dsec_cli.exit import guarded
 
+        if argv[:1] in (["run"], ["resume"]):
+            return leave(_without_collections(program, argv, None))
         return guarded(lambda: run(program, argv))
     from dsec_cli.commands import cached
 
     ticket = cached.draw(argv)
     code = cached.answer(ticket) if ticket is not None else None
-    return leave(_lint(program, argv, ticket) if code is None else code)
+    return leave(_without_collections(program, argv, ticket) if code is None else code)
 
 
-def _lint(program: str, argv: list[str], ticket: Ticket | None) -> int:
+def _without_collections(program: str, argv: list[str], ticket: Ticket | None) -> int:
     import gc
 
     from dsec_cli.exit import guarded
 
-    # A lint keeps nearly all that it makes until it ends; looking for garbage is a fifth of its time.
+    # They keep nearly all that they make until they end; looking for garbage is a fifth of a lint's time.
     gc.disable()
     return guarded(lambda: run(program, argv, ticket))
 
