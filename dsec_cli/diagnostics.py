@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from enum import Enum
-
+from dsec.choice import Choice
 from dsec.record import Record
 from dsec_cli.source.locate import Keys, Located, find, spell, step_ids
 from dsec_cli.source.text import Position, SourceText, Span
 from dsec_cli.source.tree import Document, Path
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
-class Severity(Enum):
+
+class Severity(Choice):
     """How much a finding matters; errors and warnings decide the exit code."""
 
     ERROR = "error"
     WARNING = "warning"
     INFO = "info"
+
+
+SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.INFO)
+"""All of them, the gravest first."""
 
 
 class Edit(Record):

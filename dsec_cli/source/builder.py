@@ -7,8 +7,6 @@ machine holds: whoever walks the tree later, following aliases, meets at most `M
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from dsec_cli.source import comments
 from dsec_cli.source.characters import Prepared
 from dsec_cli.source.resolve import MERGE, key_problems
@@ -17,6 +15,7 @@ from dsec_cli.source.tree import Alias, Document, Entry, Mapping, Node, Problem,
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import ModuleType
     from typing import Any
 

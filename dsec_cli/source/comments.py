@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from _operator import attrgetter  # `operator` itself is an import more
 from bisect import bisect_right
-from operator import attrgetter
 
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Comment

@@ -6,13 +6,15 @@ The only file that imports ruamel.
 from __future__ import annotations
 
 import sys
-from types import ModuleType
 
 from dsec.errors import DSecError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import ModuleType
     from typing import Any
+else:
+    ModuleType = type(sys)
 
 _EXTENSION = "_ruamel_yaml"
 _PACKAGE = "ruamel.yaml"
@@ -61,13 +63,17 @@ class _Postponed(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name == "__path__":  # how the import system asks whether a module is a package
             raise AttributeError(name)
-        early = {key: value for key, value in vars(self).items() if not key.startswith("__")}
+        early = {key: value for key, value in vars(self).items() if _stays(key, value)}
         self.__class__ = ModuleType  # type: ignore[assignment] # no longer postponed
         loader: Any = self.__loader__
         loader.exec_module(self)
         # The extension raises the class it was given, so that one stays the module's.
         vars(self).update(early)
         return getattr(self, name)
+
+
+def _stays(name: str, value: object) -> bool:
+    return not name.startswith("__") and value is not _nprintf
 
 
 def _import_lean() -> None:
@@ -89,12 +95,24 @@ def _import_lean() -> None:
         setattr(ruamel, "yaml", package)  # noqa: B010 - mypy knows no attribute of a namespace
         from ruamel.yaml.error import MarkedYAMLError
 
+        compat = _postpone(f"{_PACKAGE}.compat", package.__path__)
+        setattr(compat, "nprintf", _nprintf)  # noqa: B010 - as above
+        setattr(package, "compat", compat)  # noqa: B010
+        sys.modules[compat.__name__] = compat
         for name, error in _NEEDED_FOR_ONE_ERROR:
             module = _postpone(f"{_PACKAGE}.{name}", package.__path__)
             setattr(module, error, type(error, (MarkedYAMLError,), {"__module__": module.__name__}))
             setattr(package, name, module)
             sys.modules[module.__name__] = module
     import _ruamel_yaml  # noqa: F401
+
+
+def _nprintf(*args: Any, **named: Any) -> None:
+    """What the package prints when it is debugged; the tokens ask for nothing else of a large module."""
+    compat: Any = sys.modules[f"{_PACKAGE}.compat"]
+    if isinstance(compat, _Postponed):
+        del compat.nprintf
+    compat.nprintf(*args, **named)
 
 
 def _postpone(name: str, path: Any) -> _Postponed:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping as Table
-
 from dsec.record import Record
 from dsec_cli.source.resolve import follow, is_merge, merge_sources
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Alias, Document, Entry, Mapping, Node, Path, Scalar, Sequence
 from dsec_cli.words import say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping as Table
 
 _IDENTITIES = {"steps": ("id",), "tasks": ("id", "name")}
 """Lists whose items are called by a key of theirs, in logical paths."""

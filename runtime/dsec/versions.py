@@ -82,12 +82,15 @@ def range_problem(text: str) -> str:
 
 
 def _clause(operator: str, version: str) -> bool:
-    # Only contracts with Python packages pay for compiling these.
-    import re
-
     low = version.lower()
     if operator == "===":
         return bool(low) and not any(char.isspace() for char in low)
+    numbers = low.split(".")
+    if all(_digits(number) for number in numbers):
+        return operator != "~=" or len(numbers) > 1
+    # Only versions that are more than numbers pay for compiling these.
+    import re
+
     if operator in ("==", "!=", "") and low.endswith(".*"):
         return operator != "" and re.fullmatch(_PREFIX, low[:-2]) is not None
     release = re.match(_PREFIX, low)

@@ -45,11 +45,12 @@ def check(facts: Facts) -> Iterator[Finding]:
         source = dependency.source
         if dependency.package is not None or source is None or dependency.hash is not None:
             continue
-        if not facts.lacks((*dependency.path, "hash")):
+        remote = _git(source) or ("://" in source and source.partition("://")[0].lower() in REMOTE)
+        if not remote or not facts.lacks((*dependency.path, "hash")):
             continue
         if _git(source):
             yield from _branch(dependency, _reference(source))
-        elif source.partition("://")[0].lower() in REMOTE and "://" in source:
+        else:
             yield _finding(
                 dependency,
                 say("{name} comes from a URL without a hash", "no-hash", name=dependency.name),

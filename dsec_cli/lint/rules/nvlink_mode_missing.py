@@ -43,14 +43,14 @@ SWITCHED = ("sxm", "b200", "h20-")
 
 def check(facts: Facts) -> Iterator[Finding]:
     """The greatest demand for GPUs that stand behind switches."""
-    if KEY in facts.contract.stated or not facts.lacks((KEY,)):
+    if KEY in facts.contract.stated:
         return
     types = Types()
     asks = [ask for ask in gpu_asks(facts.contract) if (ask.wanted or 0) > PAIR and _switched(ask, types)]
-    if not asks:
+    if not asks or not facts.lacks((KEY,)):
         return
     most = max(asks, key=lambda ask: ask.wanted or 0)
-    yield Finding(
+    found = Finding(
         code=RULE.code,
         severity=RULE.severity,
         where=most.count_path,
@@ -65,6 +65,9 @@ def check(facts: Facts) -> Iterator[Finding]:
         help=say("add `nvlink_mode: switched` (or p2p, off, if that is meant)"),
         related=(Related(most.type_path, say("the type has NVSwitches")),) if most.type_path else (),
     )
+    from dsec_cli.lint.mend import with_entry  # only a finding pays for it
+
+    yield with_entry(facts, found, (), KEY, "switched")
 
 
 def _switched(ask: Ask, types: Types) -> bool:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import json
 
 from dsec import __version__
-from dsec_cli.diagnostics import Severity
+from dsec_cli.diagnostics import SEVERITIES
 from dsec_cli.report.fingerprint import fingerprints
 from dsec_cli.report.format import Format
 from dsec_cli.words import arguments, message_id
@@ -41,7 +41,7 @@ def render(report: Report) -> str:
 
 def document(report: Report) -> dict[str, Any]:
     """What the document holds."""
-    counts = {severity.value: 0 for severity in Severity} | {"silenced": 0}
+    counts = {severity.value: 0 for severity in SEVERITIES} | {"silenced": 0}
     for one in report.diagnostics:
         counts["silenced" if one.silenced is not None else one.severity.value] += 1
     prints = fingerprints(report.diagnostics, report.texts)

@@ -12,7 +12,7 @@ import os
 from urllib.parse import quote
 
 from dsec import __version__
-from dsec_cli.diagnostics import Severity
+from dsec_cli.diagnostics import SEVERITIES, Severity
 from dsec_cli.report.fingerprint import fingerprints, seen_from
 from dsec_cli.report.format import Format
 from dsec_cli.words import say
@@ -67,7 +67,7 @@ def render(report: Report) -> str:
 
 def _kept(diagnostics: tuple[Diagnostic, ...]) -> list[int]:
     """Which are written: the first `MOST` by severity, silenced ones last, in their own order."""
-    rank = {severity: at for at, severity in enumerate(Severity)}
+    rank = {severity: at for at, severity in enumerate(SEVERITIES)}
 
     def order(at: int) -> tuple[bool, int, int]:
         one = diagnostics[at]

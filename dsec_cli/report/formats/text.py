@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec_cli.diagnostics import Severity
+from dsec_cli.diagnostics import SEVERITIES, Severity
 from dsec_cli.report.format import Format
 from dsec_cli.words import say
 
@@ -52,7 +52,7 @@ def summary(report: Report) -> str:
         if not silenced:
             return tell(say("{files} checked, nothing found", files=checked))
         return tell(say("{files} checked, nothing found, {count} silenced", files=checked, count=silenced))
-    counts = dict.fromkeys(Severity, 0)
+    counts = dict.fromkeys(SEVERITIES, 0)
     for one in counting:
         counts[one.severity] += 1
     parts = [
