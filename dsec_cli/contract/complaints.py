@@ -78,7 +78,7 @@ def _mended(finding: Finding, node: Scalar, value: object, want: str) -> Finding
     """The finding with the advice, and where it is safe the edit, that puts a scalar right."""
     text = node.text
     if isinstance(value, bool | int | float) and (want.startswith("text") or want in _FORM_WANTS):
-        return _replaced(finding._replace(help=say('quote it: "{text}"', text=text)), node, f'"{text}"')
+        return _replaced(finding._replace(help=say('quote it: "{text}"', text=text)), node, text)
     if want == "true or false" and text.lower() in ("yes", "no", "on", "off", "y", "n"):
         meant = "true" if text.lower() in ("yes", "on", "y") else "false"
         return _replaced(
@@ -86,25 +86,50 @@ def _mended(finding: Finding, node: Scalar, value: object, want: str) -> Finding
                 help=say("YAML 1.2 reads {text} as text: write {meant}", text=text, meant=meant)
             ),
             node,
-            meant,
+            meant == "true",
         )
     if want.startswith("a list") and "\n" not in text:
-        return finding._replace(help=say("write it as a list: [{text}]", text=text))
+        return _listed(finding._replace(help=say("write it as a list: [{text}]", text=text)), node)
     if isinstance(value, str) and node.style in ("single", "double") and "number" in want:
-        return finding._replace(help=say("remove the quotes"))
+        return _bare(finding._replace(help=say("remove the quotes")), node)
     return finding
 
 
 _FORM_WANTS = frozenset(form.says for form in FORMS.values())
 
 
-def _replaced(finding: Finding, node: Scalar, text: str) -> Finding:
-    """An anchored scalar is read in other places too, so it is left alone."""
-    return (
-        finding
-        if node.anchor or node.tag
-        else finding._replace(fixes=(Fix(say("write {text}", text=text), (Edit(node.span, text),)),))
-    )
+def _replaced(finding: Finding, node: Scalar, value: str | bool, *, safe: bool = True) -> Finding:
+    """The finding with the edit that writes `value`, a text in the quotes that the scalar has."""
+    from dsec_cli.source.spelling import spelled
+
+    text = spelled(value, node.style, flow=True)
+    return _written(finding, node, text, safe=safe)
+
+
+def _written(finding: Finding, node: Scalar, text: str, *, safe: bool) -> Finding:
+    """An anchored scalar is read in other places too, so it is left alone; a text of lines is no word."""
+    if node.anchor or node.tag or node.style in ("literal", "folded") or node.start == node.end:
+        return finding
+    return finding._replace(fixes=(Fix(say("write {text}", text=text), (Edit(node.span, text),), safe),))
+
+
+def _listed(finding: Finding, node: Scalar) -> Finding:
+    """One word is one item; where there are several, only their writer knows what divides them."""
+    from dsec_cli.source.spelling import spelled
+
+    items = [item.strip() for item in node.text.split(",")]
+    if not all(items):
+        return finding
+    inside = ", ".join(spelled(item, flow=True) for item in items)
+    return _written(finding, node, f"[{inside}]", safe=len(node.text.split()) == len(items) == 1)
+
+
+def _bare(finding: Finding, node: Scalar) -> Finding:
+    """The number that stands in quotes, without them."""
+    from dsec_cli.source.resolve import resolve
+
+    plain = Scalar(node.span, node.text, "plain", None, None)
+    return _written(finding, node, node.text, safe=True) if resolve(plain)[0] in ("int", "float") else finding
 
 
 def out_of_range(node: Node, value: object, at: Path, want: str) -> Finding:
@@ -178,7 +203,7 @@ def not_in_enum(node: Scalar, at: Path, legal: tuple[str, ...]) -> Finding:
     if meant is None:
         return finding
     finding = finding._replace(help=say("did you mean {word}?", word=meant.word))
-    return _replaced(finding, node, meant.word) if meant.sure else finding
+    return _replaced(finding, node, meant.word, safe=meant.sure)
 
 
 def bad_quantity(at: Path, kind: str, problem: UnitProblem, *, text: str) -> Finding:
@@ -263,7 +288,7 @@ def unknown_key(key: str, node: Node, at: Path, where: Where) -> Finding:
     if meant is None:
         return finding._replace(help=_legal(fields, taken))
     finding = finding._replace(help=say("did you mean {word}?", word=meant.word))
-    return _replaced(finding, node, meant.word) if meant.sure and isinstance(node, Scalar) else finding
+    return _replaced(finding, node, meant.word, safe=meant.sure) if isinstance(node, Scalar) else finding
 
 
 def _place(heading: str, at: Path, kind: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dsec.record import Record
 from dsec_cli.diagnostics import Edit
-from dsec_cli.lint.spelling import spelled
+from dsec_cli.source.spelling import spelled
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Alias, Mapping, Scalar, Sequence
 
@@ -87,6 +87,19 @@ def quoted(facts: Facts, path: Path) -> tuple[Edit, ...]:
     if here is None or not isinstance(here.node, Scalar) or here.node.style != "plain" or not here.node.text:
         return ()
     return (Edit(here.node.span, spelled(here.node.text, "double", flow=here.flow)),)
+
+
+def swapped(facts: Facts, path: Path, other: Path) -> tuple[Edit, ...]:
+    """The scalars at two paths of one mapping in each other's place, each as it is written."""
+    here, there = spot(facts.document, path), spot(facts.document, other)
+    if here is None or there is None or here.parent is not there.parent:
+        return ()
+    spans = (here.node.span, there.node.span)
+    for node in (here.node, there.node):
+        if not isinstance(node, Scalar) or node.style in ("literal", "folded") or node.start == node.end:
+            return ()
+    left, right = (facts.text.text[start:end] for start, end in spans)
+    return (Edit(spans[0], right), Edit(spans[1], left))
 
 
 def renamed(facts: Facts, path: Path, name: str) -> tuple[Edit, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from dsec_cli.diagnostics import Edit
-from dsec_cli.lint.spelling import double
+from dsec_cli.source.spelling import double
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Mapping, Scalar, Sequence
 

@@ -24,17 +24,27 @@ from __future__ import annotations
 
 from dsec_cli.diagnostics import Severity
 from dsec_cli.lint.rule import Facts, Rule, structural
+from dsec_cli.source.text import Span
+from dsec_cli.words import arguments
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator
 
     from dsec_cli.diagnostics import Finding
 
 
-def check(facts: Facts) -> Iterable[Finding]:
-    """What building the contract has noted under this code."""
-    return structural(facts, RULE.code)
+def check(facts: Facts) -> Iterator[Finding]:
+    """What building the contract has noted under this code, with the nearest legal spelling."""
+    for finding in structural(facts, RULE.code):
+        nearest = arguments(finding.help).get("nearest")
+        if nearest is None or isinstance(finding.where, Span):
+            yield finding
+            continue
+        # Only a document with a wrong amount pays for the import.
+        from dsec_cli.lint.mend import with_value
+
+        yield with_value(facts, finding, finding.where, str(nearest))
 
 
 RULE = Rule("DS106", "bad-quantity", Severity.ERROR, check)

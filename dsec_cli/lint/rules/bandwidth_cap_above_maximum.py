@@ -41,7 +41,7 @@ def check(facts: Facts) -> Iterator[Finding]:
         return
     most = network.bandwidth_max
     written = text(facts.node((KEY,))) or str(cap)
-    yield Finding(
+    found = Finding(
         code=RULE.code,
         severity=RULE.severity,
         where=(KEY,),
@@ -65,6 +65,9 @@ def check(facts: Facts) -> Iterator[Finding]:
         help=say("write bandwidth_cap: {most} or less, or raise elasticity.network.bandwidth_max", most=most),
         related=(Related((*network.path, "bandwidth_max"), say("at most {most} are granted", most=most)),),
     )
+    from dsec_cli.lint.mend import with_value  # only a finding pays for it
+
+    yield with_value(facts, found, (KEY,), str(most))
 
 
 RULE = Rule("DS307", "bandwidth-cap-above-maximum", Severity.ERROR, check)

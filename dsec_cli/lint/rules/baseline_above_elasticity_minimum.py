@@ -53,8 +53,13 @@ def check(facts: Facts) -> Iterator[Finding]:
     baseline, elasticity = facts.contract.baseline, facts.contract.elasticity
     if baseline is None or elasticity is None or baseline.gpu is None or elasticity.gpu is None:
         return
-    yield from _count(baseline.gpu, elasticity.gpu)
-    yield from _memory(baseline.gpu, elasticity.gpu)
+    from dsec_cli.lint.mend import with_value  # only few contracts get here
+
+    gpu, path = baseline.gpu, elasticity.gpu.path
+    for found in _count(gpu, elasticity.gpu):
+        yield with_value(facts, found, (*path, "min_count"), gpu.count or 0)
+    for found in _memory(gpu, elasticity.gpu):
+        yield with_value(facts, found, (*path, "memory_min"), gpu.memory.text if gpu.memory else "")
 
 
 def _count(gpu: Gpu, elastic: ElasticGpu) -> Iterator[Finding]:

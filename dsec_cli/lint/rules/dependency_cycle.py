@@ -22,24 +22,51 @@ Source: seed A section 5.4 (S3 needs S2's output, S2's input comes from S3's his
 
 from __future__ import annotations
 
-from dsec_cli.dag.cycles import order_steps
+from dsec_cli.dag.cycles import Order, order_steps
 from dsec_cli.dag.findings import cycle_findings
 from dsec_cli.dag.graph import step_graph
 from dsec_cli.diagnostics import Severity
 from dsec_cli.lint.rule import Facts, Rule
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator
 
-    from dsec_cli.diagnostics import Finding
+    from dsec_cli.dag.cycles import Cycle
+    from dsec_cli.diagnostics import Edit, Finding
 
 
-def check(facts: Facts) -> Iterable[Finding]:
+def check(facts: Facts) -> Iterator[Finding]:
     """One finding for each set of Steps that all wait for each other."""
     if len(facts.contract.steps) == 0:
-        return ()
-    return cycle_findings(order_steps(step_graph(facts.contract)))
+        return
+    order = order_steps(step_graph(facts.contract))
+    if isinstance(order, Order):
+        return
+    for cycle, found in zip(order.found, cycle_findings(order), strict=True):
+        yield _mended(facts, found, cycle)
+
+
+def _mended(facts: Facts, found: Finding, cycle: Cycle) -> Finding:
+    """The finding with the fix that makes the cuts which its advice names, if all can be made."""
+    from dsec_cli.lint.edits import inserted  # only a finding pays for them
+    from dsec_cli.lint.mend import with_fix
+
+    paths = {step.id: step.path for step in facts.contract.steps}
+    targets = [cut.target for cut in cycle.remedy]
+    edits: list[Edit] = []
+    for cut in cycle.remedy:
+        path = paths[cut.target]
+        cuts = (
+            *inserted(facts, path, "break_cycle", True),
+            *inserted(facts, path, "break_point", cut.source),
+        )
+        if len(cuts) != 2 or targets.count(cut.target) > 1:
+            return found
+        edits += cuts
+    title = say("break the cycle at {steps}", steps=", ".join(targets))
+    return with_fix(found, title, tuple(edits), safe=False)
 
 
 RULE = Rule("DS503", "dependency-cycle", Severity.ERROR, check)

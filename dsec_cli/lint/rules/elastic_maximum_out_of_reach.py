@@ -46,7 +46,7 @@ def check(facts: Facts) -> Iterator[Finding]:
     best = max(rows, key=lambda row: (cards.total_bytes(row), row.type))
     if not memory.nominal and memory.bytes <= best.gb * GIB:
         return  # `80Gi` of an 80 GB card: the whole card is meant, and as an upper bound that is harmless
-    yield Finding(
+    found = Finding(
         code=RULE.code,
         severity=RULE.severity,
         where=(*elastic.path, "memory_max"),
@@ -64,6 +64,9 @@ def check(facts: Facts) -> Iterator[Finding]:
         ),
         related=(Related((*gpu.path, "type"), say("the type is {type}", type=gpu.type)),),
     )
+    from dsec_cli.lint.mend import with_value  # only a finding pays for it
+
+    yield with_value(facts, found, (*elastic.path, "memory_max"), f"{cards.total_bytes(best) // GIB}Gi")
 
 
 RULE = Rule("DS211", "elastic-maximum-out-of-reach", Severity.WARNING, check)

@@ -38,7 +38,7 @@ def check(facts: Facts) -> Iterator[Finding]:
     count, most = baseline.gpu.count, elasticity.gpu.max_count
     if count is None or most is None or count == 0 or most <= 2 * count:
         return
-    yield Finding(
+    found = Finding(
         code=RULE.code,
         severity=RULE.severity,
         where=(*elasticity.gpu.path, "max_count"),
@@ -59,6 +59,9 @@ def check(facts: Facts) -> Iterator[Finding]:
         ),
         related=(Related((*baseline.gpu.path, "count"), say("the baseline count is {count}", count=count)),),
     )
+    from dsec_cli.lint.mend import with_value  # only a finding pays for it
+
+    yield with_value(facts, found, (*elasticity.gpu.path, "max_count"), 2 * count)
 
 
 RULE = Rule("DS203", "elasticity-too-wide", Severity.WARNING, check)

@@ -37,7 +37,7 @@ def check(facts: Facts) -> Iterator[Finding]:
         return
     if baseline.gpu.type is not None or not facts.lacks((*baseline.gpu.path, "type")):
         return
-    yield Finding(
+    found = Finding(
         code=RULE.code,
         severity=RULE.severity,
         where=baseline.gpu.path,
@@ -46,6 +46,13 @@ def check(facts: Facts) -> Iterator[Finding]:
         reason=say("the most common type is assumed, and once those GPUs are taken the job waits for ever"),
         help=say("add the type the job was built for, for example `type: a100-pcie-40gb`"),
     )
+    types = {device.type for device in facts.inventory.devices} if facts.inventory is not None else set()
+    if len(types) != 1 or None in types:
+        yield found
+        return
+    from dsec_cli.lint.mend import with_entry  # only a finding pays for it
+
+    yield with_entry(facts, found, baseline.gpu.path, "type", str(types.pop()))
 
 
 RULE = Rule("DS204", "gpu-type-missing", Severity.ERROR, check)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from dsec.inventory import Inventory
     from dsec_cli.lint.demands import Ask
+    from dsec_cli.source.tree import Path
 
 
 def check(facts: Facts) -> Iterator[Finding]:
@@ -39,9 +40,10 @@ def check(facts: Facts) -> Iterator[Finding]:
         if ask.type is None or ask.type_path is None:
             continue
         if facts.inventory is not None:
-            yield from _absent(ask, ask.type, facts.inventory, types=types)
+            for found in _absent(ask, ask.type, facts.inventory, types=types):
+                yield _mended(facts, found, ask.type_path, ask.type)
         elif not types.resolve(ask.type):
-            yield Finding(
+            told = Finding(
                 code=RULE.code,
                 severity=Severity.WARNING,
                 where=ask.type_path,
@@ -50,6 +52,7 @@ def check(facts: Facts) -> Iterator[Finding]:
                 help=_meant(ask.type)
                 or say("if the card is newer than the table, check it with --inventory"),
             )
+            yield _mended(facts, told, ask.type_path, ask.type)
 
 
 def _absent(ask: Ask, wanted: str, inventory: Inventory, *, types: Types) -> Iterator[Finding]:
@@ -70,8 +73,22 @@ def _absent(ask: Ask, wanted: str, inventory: Inventory, *, types: Types) -> Ite
     )
 
 
+def _mended(facts: Facts, found: Finding, path: Path, wanted: str) -> Finding:
+    best = _best(wanted)
+    if not best:
+        return found
+    from dsec_cli.lint.mend import with_value  # only a finding pays for it
+
+    return with_value(facts, found, path, best)
+
+
+def _best(wanted: str) -> str:
+    """The type that was most likely meant, for one that is none."""
+    return "" if resolve(wanted) else nearest(wanted)
+
+
 def _meant(wanted: str) -> str:
-    best = "" if resolve(wanted) else nearest(wanted)
+    best = _best(wanted)
     return say("did you mean {best!r}?", best=best) if best else ""
 
 

@@ -44,7 +44,7 @@ def check(facts: Facts) -> Iterator[Finding]:
         if step.grace is None or (step.level or usual) != "discardable":
             continue
         level = (*step.path, "level") if step.level is not None else ("fault_tolerance", "level")
-        yield Finding(
+        found = Finding(
             code=RULE.code,
             severity=RULE.severity,
             where=(*step.path, KEY),
@@ -60,6 +60,9 @@ def check(facts: Facts) -> Iterator[Finding]:
             help=say("remove {key}, or make the Step pauseable if it does save", key=KEY),
             related=(Related(level, say("discardable by this")),),
         )
+        from dsec_cli.lint.mend import without  # only a finding pays for it
+
+        yield without(facts, found, (*step.path, KEY), safe=True)
 
 
 RULE = Rule("DS304", "grace-of-a-discardable-step", Severity.INFO, check)

@@ -32,13 +32,14 @@ if TYPE_CHECKING:
 
 KEY = "checkpoint_grace_period"
 LEAST = Duration(10 * 10**9)
+USUAL = "30s"
 
 
 def check(facts: Facts) -> Iterator[Finding]:
     """The contract's grace period, and each Step's own."""
     for path, grace in _stated(facts):
         if grace is not None and grace < LEAST:
-            yield Finding(
+            found = Finding(
                 code=RULE.code,
                 severity=RULE.severity,
                 where=(*path, KEY),
@@ -55,6 +56,9 @@ def check(facts: Facts) -> Iterator[Finding]:
                     "write `{key}: 30s`, or the time a save really takes here, with room to spare", key=KEY
                 ),
             )
+            from dsec_cli.lint.mend import with_value  # only a finding pays for it
+
+            yield with_value(facts, found, (*path, KEY), USUAL)
 
 
 def _stated(facts: Facts) -> Iterator[tuple[Path, Duration | None]]:

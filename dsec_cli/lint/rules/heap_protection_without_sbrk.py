@@ -44,7 +44,7 @@ def check(facts: Facts) -> Iterator[Finding]:
     where = (*AT, "heap_protection")
     if truth(facts.node(where)) is not True or not facts.lacks((*AT, "allow_sbrk")):
         return
-    yield Finding(
+    found = Finding(
         code=RULE.code,
         severity=RULE.severity,
         where=where,
@@ -52,6 +52,9 @@ def check(facts: Facts) -> Iterator[Finding]:
         reason=say("before version 1.3.5 it kills a tool that gives memory back, and its answer is empty"),
         help=say("add `allow_sbrk: true`, or `allow_sbrk: false` if your version tells the two apart"),
     )
+    from dsec_cli.lint.mend import with_entry  # only a finding pays for it
+
+    yield with_entry(facts, found, AT, "allow_sbrk", True)
 
 
 RULE = Rule("DS607", "heap-protection-without-sbrk", Severity.WARNING, check)

@@ -27,7 +27,7 @@ from dsec_cli.dag.paths import RUN, Outputs, normal, previous
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.source.text import Span
-from dsec_cli.words import say
+from dsec_cli.words import arguments, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +55,18 @@ def check(facts: Facts) -> Iterator[Finding]:
         if known is None:
             known = sorted({normal(text) for step in steps for _, text in step.outputs})
         count += 1
-        yield _finding(step, path, text, _advice(step, text, known if count <= MOST_SUGGESTIONS else []))
+        advice = _advice(step, text, known if count <= MOST_SUGGESTIONS else [])
+        yield _mended(facts, _finding(step, path, text, advice), path)
+
+
+def _mended(facts: Facts, found: Finding, path: Path) -> Finding:
+    """The finding with the fix that writes the path which its advice proposes."""
+    meant = arguments(found.help).get("meant")
+    if meant is None:
+        return found
+    from dsec_cli.lint.mend import with_value  # only a finding pays for it
+
+    return with_value(facts, found, path, str(meant))
 
 
 def _below_run(text: str) -> bool:

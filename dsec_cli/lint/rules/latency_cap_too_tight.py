@@ -36,7 +36,7 @@ def check(facts: Facts) -> Iterator[Finding]:
     cap = facts.contract.latency_cap
     if cap is None or cap > TIGHT:
         return
-    yield Finding(
+    found = Finding(
         code=RULE.code,
         severity=RULE.severity,
         where=(KEY,),
@@ -50,6 +50,9 @@ def check(facts: Facts) -> Iterator[Finding]:
         reason=say("ordinary jitter under load trips it, and every trip slows a worker down"),
         help=say("begin with latency_cap: 75ms, and tighten it only by what is measured under load"),
     )
+    from dsec_cli.lint.mend import with_value  # only a finding pays for it
+
+    yield with_value(facts, found, (KEY,), "75ms")
 
 
 RULE = Rule("DS306", "latency-cap-too-tight", Severity.WARNING, check)

@@ -48,7 +48,7 @@ class Bounds(Record):
 def check(facts: Facts) -> Iterator[Finding]:
     """Every pair of bounds whose lower one is greater."""
     for pair in _crossed(facts.contract):
-        yield Finding(
+        found = Finding(
             code=RULE.code,
             severity=RULE.severity,
             where=(*pair.section, pair.lower),
@@ -73,6 +73,12 @@ def check(facts: Facts) -> Iterator[Finding]:
                 ),
             ),
         )
+        from dsec_cli.lint.edits import swapped  # only a finding pays for them
+        from dsec_cli.lint.mend import with_fix
+
+        title = say("swap {lower} and {upper}", lower=pair.lower, upper=pair.upper)
+        both = (*pair.section, pair.lower), (*pair.section, pair.upper)
+        yield with_fix(found, title, swapped(facts, *both), safe=False)
 
 
 def _crossed(contract: Contract) -> Iterator[Bounds]:

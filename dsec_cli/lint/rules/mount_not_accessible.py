@@ -54,9 +54,9 @@ def check(facts: Facts) -> Iterator[Finding]:
         if mount.target is None:
             continue
         if mount.mode == "rw" and writable and not _below(mount.target, policy.write_allowed):
-            yield _finding(mount, "write_allowed", say("may not be written"))
+            yield _finding(facts, mount, "write_allowed", what=say("may not be written"))
         elif readable and not _below(mount.target, (*policy.read_allowed, *policy.write_allowed)):
-            yield _finding(mount, "read_allowed", say("may not be read"))
+            yield _finding(facts, mount, "read_allowed", what=say("may not be read"))
 
 
 def _below(path: str, allowed: Iterable[str]) -> bool:
@@ -69,8 +69,11 @@ def _below(path: str, allowed: Iterable[str]) -> bool:
     return False
 
 
-def _finding(mount: Mount, key: str, what: str) -> Finding:
-    return Finding(
+def _finding(facts: Facts, mount: Mount, key: str, *, what: str) -> Finding:
+    from dsec_cli.lint.edits import appended  # only a finding pays for them
+    from dsec_cli.lint.mend import with_fix
+
+    found = Finding(
         code=RULE.code,
         severity=RULE.severity,
         where=(*mount.path, "path"),
@@ -85,6 +88,8 @@ def _finding(mount: Mount, key: str, what: str) -> Finding:
         help=say("add {path} to {key}, or remove the mount", path=mount.target, key=key),
         related=(Related((*FILES, key), say("the list")),),
     )
+    title = say("add {item} to {key}", item=mount.target, key=key)
+    return with_fix(found, title, appended(facts, (*FILES, key), mount.target or ""), safe=False)
 
 
 RULE = Rule("DS609", "mount-not-accessible", Severity.WARNING, check)

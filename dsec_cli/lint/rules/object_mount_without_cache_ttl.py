@@ -63,7 +63,7 @@ def check(facts: Facts) -> Iterator[Finding]:
             continue
         if not facts.lacks((*mount.path, "cache_ttl")):
             continue
-        yield Finding(
+        found = Finding(
             code=RULE.code,
             severity=RULE.severity,
             where=(*mount.path, "source"),
@@ -76,6 +76,9 @@ def check(facts: Facts) -> Iterator[Finding]:
             reason=say("the kernel keeps an entry for every object seen, until reading slows down"),
             help=say("add `cache_ttl: 300s`"),
         )
+        from dsec_cli.lint.mend import with_entry  # only a finding pays for it
+
+        yield with_entry(facts, found, mount.path, "cache_ttl", "300s")
 
 
 RULE = Rule("DS405", "object-mount-without-cache-ttl", Severity.WARNING, check)

@@ -22,14 +22,18 @@ from dsec_cli.lint.rule import TEXT, Facts, Rule, problems
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator
 
     from dsec_cli.diagnostics import Finding
 
 
-def check(facts: Facts) -> Iterable[Finding]:
+def check(facts: Facts) -> Iterator[Finding]:
     """What the reader of the text has noted under this code."""
-    return problems(facts, RULE.code, RULE.severity)
+    for finding in problems(facts, RULE.code, RULE.severity):
+        # Only a text with such characters pays for the import.
+        from dsec_cli.lint.characters import without_odd_characters
+
+        yield without_odd_characters(facts, finding)
 
 
 RULE = Rule("DS005", "odd-character", Severity.WARNING, check, TEXT)

@@ -39,7 +39,7 @@ def check(facts: Facts) -> Iterator[Finding]:
             continue
         why = _why(dependency.version)
         if why:
-            yield Finding(
+            found = Finding(
                 code=RULE.code,
                 severity=RULE.severity,
                 where=(*dependency.path, "version"),
@@ -53,6 +53,13 @@ def check(facts: Facts) -> Iterator[Finding]:
                 reason=say("the environment is built from this text, and pip would not read it"),
                 help=_next(dependency.version),
             )
+            low, high = _ends(dependency.version)
+            if not low:
+                yield found
+                continue
+            from dsec_cli.lint.mend import with_value  # only a finding pays for it
+
+            yield with_value(facts, found, (*dependency.path, "version"), f">={low},<{high}")
 
 
 def _why(version: str) -> str:
@@ -64,10 +71,18 @@ def _why(version: str) -> str:
 
 
 def _next(version: str) -> str:
-    parts = [part.strip() for part in version.split(",")]
-    if len(parts) == 2 and not any(range_problem(part) or part[:1] in "<>=!~" for part in parts):
-        return say('write ">={parts},<{parts2}" if that range is meant', parts=parts[0], parts2=parts[1])
+    low, high = _ends(version)
+    if low:
+        return say('write ">={parts},<{parts2}" if that range is meant', parts=low, parts2=high)
     return say('write one version (4.12.0) or a range such as ">=4.40.0,<4.42.0"')
+
+
+def _ends(version: str) -> tuple[str, str]:
+    """Both ends of a range that lost its comparison signs; "" when it is no such range."""
+    parts = [part.strip() for part in version.split(",")]
+    if len(parts) != 2 or any(range_problem(part) or part[:1] in "<>=!~" for part in parts):
+        return "", ""
+    return parts[0], parts[1]
 
 
 RULE = Rule("DS108", "package-range-not-pep440", Severity.ERROR, check)

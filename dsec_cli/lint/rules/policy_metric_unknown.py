@@ -28,7 +28,7 @@ from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.nearest import did_you_mean
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.lint.stated import entries, text
-from dsec_cli.words import say
+from dsec_cli.words import arguments, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def check(facts: Facts) -> Iterator[Finding]:
         for name in _names(condition):
             if _known(name):
                 continue
-            yield Finding(
+            found = Finding(
                 code=RULE.code,
                 severity=RULE.severity,
                 where=(*path, "when"),
@@ -63,6 +63,13 @@ def check(facts: Facts) -> Iterator[Finding]:
                 reason=say("a condition on what nobody reports never holds"),
                 help=_advice(name),
             )
+            meant = arguments(found.help).get("word") or BARE.get(name)
+            if meant is None:
+                yield found
+                continue
+            from dsec_cli.lint.mend import with_value  # only a finding pays for it
+
+            yield with_value(facts, found, (*path, "when"), condition.replace(name, str(meant)))
 
 
 def _names(condition: str) -> list[str]:

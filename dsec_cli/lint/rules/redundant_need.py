@@ -57,7 +57,9 @@ def check(facts: Facts) -> Iterator[Finding]:
         if budget < 0:
             return
         if way:
-            yield _finding(step, need, way)
+            from dsec_cli.lint.mend import without  # only a finding pays for it
+
+            yield without(facts, _finding(step, need, way), need.path, safe=False)
 
 
 def _doubtful(steps: tuple[Step, ...]) -> Iterator[tuple[Step, Need]]:

@@ -57,7 +57,7 @@ def check(facts: Facts) -> Iterator[Finding]:
     named = next((one for one in policy.egress if one.domain is not None and not _address(one.domain)), None)
     if named is None:
         return
-    yield Finding(
+    found = Finding(
         code=RULE.code,
         severity=RULE.severity,
         where=AT,
@@ -72,6 +72,9 @@ def check(facts: Facts) -> Iterator[Finding]:
         help=say("add {file} to read_allowed, or `dns_passthrough: true` to security_policy", file=FILE),
         related=(Related((*named.path, "domain"), say("this name must be resolved")),),
     )
+    from dsec_cli.lint.mend import with_entry  # only a finding pays for it
+
+    yield with_entry(facts, found, ("security_policy",), "dns_passthrough", True, safe=True)
 
 
 def _covered(policy: SecurityPolicy) -> bool:

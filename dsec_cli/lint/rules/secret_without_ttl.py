@@ -44,7 +44,7 @@ def check(facts: Facts) -> Iterator[Finding]:
             continue
         if not facts.lacks((*variable.path, "ttl")):
             continue
-        yield Finding(
+        found = Finding(
             code=RULE.code,
             severity=RULE.severity,
             where=(*variable.path, "source"),
@@ -52,6 +52,9 @@ def check(facts: Facts) -> Iterator[Finding]:
             reason=say("the copy is used until the run ends, also after the vault has withdrawn it"),
             help=say("add `ttl: 2h`, or as long as the vault lets it live"),
         )
+        from dsec_cli.lint.mend import with_entry  # only a finding pays for it
+
+        yield with_entry(facts, found, variable.path, "ttl", "2h")
 
 
 RULE = Rule("DS608", "secret-without-ttl", Severity.WARNING, check)

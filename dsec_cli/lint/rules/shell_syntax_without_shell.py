@@ -55,12 +55,15 @@ def check(facts: Facts) -> Iterator[Finding]:
             node = facts.node(path)
             if isinstance(node, Scalar) and node.style in STYLES:
                 who = say("task {id}", id=step.id) if step.kind == "task" else say("Step {id}", id=step.id)
-                yield from _finding(who, path, shell_syntax(node.text))
+                yield from _finding(facts, path, who, found=shell_syntax(node.text))
 
 
-def _finding(who: str, path: Path, found: str) -> Iterator[Finding]:
+def _finding(facts: Facts, path: Path, who: str, *, found: str) -> Iterator[Finding]:
     if found:
-        yield Finding(
+        from dsec_cli.lint.edits import as_block_text  # only a finding pays for them
+        from dsec_cli.lint.mend import with_fix
+
+        told = Finding(
             code=RULE.code,
             severity=RULE.severity,
             where=path,
@@ -73,6 +76,8 @@ def _finding(who: str, path: Path, found: str) -> Iterator[Finding]:
             reason=say("a one-line command is split into words and started directly"),
             help=say("write it below `run: |` for a shell to read it, or quote what is meant literally"),
         )
+        title = say("write it below `{key}: |`", key=path[-1])
+        yield with_fix(told, title, as_block_text(facts, path), safe=False)
 
 
 def shell_syntax(command: str) -> str:

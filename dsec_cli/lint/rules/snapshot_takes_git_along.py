@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 KEY = "include-code"
+PATTERN = ".git/**"
 COVERS = frozenset(
     (".git", ".git/**", ".git/*", "**/.git", "**/.git/**", "**/.git/*", ".*", ".*/**", "**/.*", "**/.*/**")
 )
@@ -42,7 +43,7 @@ def check(facts: Facts) -> Iterator[Finding]:
     listed = facts.states((KEY, "exclude_patterns"))
     if not listed and not facts.lacks((KEY, "exclude_patterns")):
         return
-    yield Finding(
+    found = Finding(
         code=RULE.code,
         severity=RULE.severity,
         where=(KEY, "exclude_patterns") if listed else (KEY,),
@@ -51,6 +52,14 @@ def check(facts: Facts) -> Iterator[Finding]:
         reason=say("history is most of a repository: 2.1 of 2.3 GB in one team's snapshots"),
         help=say('add ".git/**" to exclude_patterns'),
     )
+    if not listed:
+        yield found
+        return
+    from dsec_cli.lint.edits import appended  # only a finding pays for them
+    from dsec_cli.lint.mend import with_fix
+
+    title = say("add {item} to {key}", item=PATTERN, key="exclude_patterns")
+    yield with_fix(found, title, appended(facts, (KEY, "exclude_patterns"), PATTERN), safe=True)
 
 
 RULE = Rule("DS404", "snapshot-takes-git-along", Severity.WARNING, check)

@@ -44,11 +44,13 @@ def check(facts: Facts) -> Iterator[Finding]:
     for step in facts.contract.steps:
         stated = (*step.path, "timeout")
         if step.timeout is not None and step.timeout.ms == 0:
-            yield _of_no_time(step, stated)
+            yield _of_no_time(facts, step, stated)
         if step.timeout is not None or not facts.lacks(stated):
             continue
+        from dsec_cli.lint.mend import with_entry  # only a finding pays for it
+
         task = step.kind == "task"
-        yield Finding(
+        found = Finding(
             code=RULE.code,
             severity=Severity.WARNING if task else RULE.severity,
             where=(*step.path, "name" if task else "id"),
@@ -56,10 +58,13 @@ def check(facts: Facts) -> Iterator[Finding]:
             reason=say("if it hangs, it holds its resources until somebody looks"),
             help=say("add `timeout: {step}`, or the longest it may reasonably take", step=_proposal(step)),
         )
+        yield with_entry(facts, found, step.path, "timeout", _proposal(step))
 
 
-def _of_no_time(step: Step, stated: Path) -> Finding:
-    return Finding(
+def _of_no_time(facts: Facts, step: Step, stated: Path) -> Finding:
+    from dsec_cli.lint.mend import with_value  # only a finding pays for it
+
+    found = Finding(
         code=RULE.code,
         severity=RULE.severity,
         where=stated,
@@ -72,6 +77,7 @@ def _of_no_time(step: Step, stated: Path) -> Finding:
         reason=say("every attempt would be over before it began"),
         help=say("write `timeout: {step}`, or the longest it may reasonably take", step=_proposal(step)),
     )
+    return with_value(facts, found, stated, _proposal(step))
 
 
 def _proposal(step: Step) -> str:

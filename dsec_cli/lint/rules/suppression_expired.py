@@ -40,7 +40,12 @@ def check(facts: Facts) -> Iterator[Finding]:
     for suppression in facts.suppressions:
         if suppression.comment not in told and expired(suppression, facts.around.today):
             told.add(suppression.comment)
-            yield _finding(suppression)
+            found = _finding(suppression)
+            if is_day(suppression.until):
+                from dsec_cli.lint.mend import without_code  # only a finding pays for it
+
+                found = without_code(facts, found, suppression, safe=False)
+            yield found
 
 
 def _finding(suppression: Suppression) -> Finding:

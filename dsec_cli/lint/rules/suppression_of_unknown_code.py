@@ -19,7 +19,7 @@ from __future__ import annotations
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.nearest import did_you_mean
 from dsec_cli.lint.rule import TEXT, Facts, Rule
-from dsec_cli.words import say
+from dsec_cli.words import arguments, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def check(facts: Facts) -> Iterator[Finding]:
         if suppression.code in facts.codes:
             continue
         named = suppression.code
-        yield Finding(
+        found = Finding(
             code=RULE.code,
             severity=RULE.severity,
             where=suppression.comment,
@@ -44,6 +44,9 @@ def check(facts: Facts) -> Iterator[Finding]:
             reason=say("it suppresses nothing, although its author believes that it does"),
             help=(did_you_mean(named, facts.codes) if named else "") or EXAMPLE,
         )
+        from dsec_cli.lint.mend import with_code  # only a finding pays for it
+
+        yield with_code(facts, found, suppression, str(arguments(found.help).get("word", "")))
 
 
 RULE = Rule("DS902", "suppression-of-unknown-code", Severity.WARNING, check, TEXT)

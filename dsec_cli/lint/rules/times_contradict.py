@@ -47,9 +47,17 @@ def check(facts: Facts) -> Iterator[Finding]:
         if not timeout:
             continue
         if step.expect is not None and step.expect > timeout:
-            yield _never_ends(step, step.expect, timeout)
+            from dsec_cli.lint.mend import with_value  # only a finding pays for it
+
+            told = _never_ends(step, step.expect, timeout)
+            yield with_value(facts, told, (*step.path, "timeout"), _enough(step.expect))
         if step.grace is not None and step.grace > timeout:
             yield _long_grace(step, step.grace, timeout)
+
+
+def _enough(expect: Duration) -> str:
+    """Twice what is expected, in whole minutes."""
+    return str(Duration(-(-2 * expect // MINUTE) * MINUTE))
 
 
 def _never_ends(step: Step, expect: Duration, timeout: Duration) -> Finding:
@@ -66,7 +74,7 @@ def _never_ends(step: Step, expect: Duration, timeout: Duration) -> Finding:
             short=Duration(expect - timeout),
         ),
         reason=say("every attempt is stopped before it can end"),
-        help=say("write `timeout: {time}` or more", time=Duration(-(-2 * expect // MINUTE) * MINUTE)),
+        help=say("write `timeout: {time}` or more", time=_enough(expect)),
         related=(
             Related((*step.path, "expected_duration"), say("expected to take {expect}", expect=expect)),
         ),

@@ -33,7 +33,7 @@ from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.nearest import did_you_mean
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.source.locate import step_ids
-from dsec_cli.words import say
+from dsec_cli.words import arguments, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def check(facts: Facts) -> Iterator[Finding]:
         if name not in known:
             unknown += 1
             meant = did_you_mean(name, known) if unknown <= MOST_SUGGESTIONS else ""
-            yield Finding(
+            found = Finding(
                 code=RULE.code,
                 severity=RULE.severity,
                 where=path,
@@ -64,6 +64,17 @@ def check(facts: Facts) -> Iterator[Finding]:
                 help=meant
                 or (say("name a Step of this document") if known else say("this document defines no Steps")),
             )
+            yield _mended(facts, found, path)
+
+
+def _mended(facts: Facts, found: Finding, path: Path) -> Finding:
+    """The finding with the fix that writes the id which its advice proposes."""
+    word = arguments(found.help).get("word")
+    if word is None:
+        return found
+    from dsec_cli.lint.mend import with_value  # only a finding pays for it
+
+    return with_value(facts, found, path, str(word))
 
 
 def _mentions(contract: Contract) -> Iterator[tuple[Path, str, str]]:

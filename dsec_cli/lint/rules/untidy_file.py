@@ -43,7 +43,7 @@ def check(facts: Facts) -> Iterator[Finding]:
         message=_joined(words),
         reason=say("nothing changes in what it says, but tools and diffs stumble over it"),
         help=say("save it as UTF-8 without a mark, with one kind of line end, also after the last line"),
-        fixes=_fixes(facts.text.text) if len(told) == 1 else (),
+        fixes=_fixes(facts, len(told)),
     )
 
 
@@ -95,11 +95,19 @@ def _find(text: str, end: str) -> int:
     return at
 
 
-def _fixes(text: str) -> tuple[Fix, ...]:
-    if text[-1:] in ("\r", "\n", ""):
-        return ()
-    end = "\r\n" if "\r\n" in text else "\n"
-    return (Fix(say("add the line end"), (Edit(Span(len(text), len(text)), end),)),)
+def _fixes(facts: Facts, count: int) -> tuple[Fix, ...]:
+    """All of it in one go."""
+    from dsec_cli.lint import tidy_lines  # only a finding pays for it
+
+    text = facts.text.text
+    edits = [edit for unit in tidy_lines.mark(facts.text, facts.tree) for edit in unit]
+    edits += [edit for unit in tidy_lines.line_ends(facts.text, facts.tree) for edit in unit]
+    if text and text[-1] not in "\r\n":
+        end = edits[-1].text if edits and edits[-1].text else "\r\n" if "\r\n" in text else "\n"
+        edits.append(Edit(Span(len(text), len(text)), end))
+        if count == 1:
+            return (Fix(say("add the line end"), tuple(edits)),)
+    return (Fix(say("make the file tidy"), tuple(edits)),)
 
 
 RULE = Rule("DS007", "untidy-file", Severity.INFO, check, TEXT)

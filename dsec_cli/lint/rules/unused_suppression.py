@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 def check(facts: Facts) -> Iterator[Finding]:
     """Every suppression of a known code that matched no finding."""
     for suppression in facts.unused:
-        yield Finding(
+        found = Finding(
             code=RULE.code,
             severity=RULE.severity,
             where=suppression.comment,
@@ -45,6 +45,9 @@ def check(facts: Facts) -> Iterator[Finding]:
             reason=say("it would silently swallow the next finding at its place"),
             help=say("remove it, or move it to the line of the finding or the line above"),
         )
+        from dsec_cli.lint.mend import without_code  # only a finding pays for it
+
+        yield without_code(facts, found, suppression, safe=True)
 
 
 RULE = Rule("DS901", "unused-suppression", Severity.WARNING, check, AFTER)

@@ -41,7 +41,7 @@ def check(facts: Facts) -> Iterator[Finding]:
     """The contract's own version and those of the models, environments and data it names."""
     for path, version in _versions(facts.contract):
         if not is_semver(version) and not _number(facts, path):
-            yield _finding(path, version)
+            yield _finding(facts, path, version)
 
 
 def _versions(contract: Contract) -> Iterator[tuple[Path, str]]:
@@ -58,9 +58,9 @@ def _number(facts: Facts, path: Path) -> bool:
     return isinstance(node, Scalar) and node.style == "plain" and reads_as_float(node.text)
 
 
-def _finding(path: Path, version: str) -> Finding:
+def _finding(facts: Facts, path: Path, version: str) -> Finding:
     meant = coerced(version)
-    return Finding(
+    found = Finding(
         code=RULE.code,
         severity=Severity.WARNING if meant else RULE.severity,
         where=path,
@@ -72,6 +72,11 @@ def _finding(path: Path, version: str) -> Finding:
         reason=say("a version that cannot be ordered cannot be checked, so an old one is loaded unnoticed"),
         help=say("write {meant}", meant=meant) if meant else say("write one exact version such as 1.3.0"),
     )
+    if not meant:
+        return found
+    from dsec_cli.lint.mend import with_value  # only a finding pays for it
+
+    return with_value(facts, found, path, str(meant))
 
 
 RULE = Rule("DS107", "version-not-semver", Severity.ERROR, check)

@@ -19,7 +19,7 @@ Source: seed B section 2 (`version: 1.2`), seed A section 2.2 (versions are sema
 from __future__ import annotations
 
 from dsec.versions import reads_as_float
-from dsec_cli.diagnostics import Edit, Finding, Fix, Severity
+from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.source.tree import Scalar, Sequence
 from dsec_cli.words import say
@@ -37,7 +37,7 @@ def check(facts: Facts) -> Iterator[Finding]:
         node = facts.node(path)
         if not isinstance(node, Scalar) or node.style != "plain" or not reads_as_float(node.text):
             continue
-        yield Finding(
+        found = Finding(
             code=RULE.code,
             severity=RULE.severity,
             where=path,
@@ -49,13 +49,12 @@ def check(facts: Facts) -> Iterator[Finding]:
             ),
             reason=say("tools that read this file as plain YAML see a number, and 1.10 becomes 1.1"),
             help=say('write "{text}" in quotes', text=node.text),
-            fixes=(
-                Fix(
-                    say("put quotes around {version}", version=node.text),
-                    (Edit(node.span, f'"{node.text}"'),),
-                ),
-            ),
         )
+        from dsec_cli.lint.edits import quoted  # only a finding pays for them
+        from dsec_cli.lint.mend import with_fix
+
+        title = say("put quotes around {version}", version=node.text)
+        yield with_fix(found, title, quoted(facts, path), safe=True)
 
 
 def _versions(facts: Facts) -> Iterator[Path]:

@@ -20,14 +20,18 @@ from dsec_cli.lint.rule import Facts, Rule, structural
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator
 
     from dsec_cli.diagnostics import Finding
 
 
-def check(facts: Facts) -> Iterable[Finding]:
+def check(facts: Facts) -> Iterator[Finding]:
     """What building the contract has noted under this code."""
-    return structural(facts, RULE.code)
+    for finding in structural(facts, RULE.code):
+        # Only a document with a wrong word pays for the import.
+        from dsec_cli.lint.mend import restrained
+
+        yield restrained(facts, finding)
 
 
 RULE = Rule("DS104", "wrong-type", Severity.ERROR, check)
