@@ -50,6 +50,9 @@ class SourceText:
         raw, self.undecodable = _decode(data[mark:], self.encoding)
         # A second mark is no content either, and the parser would count it as a column.
         marks = len(raw) - len(raw.lstrip("\ufeff"))
+        if marks and self.undecodable is not None:
+            (start, end), reason = self.undecodable
+            self.undecodable = Span(start - marks, end - marks), reason
         self._skipped = mark + marks * len("\ufeff".encode(self.encoding))
         self._raw = raw[marks:]
         """Like `text`, but each undecodable unit is a lone surrogate, so that it can be encoded again."""

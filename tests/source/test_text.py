@@ -48,6 +48,13 @@ def test_undecodable_bytes_are_told_and_the_rest_is_read(data: bytes, text: str,
     assert source.undecodable[0] == span
 
 
+def test_undecodable_bytes_behind_a_second_mark_are_where_they_are_shown() -> None:
+    source = SourceText.from_bytes("x", b"\xef\xbb\xbf\xef\xbb\xbf\x80")
+    assert source.text == "\ufffd"
+    assert source.undecodable is not None
+    assert source.undecodable[0] == Span(0, 1)
+
+
 def test_byte_offsets_behind_undecodable_bytes_stay_right() -> None:
     data = b"\xef\xbb\xbfa\xff\xc3\xa9b"
     source = _text(data)
