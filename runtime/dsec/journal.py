@@ -33,7 +33,6 @@ RESERVE_BYTES = 256 * 1024
 
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _HEAD = re.compile(rb"([0-9a-f]{8}) ([0-9a-f]{8}) (?=\{)")
-_LINE = b"%08x %08x %b\n"
 
 
 class DiskFullError(DSecError):
@@ -51,7 +50,7 @@ class Recorded(Record):
 def record(payload: str) -> bytes:
     """One line of a journal."""
     data = payload.encode("utf-8", "surrogatepass")
-    return _LINE % (len(data), crc32(data), data)
+    return b"%08x %08x %b\n" % (len(data), crc32(data), data)
 
 
 def read(data: bytes, *, name: str) -> Recorded:
@@ -173,8 +172,7 @@ class Journal:
 
     def append(self, payload: str, *, long: bool = False) -> None:
         """Write one record; `long` marks the end of an attempt that would be dear to repeat."""
-        data = payload.encode("utf-8", "surrogatepass")
-        line = _LINE % (len(data), crc32(data), data)  # as `record` does; here a call of it counts
+        line = record(payload)
         if not self._write(line):
             if self.full or not self._give_up_reserve() or not self._write(line):
                 self.full = True

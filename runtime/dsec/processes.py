@@ -14,6 +14,7 @@ import resource
 import signal
 import time
 from functools import partial
+from time import CLOCK_BOOTTIME, clock_gettime_ns
 
 from dsec import sweep
 from dsec.record import Record
@@ -126,7 +127,7 @@ class Children:
         if pass_fd >= 0:
             actions.append((os.POSIX_SPAWN_DUP2, pass_fd, 3))
         born = time.monotonic()
-        ticks = self._ticks()
+        ticks = clock_gettime_ns(CLOCK_BOOTTIME) * self._hertz // 1_000_000_000
         pid = os.posix_spawn(
             launch.program,
             launch.argv,
@@ -137,14 +138,12 @@ class Children:
             setsigdef=_RESET,
         )
         child = Child(pid, launch, on_gone)
-        child.born, child.ticks, child.ticks_by = born, ticks, self._ticks()
+        child.born, child.ticks = born, ticks
+        child.ticks_by = clock_gettime_ns(CLOCK_BOOTTIME) * self._hertz // 1_000_000_000
         child.serial = self._started = self._started + 1
         self._live[pid] = child
         self.loop.on_end(pid, partial(self._leader_gone, child))
         return child
-
-    def _ticks(self) -> int:
-        return time.clock_gettime_ns(time.CLOCK_BOOTTIME) * self._hertz // 1_000_000_000
 
     def stop(self, child: Child, *, grace_s: float) -> None:
         """TERM to the child's group and strays now, KILL after the grace; a second call can only hasten."""
@@ -259,6 +258,8 @@ class Children:
 
     def reap_strays(self) -> None:
         """Collect dead descendants that became ours."""
+        if not _any_dead():
+            return
         for pid, process in sweep.everyone().items():
             if (
                 process.zombie
@@ -304,6 +305,14 @@ def _group_exists(pid: int) -> bool:
     except PermissionError:
         return True
     return True
+
+
+def _any_dead() -> bool:
+    """Whether any child waits to be collected; asking costs a thousandth of a look through /proc."""
+    try:
+        return os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    except ChildProcessError:
+        return False
 
 
 def _reap(pid: int) -> None:

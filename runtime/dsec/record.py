@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NamedTuple as Record
 else:
-    from _operator import itemgetter
+    from _collections import _tuplegetter  # as `collections.namedtuple` has them: half a property's time
 
     class Record(tuple):
         """A tuple whose items have the names that the class body annotates."""
@@ -29,7 +29,7 @@ else:
             cls._fields = cls.__match_args__ = names
             cls._field_defaults = {name: body[name] for name in names if name in body}
             for at, name in enumerate(names):
-                setattr(cls, name, property(itemgetter(at)))
+                setattr(cls, name, _tuplegetter(at, None))
 
         def __new__(cls, *args, **named):
             """Items by place or by name, the others by default."""
