@@ -23,6 +23,7 @@ from dsec_cli.options_editor import LSP
 from dsec_cli.options_form import FMT, SCHEMA
 from dsec_cli.options_knowledge import KNOWLEDGE
 from dsec_cli.options_lint import LINT, RULES
+from dsec_cli.options_packages import PACKAGES
 from dsec_cli.options_run import CANCEL, HASH, LOGS, REPORT, RESUME, RUN, STATUS
 
 TYPE_CHECKING = False
@@ -43,6 +44,7 @@ COMMANDS: tuple[Command, ...] = (
     LINT,
     LOGS,
     LSP,
+    PACKAGES,
     PLAN,
     REPORT,
     RESUME,

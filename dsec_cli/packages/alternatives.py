@@ -102,10 +102,11 @@ def distance(wanted: str, version: str, shelf: Shelf, name: str) -> tuple[int, .
     meant = shelf.candidates(name, shelf.ranges(wanted)) or tuple(
         clause.lstrip("<>=!~").removesuffix(".*") for clause in wanted.split(",")
     )
-    return min((_apart(one, version) for one in meant), default=_FAR)
+    return min((apart(one, version) for one in meant), default=_FAR)
 
 
-def _apart(one: str, other: str) -> tuple[int, ...]:
+def apart(one: str, other: str) -> tuple[int, ...]:
+    """How far two versions are from each other, by epoch, major, minor number and so on."""
     a, b = _numbers(one), _numbers(other)
     return _FAR if a is None or b is None else tuple(abs(x - y) for x, y in zip(a, b, strict=True))
 

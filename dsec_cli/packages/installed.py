@@ -37,7 +37,8 @@ def _rows(name: str, version: str, fields: dict[str, list[str]], source: str) ->
     for text in fields["requires-dist"]:
         found = read(text)
         if found is not None:
-            yield Row(name, (version,), "", found.name, found.wanted, found.marker, source)
+            extras = tuple(sorted(found.extras))
+            yield Row(name, (version,), "", found.name, found.wanted, found.marker, source, extras=extras)
 
 
 def _head(text: str) -> Iterator[tuple[str, str]]:

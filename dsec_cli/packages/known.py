@@ -31,6 +31,8 @@ class Row(Record):
     """Environment marker; "": always."""
     source: str
     why: str = ""
+    extras: tuple[str, ...] = ()
+    """Extras of the other package that are wanted."""
 
 
 class Facts(Record):

@@ -22,6 +22,7 @@ DOORS = {
     "blake3": ("runtime/dsec/hashing.py",),
     "rich": ("dsec_cli/report/", "dsec_cli/commands/"),
     "jsonschema": ("dsec_cli/contract/",),
+    "resolvelib": ("dsec_cli/packages/resolution.py",),
     "graphviz": ("dsec_cli/dag/views/", "dsec_cli/commands/"),
 }
 LONGEST_MODULE = 400

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import pytest
 from packaging.version import Version
@@ -10,6 +14,7 @@ from packaging.version import Version
 from dsec_cli.packages.conflicts import Entry
 from dsec_cli.packages.known import Facts, Row, Shelf
 
+ROOT = Path(__file__).resolve().parents[2]
 Table = Mapping[str, Mapping[str, Mapping[str, str]]]
 
 
@@ -48,3 +53,26 @@ class Making:
 def making() -> type[Making]:
     """The builders."""
     return Making
+
+
+@pytest.fixture
+def ds(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """`ds("packages", "--json")` in the test's own folder and home."""
+
+    def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        program = (
+            f"import sys; sys.path[:0] = {[str(ROOT), str(ROOT / 'runtime')]!r}; sys.argv[0] = 'dsec'; "
+            "from dsec_cli.fast import dsec as main; sys.exit(main())"
+        )
+        home = tmp_path / "home"
+        home.mkdir(exist_ok=True)
+        return subprocess.run(
+            [sys.executable, "-c", program, *words],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            cwd=tmp_path,
+            env={**os.environ, "HOME": str(home), "no_proxy": "*", **environment},
+        )
+
+    return run

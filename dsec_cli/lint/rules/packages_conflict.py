@@ -29,7 +29,6 @@ docs/reference/package-table.md.
 from __future__ import annotations
 
 from dsec_cli.diagnostics import Finding, Fix, Related, Severity
-from dsec_cli.lint.edits import replaced
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.words import say
 
@@ -48,16 +47,12 @@ def check(facts: Facts) -> Iterator[Finding]:
     if count == 0 or (count == 1 and facts.around.packages is None):
         return
     # Only contracts with packages pay for the table.
-    from dsec_cli.packages.alternatives import nearest
-    from dsec_cli.packages.conflicts import entries_of, find
+    from dsec_cli.packages.conflicts import entries_of
+    from dsec_cli.packages.disputes import disputes
     from dsec_cli.packages.held import NOTHING, Held
 
     held = facts.around.packages if isinstance(facts.around.packages, Held) else NOTHING
-    entries, shelf = entries_of(facts.contract), held.shelf()
-    found = [(conflict, nearest(conflict, entries, shelf)) for conflict in find(entries, shelf)]
-    pairs = {(one.one.entry, one.other.entry) for one, _ in found}
-    found += [one for one in held.disputes if (one[0].one.entry, one[0].other.entry) not in pairs]
-    for conflict, alternative in found:
+    for conflict, alternative in disputes(entries_of(facts.contract), held):
         yield _finding(facts, conflict, alternative)
 
 
@@ -114,6 +109,8 @@ def _help(alternative: Alternative | None) -> str:
 def _fixes(facts: Facts, where: Path, alternative: Alternative | None) -> tuple[Fix, ...]:
     if alternative is None or where[-1] != "version":
         return ()
+    from dsec_cli.lint.edits import replaced
+
     edits = replaced(facts, where, alternative.wanted)
     title = say("want {package} {wanted}", package=alternative.entry.name, wanted=alternative.wanted)
     return (Fix(title, edits, safe=False),) if edits else ()

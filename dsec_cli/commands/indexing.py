@@ -1,0 +1,255 @@
+"""A package index over HTTP: which one pip asks, and its pages and metadata within limits."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+import time
+from urllib.parse import urljoin, urlsplit, urlunsplit
+
+from dsec.record import Record
+from dsec_cli.packages.index import MEDIA_TYPE, IndexProblem, Release, files_of, releases_of
+from dsec_cli.packages.installed import facts_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from dsec_cli.packages.known import Facts
+
+_PIECE = 1 << 16
+_REDIRECTS = 5
+
+
+class Limits(Record):
+    """What asking an index may cost."""
+
+    page_bytes: int = 64 << 20
+    """Of a project's page."""
+    metadata_bytes: int = 4 << 20
+    silence_s: float = 15.0
+    whole_s: float = 180.0
+    """All requests together."""
+    requests: int = 600
+
+
+LIMITS = Limits()
+
+
+def index_url(environ: Mapping[str, str]) -> str:
+    """The index that pip asks: PIP_INDEX_URL, its configuration files, its own default.
+
+    Raises IndexProblem where there is none.
+    """
+    configured = _configured(environ)
+    if (environ.get("PIP_NO_INDEX") or configured.get("no-index", "")).lower() in ("1", "true", "yes", "on"):
+        raise IndexProblem("pip is configured to ask no index", hint="name one with --index URL")
+    url = environ.get("PIP_INDEX_URL") or configured.get("index-url") or _default()
+    if not url:
+        raise IndexProblem(
+            "no package index is configured", hint="name one with --index URL, or PIP_INDEX_URL"
+        )
+    return url.strip()
+
+
+def _configured(environ: Mapping[str, str]) -> dict[str, str]:
+    """`[global]` and `[install]` of pip's files; later files win, as with pip."""
+    import configparser
+
+    home = os.path.expanduser("~")
+    user = os.path.join(environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config"), "pip", "pip.conf")
+    paths = [
+        "/etc/xdg/pip/pip.conf",
+        "/etc/pip.conf",
+        os.path.join(home, ".pip", "pip.conf"),
+        user,
+        os.path.join(sys.prefix, "pip.conf"),
+    ]
+    named = environ.get("PIP_CONFIG_FILE")
+    found: dict[str, str] = {}
+    for path in [] if named == os.devnull else [*paths, named] if named else paths:
+        parser = configparser.RawConfigParser()
+        try:
+            parser.read(path, "utf-8")
+        except (configparser.Error, UnicodeDecodeError, OSError):
+            raise IndexProblem(f"{path} could not be read as pip's configuration", hint="mend it") from None
+        for section in ("global", "install"):
+            found |= dict(parser.items(section)) if parser.has_section(section) else {}
+    return found
+
+
+def _default() -> str:
+    """The index that the installed pip asks when nobody names one, read from its source; "": no pip."""
+    import re
+    from importlib.util import find_spec
+
+    spec = find_spec("pip")
+    if spec is None or not spec.origin:
+        return ""
+    path = os.path.join(os.path.dirname(spec.origin), "_internal", "models", "index.py")
+    try:
+        with open(path, encoding="utf-8") as file:
+            found = re.search(r'^PyPI = PackageIndex\(\s*"(https://[^"]+)"', file.read(), re.MULTILINE)
+    except OSError:
+        return ""
+    return urljoin(found[1], "simple") if found else ""
+
+
+def shown(url: str) -> str:
+    """The URL without what may be secret in it: user, password, query."""
+    parts = urlsplit(url)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+
+
+class HttpIndex:
+    """An index that is asked over HTTP, each page once; implements `packages.index.Index`."""
+
+    def __init__(self, url: str, *, python: str, machine: str, limits: Limits = LIMITS) -> None:
+        try:
+            parts = urlsplit(url)
+            good = parts.scheme in ("http", "https") and bool(parts.hostname)
+        except ValueError:
+            good = False
+        if not good:
+            raise IndexProblem("the index is no http(s) URL", hint="--index https://HOST/simple")
+        self._base = url.rstrip("/") + "/"
+        self._python, self._machine, self._limits = python, machine, limits
+        self._until = time.monotonic() + limits.whole_s
+        self._requests = 0
+        self._releases: dict[str, tuple[Release, ...]] = {}
+        self._facts: dict[str, Facts | None] = {}
+
+    def releases(self, name: str) -> tuple[Release, ...]:
+        """All releases that can be installed, in ascending order."""
+        if name not in self._releases:
+            url = urljoin(self._base, f"{name}/")
+            answer = self._get(url, MEDIA_TYPE, self._limits.page_bytes)
+            files = () if answer is None else files_of(_json(answer[0], url), name)
+            if answer is not None:
+                files = tuple(one._replace(url=urljoin(answer[1], one.url)) for one in files)
+            self._releases[name] = releases_of(files, python=self._python, machine=self._machine)
+        return self._releases[name]
+
+    def facts(self, name: str, release: Release) -> Facts | None:
+        """What the release requires, from its separate metadata; None: the index offers none."""
+        url = release.metadata_url
+        if not url:
+            return None
+        if url not in self._facts:
+            answer = self._get(url, "*/*", self._limits.metadata_bytes)
+            data = b"" if answer is None else answer[0]
+            _verify(data, release.metadata_hash, url)
+            source = f"metadata of {name} {release.version} in the index"
+            self._facts[url] = facts_of(data.decode("utf-8", "replace"), source) if data else None
+        return self._facts[url]
+
+    def _get(self, url: str, accept: str, most: int) -> tuple[bytes, str] | None:
+        """Body and final URL; None: there is nothing (404). Raises IndexProblem."""
+        from http.client import HTTPException
+        from urllib.error import HTTPError
+
+        self._requests += 1
+        if self._requests > self._limits.requests:
+            raise IndexProblem(f"gave up after {self._limits.requests} requests to the index", hint=_NARROW)
+        opener, request = _opener(), _request(url, accept, self._base)
+        try:
+            with opener.open(request, timeout=self._limits.silence_s) as answer:
+                _expect(answer, accept, url)
+                return self._body(answer, url, most), answer.geturl()
+        except HTTPError as problem:
+            problem.close()
+            if problem.code == 404:
+                return None
+            raise IndexProblem(f"{shown(url)} answered {problem.code}", hint=_CHECK) from None
+        except (OSError, HTTPException, ValueError) as problem:
+            raise IndexProblem(f"{shown(url)} could not be fetched: {_words(problem)}", hint=_CHECK) from None
+
+    def _body(self, answer: Any, url: str, most: int) -> bytes:
+        pieces, size = [], 0
+        while piece := answer.read1(_PIECE):
+            size += len(piece)
+            if size > most:
+                raise IndexProblem(f"{shown(url)} is larger than {most >> 20} MiB", hint=_CHECK)
+            if time.monotonic() > self._until:
+                raise IndexProblem(f"the index took longer than {self._limits.whole_s:g} s", hint=_NARROW)
+            pieces.append(piece)
+        return b"".join(pieces)
+
+
+_CHECK = "check the network and --index; without --resolve no index is asked"
+_NARROW = "state narrower ranges, or try again without --resolve"
+
+
+def _json(data: bytes, url: str) -> object:
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError):
+        raise IndexProblem(f"{shown(url)} is no JSON", hint=_CHECK) from None
+
+
+def _verify(data: bytes, stated: str, url: str) -> None:
+    digest = stated.removeprefix("sha256=")
+    if data and stated.startswith("sha256=") and hashlib.sha256(data).hexdigest() != digest:
+        raise IndexProblem(f"{shown(url)} has not the hash that the index states", hint=_CHECK)
+
+
+def _expect(answer: Any, accept: str, url: str) -> None:
+    kind = answer.headers.get_content_type()
+    if accept == MEDIA_TYPE and kind not in (MEDIA_TYPE, "application/json"):
+        raise IndexProblem(
+            f"{shown(url)} is {kind}, not the JSON of the simple repository API",
+            hint="name an index that offers it (PEP 691) with --index",
+        )
+
+
+def _words(problem: Exception) -> str:
+    reason = getattr(problem, "reason", problem)
+    return str(getattr(reason, "strerror", None) or reason) or type(problem).__name__
+
+
+def _request(url: str, accept: str, base: str) -> Any:
+    """A GET; user and password of the index go to its own host only."""
+    import base64
+    from urllib.parse import unquote
+    from urllib.request import Request
+
+    home, parts = urlsplit(base), urlsplit(url)
+    if parts.scheme not in ("http", "https"):
+        raise IndexProblem(f"the index names {parts.scheme or 'no'} URL, not http(s)", hint=_CHECK)
+    headers = {"Accept": accept, "User-Agent": "dsec", "Accept-Encoding": "identity"}
+    same = (home.scheme, home.hostname, home.port) == (parts.scheme, parts.hostname, parts.port)
+    if same and home.username is not None:
+        pair = f"{unquote(home.username)}:{unquote(home.password or '')}"
+        headers["Authorization"] = "Basic " + base64.b64encode(pair.encode()).decode()
+    bare = urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, parts.query, ""))
+    return Request(bare, headers=headers)  # noqa: S310 - http(s), as looked at above
+
+
+def _opener() -> Any:
+    """Follows redirects to http(s) only, and takes the password to no other host."""
+    import ssl
+    from urllib.request import HTTPRedirectHandler, HTTPSHandler, build_opener
+
+    class Redirects(HTTPRedirectHandler):
+        max_redirections = _REDIRECTS
+
+        def redirect_request(self, req: Any, fp: Any, code: Any, msg: Any, headers: Any, newurl: Any) -> Any:
+            old, new = urlsplit(req.full_url), urlsplit(newurl)
+            if new.scheme not in ("http", "https") or (old.scheme == "https" and new.scheme == "http"):
+                raise IndexProblem(f"the index leads to a {new.scheme} URL", hint=_CHECK)
+            found = super().redirect_request(req, fp, code, msg, headers, newurl)
+            if found is not None and (old.hostname, old.port) != (new.hostname, new.port):
+                found.headers.pop("Authorization", None)
+            return found
+
+    trusted = os.environ.get("PIP_CERT") or os.environ.get("REQUESTS_CA_BUNDLE") or None
+    try:
+        context = ssl.create_default_context(cafile=trusted)
+    except OSError as problem:
+        raise IndexProblem(
+            f"{trusted} could not be read: {problem.strerror}", hint="check PIP_CERT"
+        ) from None
+    return build_opener(Redirects(), HTTPSHandler(context=context))

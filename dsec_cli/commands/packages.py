@@ -1,0 +1,186 @@
+"""`dsec packages`: which versions a contract's Python packages come to, and which cannot go together."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from dsec.record import Record
+from dsec_cli.commands.opened import contract_here
+from dsec_cli.commands.packaging import environment, tables
+from dsec_cli.commands.sources import read_source
+from dsec_cli.commands.terminal import colored
+from dsec_cli.contract.build import build_all
+from dsec_cli.diagnostics import Severity
+from dsec_cli.exit import NO, YES, UsageError
+from dsec_cli.lint.linter import lint
+from dsec_cli.lint.rule import Surroundings, find_rules
+from dsec_cli.packages import markers
+from dsec_cli.packages.conflicts import entries_of
+from dsec_cli.packages.disputes import disputes
+from dsec_cli.packages.held import Held
+from dsec_cli.packages.settle import settle
+from dsec_cli.report.cells import shown
+from dsec_cli.report.format import Report
+from dsec_cli.report.formats.text import render
+from dsec_cli.report.output import emit
+from dsec_cli.report.terminal import columns
+from dsec_cli.source.yaml import parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec_cli.diagnostics import Diagnostic
+    from dsec_cli.options import Args
+    from dsec_cli.packages.conflicts import Entry
+    from dsec_cli.source.text import SourceText
+
+RULES = frozenset(("DS001", "DS002", "DS010", "DS108", "DS110", "DS111", "DS112"))
+"""What is asked here; the rest is `dsec lint`."""
+FORMAT = "dsec.packages/1"
+_OWN = "-"
+
+
+class Line(Record):
+    """What became of one package of the contract."""
+
+    entry: Entry
+    version: str
+    """The version that it comes to; "": not known."""
+    how: str
+    """Where that comes from, or why there is none."""
+
+
+def main(args: Args) -> int:
+    """Print the versions and the findings; exit code 1 for an error or a warning."""
+    path = args.file if args.file is not None else contract_here()
+    if os.path.isdir(path):
+        path = contract_here(path)
+    text = read_source(path)
+    entries = tuple(one for built in build_all(parse(text), text.name) for one in entries_of(built.contract))
+    held = _held(args, os.path.dirname(path) or ".")
+    found: dict[str, str] = {}
+    if args.resolve and entries:
+        from dsec_cli.commands.resolving import resolve
+
+        held, found = resolve(entries, held, index=args.index)
+    rules = tuple(rule for rule in find_rules() if rule.code in RULES)
+    diagnostics = lint(text, around=Surroundings(packages=held), rules=rules)
+    lines = _lines(entries, held, found, resolved=args.resolve)
+    emit(
+        as_json(text, lines, held, diagnostics) if args.json else _text(text, lines, diagnostics, args),
+        args.output,
+    )
+    return NO if any(one.severity is not Severity.INFO for one in diagnostics) else YES
+
+
+def _held(args: Args, folder: str) -> Held:
+    if args.index is not None and not args.resolve:
+        raise UsageError("--index says which index --resolve asks", hint="add --resolve")
+    extra = tables(folder)
+    path = args.environment
+    held = environment(None if path == _OWN else path, extra=extra) if path is not None else Held(extra=extra)
+    return held._replace(known={**held.known, **_stated(args.python)}) if args.python is not None else held
+
+
+def _stated(python: str) -> dict[str, str]:
+    parts = python.split(".")
+    if len(parts) not in (2, 3) or not all(part.isascii() and part.isdecimal() for part in parts):
+        raise UsageError(f"--python {python!r} is no version", hint="such as 3.11 or 3.11.4")
+    return markers.environment(python)
+
+
+def _lines(entries: tuple[Entry, ...], held: Held, found: dict[str, str], *, resolved: bool) -> list[Line]:
+    if resolved:
+        return [_line(entry, found, "from the index", "no version from the index") for entry in entries]
+    if held.installed:
+        return [_of_environment(entry, held) for entry in entries]
+    known = settle(entries, held.shelf())
+    none = "not in the table" if known is not None else "nothing in the table fits them all"
+    return [_line(entry, known or {}, "newest in the table that fits", none) for entry in entries]
+
+
+def _line(entry: Entry, found: dict[str, str], how: str, none: str) -> Line:
+    version = found.get(entry.name, "")
+    return Line(entry, version, how if version else none)
+
+
+def _of_environment(entry: Entry, held: Held) -> Line:
+    here = held.installed.get(entry.name)
+    return Line(entry, here.releases[0] if here else "", "installed" if here else "not installed")
+
+
+def _text(text: SourceText, lines: list[Line], diagnostics: tuple[Diagnostic, ...], args: Args) -> str:
+    report = Report(
+        files=(text.name,),
+        texts={text.name: text},
+        diagnostics=diagnostics,
+        rules=lambda: (),
+        color=args.output is None and colored("auto", sys.stdout),
+        width=columns(sys.stdout),
+    )
+    return _table(lines) + "\n" + render(report)
+
+
+def _table(lines: list[Line]) -> str:
+    if not lines:
+        return "no Python packages are stated\n"
+    rows = [(shown(one.entry.text), one.version, one.how) for one in lines]
+    wide = [max(len(row[at]) for row in rows) for at in (0, 1)]
+    return "".join(f"{a:<{wide[0]}}  {b:<{wide[1]}}  {c}".rstrip() + "\n" for a, b, c in rows)
+
+
+def as_json(text: SourceText, lines: list[Line], held: Held, diagnostics: tuple[Diagnostic, ...]) -> str:
+    """The same for programs; conflicts with both chains."""
+    import json
+
+    document = {
+        "format": FORMAT,
+        "file": text.name,
+        "environment": held.where or None,
+        "packages": [
+            {
+                "package": one.entry.name,
+                "wanted": one.entry.wanted or None,
+                "version": one.version or None,
+                "how": one.how,
+            }
+            for one in lines
+        ],
+        "conflicts": _conflicts(tuple(one.entry for one in lines), held),
+        "findings": [
+            {
+                "code": one.code,
+                "severity": one.severity.value,
+                "path": one.path,
+                "line": one.place.start.line,
+                "column": one.place.start.column,
+                "message": one.message,
+                "reason": one.reason,
+                "help": one.help,
+            }
+            for one in diagnostics
+        ],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _conflicts(entries: tuple[Entry, ...], held: Held) -> list[dict[str, object]]:
+    return [
+        {
+            "on": conflict.on,
+            "chains": [
+                [conflict.one.entry.origin, *conflict.one.links],
+                [conflict.other.entry.origin, *conflict.other.links],
+            ],
+            "why": conflict.why or None,
+            "sources": list(conflict.sources),
+            "alternative": None
+            if alternative is None
+            else {
+                "package": alternative.entry.name,
+                "wanted": alternative.wanted,
+                "works": dict(alternative.works),
+            },
+        }
+        for conflict, alternative in disputes(entries, held)
+    ]
