@@ -86,6 +86,18 @@ def test_a_daemon_without_marker_ends_with_its_step(job, kit):
     job.run(kit.plan(kit.step("S1", shell=script), kit.step("S2", "S1", shell=check)))
 
 
+def test_leftovers_are_found_among_our_own_starts(job, kit):
+    """The pids since a Step began are counted: all but its stray's are of Steps that began beside it."""
+    number = str(uuid.uuid4().int % 10**12)
+    steps = [kit.step(f"S{at}", argv=["/bin/true"], rank_ms=50 - at) for at in range(40)]
+    for at in range(3):
+        leave = f"setsid sh -c 'setsid sleep 60{at}.{number} &' & sleep 0.05"
+        check = f"! pgrep -f 'sleep 60{at}.{number}$' >/dev/null"
+        steps.append(kit.step(f"L{at}", shell=leave, rank_ms=100))
+        steps.append(kit.step(f"C{at}", f"L{at}", shell=check, rank_ms=100))
+    job.run(kit.plan(*steps))
+
+
 def test_the_third_ctrl_c_ends_at_once(job, kit):
     script = "trap '' TERM INT\nwhile :; do sleep 1; done"
     job.save(kit.plan(kit.step("S1", shell=script, grace_ms=600_000)))

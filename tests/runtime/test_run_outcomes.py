@@ -130,6 +130,20 @@ def test_a_timeout_is_told_as_contracts_state_it(ms, text):
     assert length(ms) == text
 
 
+def test_each_step_has_its_own_timeout(job, kit):
+    """One timer serves all: it must go off for the shorter timeout, also of a Step that began later."""
+    steps = [
+        kit.step("long", argv=["sleep", "1.6"], timeout_ms=30_000, rank_ms=9),
+        kit.step("first", argv=["sleep", "30"], timeout_ms=700, rank_ms=8),
+        kit.step("second", argv=["sleep", "30"], timeout_ms=300, rank_ms=7),
+    ]
+    job.run(kit.plan(*steps), "--keep-going", expect=1)
+    walls = {event["step"]: (event["cause"], event["wall_us"]) for event in job.events("exit")}
+    assert [walls[name][0] for name in ("long", "first", "second")] == ["ok", "timeout", "timeout"]
+    assert 700_000 <= walls["first"][1] < 1_600_000
+    assert 300_000 <= walls["second"][1] < 1_200_000
+
+
 def test_the_output_of_python_is_seen_at_once_unless_the_user_has_a_say(job, kit):
     steps = [
         kit.step("A", shell='echo "[$PYTHONUNBUFFERED]"'),
