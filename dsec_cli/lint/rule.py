@@ -112,6 +112,8 @@ class Facts(Record):
 
 def _child(node: Node | None, part: str | int) -> Node | None:
     if isinstance(node, Mapping):
+        if node.plain:  # looking through the entries costs less than pairing them all
+            return next((value for key, value in node.entries if key.text == part), None)  # type: ignore[union-attr]
         return next((pair.value for pair in pairs(node) if pair.key == part), None)
     if isinstance(node, Sequence) and isinstance(part, int) and part < len(node.items):
         return node.items[part]

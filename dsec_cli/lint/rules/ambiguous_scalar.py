@@ -60,20 +60,32 @@ def check(facts: Facts) -> Iterator[Finding]:
     """Plain scalars with two readings; the tree is walked only when the text has such a word."""
     if not _suspected(facts.text.text):
         return
+    single: set[str] = set()
     waiting: list[tuple[Path, Node | None]] = [((), facts.document.root)]
     while waiting:
         path, node = waiting.pop()
         if isinstance(node, Scalar):
-            if node.style == "plain" and node.tag is None:
-                yield from _told(path, node)
+            yield from _told(path, node)
         elif isinstance(node, Mapping):
             waiting += [
-                ((*path, entry.key.text), entry.value)
-                for entry in node.entries
-                if isinstance(entry.key, Scalar)
+                ((*path, key.text), value)
+                for key, value in node.entries
+                if isinstance(key, Scalar) and _may_tell(value, single)
             ]
         elif isinstance(node, Sequence):
-            waiting += [((*path, at), item) for at, item in enumerate(node.items)]
+            waiting += [((*path, at), item) for at, item in enumerate(node.items) if _may_tell(item, single)]
+
+
+def _may_tell(node: Node, single: set[str]) -> bool:
+    """Whether there is something to look at; texts with one reading, nearly all, go into `single`."""
+    if type(node) is not Scalar:
+        return True
+    if node.style != "plain" or node.tag is not None or node.text in single:
+        return False
+    if readings(node.text) != ("", ""):
+        return True
+    single.add(node.text)
+    return False
 
 
 def _suspected(text: str) -> bool:
@@ -84,7 +96,7 @@ def _suspected(text: str) -> bool:
 
 def _told(path: Path, node: Scalar) -> Iterator[Finding]:
     place = _place(path)
-    if not place or (node.text not in WORDS and node.text[:1] not in "+-0123456789"):
+    if not place:
         return
     old, new = readings(node.text)
     if not old or (place == "number" and not new):
@@ -151,6 +163,8 @@ def readings(text: str) -> tuple[str, str]:
     """
     if text in WORDS:
         return ("true" if text.lower() in TRUE else "false"), ""
+    if not text or text[0] not in "+-0123456789":
+        return "", ""
     return _number(text) or ("", "")
 
 

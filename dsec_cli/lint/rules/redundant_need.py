@@ -23,6 +23,7 @@ Source: seed A section 3 (the dependency column of the Step table).
 
 from __future__ import annotations
 
+from dsec.core.order import levels, topological
 from dsec_cli.dag.graph import step_graph
 from dsec_cli.dag.paths import Outputs
 from dsec_cli.diagnostics import Finding, Severity
@@ -50,9 +51,10 @@ def check(facts: Facts) -> Iterator[Finding]:
     for at, some in enumerate(graph.successors):
         for after in some:
             before[after].append(at)
+    heights = _heights(graph)
     budget = MOST_VISITS
     for step, need in doubtful:
-        way, visits = _other_way(graph, before, need.step, step.id)
+        way, visits = _other_way(graph, before, heights, (need.step, step.id))
         budget -= visits
         if budget < 0:
             return
@@ -79,10 +81,24 @@ def _doubtful(steps: tuple[Step, ...]) -> Iterator[tuple[Step, Need]]:
                 yield step, need
 
 
-def _other_way(graph: StepGraph, before: list[list[int]], source: str, target: str) -> tuple[str, int]:
-    """A Step that `target` waits for, and that waits for `source`; and how many were looked at."""
-    start, end = graph.numbers[source], graph.numbers[target]
-    first = [at for at in before[end] if at != start]
+def _heights(graph: StepGraph) -> list[int]:
+    """Per Step the longest chain of needs above it; for one on or behind a circle, more than any has."""
+    order = topological(graph.successors)
+    level = levels(order, graph.successors)
+    heights = [len(level)] * len(level)
+    for at in order:
+        heights[at] = level[at]
+    return heights
+
+
+def _other_way(
+    graph: StepGraph, before: list[list[int]], heights: list[int], ends: tuple[str, str]
+) -> tuple[str, int]:
+    """A Step that the second of the ends waits for, and that waits for the first; how many were looked at."""
+    start, end = (graph.numbers[name] for name in ends)
+    # What is no higher than the first end cannot wait for it.
+    floor = heights[start] if heights[start] < len(heights) else -1
+    first = [at for at in before[end] if at != start and heights[at] > floor]
     seen = set(first)
     waiting = [(at, at) for at in first]
     while waiting:
@@ -90,7 +106,7 @@ def _other_way(graph: StepGraph, before: list[list[int]], source: str, target: s
         if at == start:
             return graph.steps[via].id, len(seen)
         for more in before[at]:
-            if more not in seen and more != end:
+            if more not in seen and more != end and (more == start or heights[more] > floor):
                 seen.add(more)
                 waiting.append((more, via))
     return "", len(seen) + 1
