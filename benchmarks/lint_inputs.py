@@ -1,8 +1,9 @@
 """Makes the files that linters are measured on: a contract, a workflow and a template of any length.
 
-A contract is the small one's head and as many Steps of 22 lines as fit: ids, commands, needs on the
-two before, levels in turn, times, resources (every third Step with a GPU), environment, files that
-one Step writes and the next reads, and a comment. Its only finding is the number of its Steps.
+A contract is the small one's head and as many Steps of 22 lines as fit: ids, commands, needs on two
+of the three in the layer above, levels in turn, times, resources (every third Step with a GPU),
+environment, a file of the layer above that is read, one that is written, and a comment. Its only
+finding is the number of its Steps.
 A workflow has a job of 22 lines, a template a queue of 12, again and again.
 """
 
@@ -13,6 +14,8 @@ from pathlib import Path
 
 SMALL = Path(__file__).with_name("small.yaml")
 LEVELS = ("pauseable", "elastic", "discardable")
+WIDTH = 3
+"""Steps that wait for the same layer, each for two of it."""
 FILES = 200
 
 
@@ -44,18 +47,21 @@ def contract(lines: int) -> str:
 
 def step(at: int) -> str:
     """One Step."""
-    needs = f"[S{at - 3}, S{at - 1}]" if at >= 3 else "[]" if at == 0 else f"[S{at - 1}]"
+    above = at - at % WIDTH - WIDTH
+    needs = f"[S{above + at % WIDTH}, S{above + (at + 1) % WIDTH}]" if above >= 0 else "[]"
     gpu = "      gpu:\n        count: 1\n        memory: 16Gi\n" if at % 3 == 1 else ""
-    reads = f'    inputs:\n      - "{{run}}/part-{at - 1}.npy"\n' if at else ""
+    reads = f'    inputs:\n      - "{{run}}/part-{above + at % WIDTH}.npy"\n' if above >= 0 else ""
+    level = LEVELS[at % len(LEVELS)]
+    grace = "" if level == "discardable" else "    checkpoint_grace_period: 30s\n"
     return (
         f"  # part {at}\n"
         f"  - id: S{at}\n"
         f"    name: Part{at}\n"
         f"    run: python work.py --part {at} --seed {at % 7}\n"
         f"    needs: {needs}\n"
-        f"    level: {LEVELS[at % 3]}\n"
+        f"    level: {level}\n"
         f"    timeout: {30 + at % 30}m\n"
-        "    checkpoint_grace_period: 30s\n"
+        f"{grace}"
         f"    expected_duration: {1 + at % 20}m\n"
         "    retries: 2\n"
         "    resources:\n"
