@@ -40,12 +40,13 @@ def _said(text: str, template: str, name: str, args: dict[str, object]) -> Said:
 
 
 def joined(between: str, texts: Sequence[str]) -> str:
-    """The texts in a row; each of them can still be translated."""
-    if not any(isinstance(text, Said) for text in texts):
-        return between.join(texts)
-    names = [f"text{at}" for at in range(len(texts))]
-    template = between.join(f"{{{name}}}" for name in names)
-    return say(template, **dict(zip(names, texts, strict=True)))
+    """The texts in a row; each of them, and what stands between them, can still be translated."""
+    if len(texts) < 2:
+        return texts[0] if texts else ""
+    # By halves, so that one template serves any number of texts and a thousand are ten deep.
+    half = (len(texts) + 1) // 2
+    first, rest = joined(between, texts[:half]), joined(between, texts[half:])
+    return say(f"{{first}}{between}{{rest}}", first=first, rest=rest)
 
 
 def rewritten(text: str, change: Callable[[str], str]) -> str:

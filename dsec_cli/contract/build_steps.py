@@ -27,6 +27,7 @@ from dsec_cli.contract.values import Demand, Gpu, Iterations, Link, Need, Retrie
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.source.resolve import plain_value
 from dsec_cli.source.tree import Mapping, Path
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +35,11 @@ if TYPE_CHECKING:
 
     from dsec_cli.contract.check import Values
 
+_SHELLS_WORDS: dict[str, str] = {
+    "No closing quotation": say("No closing quotation"),
+    "No escaped character": say("No escaped character"),
+}
+"""What the library that splits commands says of them."""
 BACKOFF = Duration(10**9)
 FACTOR = 2
 
@@ -127,13 +133,18 @@ def _run(stated: Values, at: Path, findings: list[Finding], *, whole: bool) -> R
 
 
 def _not_one(stated: Values, at: Path, name: str) -> Finding:
-    both = "both run and call" if "run" in stated else "neither run nor call"
+    both = say("both run and call") if "run" in stated else say("neither run nor call")
     return Finding(
         "DS109",
         Severity.ERROR,
         at,
-        f"Step {shown(name)} has {both}: it must have exactly one of them",
-        help="run: a command; call: module:function, served by a resident worker",
+        say(
+            "Step {name} has {both}: it must have exactly one of them",
+            "exactly-one",
+            name=shown(name),
+            both=both,
+        ),
+        help=say("run: a command; call: module:function, served by a resident worker"),
         part="key",
     )
 
@@ -146,8 +157,13 @@ def _of_calls_only(stated: Values, at: Path, name: str) -> Iterator[Finding]:
                 "DS109",
                 Severity.ERROR,
                 (*at, key),
-                f"Step {shown(name)} has {key} but no call: a command is handed nothing by it",
-                help="write the arguments into run, or replace run by call: module:function",
+                say(
+                    "Step {name} has {key} but no call: a command is handed nothing by it",
+                    "no-call",
+                    name=shown(name),
+                    key=key,
+                ),
+                help=say("write the arguments into run, or replace run by call: module:function"),
                 part="key",
             )
 
@@ -155,11 +171,11 @@ def _of_calls_only(stated: Values, at: Path, name: str) -> Iterator[Finding]:
 def _command(command: Command, at: Path, findings: list[Finding]) -> Run | None:
     if command.script:
         return Run(argv=(), shell=command.text, call=None)
-    reason = "it has no words"
+    reason: str = say("it has no words")
     try:
         argv = words.split(command.text)
     except ValueError as problem:
-        argv, reason = (), str(problem)
+        argv, reason = (), _SHELLS_WORDS.get(str(problem), str(problem))
     if argv:
         return Run(argv=argv, shell=None, call=None)
     findings.append(
@@ -167,9 +183,14 @@ def _command(command: Command, at: Path, findings: list[Finding]) -> Run | None:
             "DS104",
             Severity.ERROR,
             at,
-            f"{shown(command.text)} cannot be split into words: {reason}",
-            reason="a command in one line is split as a shell would, but no shell runs it",
-            help="close the quotation, or write the words as a list, or a script as a block (|)",
+            say(
+                "{command} cannot be split into words: {reason}",
+                "words",
+                command=shown(command.text),
+                reason=reason,
+            ),
+            reason=say("a command in one line is split as a shell would, but no shell runs it"),
+            help=say("close the quotation, or write the words as a list, or a script as a block (|)"),
         )
     )
     return None
@@ -188,8 +209,8 @@ def _arguments(stated: Values, at: Path, findings: list[Finding]) -> str:
                 "DS104",
                 Severity.ERROR,
                 (*at, "args"),
-                f"args cannot be handed over as JSON: {problem}",
-                help="use text, finite numbers, true, false, lists and mappings with text keys",
+                say("args cannot be handed over as JSON: {problem}", "json", problem=problem.args[0]),
+                help=say("use text, finite numbers, true, false, lists and mappings with text keys"),
             )
         )
         return "{}"

@@ -5,6 +5,8 @@ Written out because importing `json` costs a lint more than reading its whole co
 
 from __future__ import annotations
 
+from dsec_cli.words import say
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec_cli.source.resolve import Value
@@ -38,5 +40,5 @@ def canonical_json(value: Value) -> str:
 
 def _float(value: float) -> str:
     if value != value or value in (float("inf"), float("-inf")):
-        raise ValueError(f"{value} is not a number that JSON can hold")
+        raise ValueError(say("{value} is not a number that JSON can hold", value=value))
     return repr(value)

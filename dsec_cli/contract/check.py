@@ -14,6 +14,7 @@ from dsec_cli.contract.table import ROOTS, SECTIONS
 from dsec_cli.diagnostics import Finding
 from dsec_cli.source.resolve import MERGE, follow, is_text, pairs, resolve
 from dsec_cli.source.tree import Alias, Document, Mapping, Node, Path, Scalar, Sequence
+from dsec_cli.words import joined, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -96,7 +97,8 @@ def _fields(reading: _Reading, node: Node, name: str, at: Path) -> Values | None
     """The values of the section called `name` that stands at `at`."""
     _, required, fields = SECTIONS[name]
     if not isinstance(node, Mapping):
-        reading.wrong(node, at, f"a mapping with keys such as {', '.join(list(fields)[:3])}")
+        keys = ", ".join(list(fields)[:3])
+        reading.wrong(node, at, say("a mapping with keys such as {keys}", keys=keys))
         return None
     values: Values = {}
     whole = reading.whole
@@ -148,13 +150,13 @@ def _either(reading: _Reading, node: Node, shape: Shape, at: Path, part: str | i
     place = 1 if isinstance(node, Scalar) else 2 if isinstance(node, Sequence) else 3
     if shape[place]:
         return reading.read(node, shape[place], at, part)
-    reading.wrong(node, (*at, part), " or ".join(_want(inner) for inner in shape[1:] if inner))
+    reading.wrong(node, (*at, part), joined(" or ", [_want(inner) for inner in shape[1:] if inner]))
     return None
 
 
 def _list(reading: _Reading, node: Node, shape: Shape, at: Path, part: str | int) -> list[object] | None:
     if not isinstance(node, Sequence):
-        reading.wrong(node, (*at, part), "a list")
+        reading.wrong(node, (*at, part), _want(shape))
         return None
     here = (*at, part)
     if len(node.items) < shape[2]:
@@ -165,7 +167,7 @@ def _list(reading: _Reading, node: Node, shape: Shape, at: Path, part: str | int
 
 def _dict(reading: _Reading, node: Node, shape: Shape, at: Path, part: str | int) -> Values | None:
     if not isinstance(node, Mapping):
-        reading.wrong(node, (*at, part), "a mapping")
+        reading.wrong(node, (*at, part), _want(shape))
         return None
     here = (*at, part)
     accepts = FORMS[shape[1][1]].accepts
@@ -226,7 +228,7 @@ def _enum(reading: _Reading, node: Node, shape: Shape, at: Path, part: str | int
     legal: tuple[str, ...] = shape[1]
     value = _value(node)
     if not isinstance(node, Scalar) or value is None:
-        reading.wrong(node, (*at, part), f"one of {', '.join(legal)}")
+        reading.wrong(node, (*at, part), say("one of {words}", words=", ".join(legal)))
         return None
     if value in legal:
         return node.text
@@ -263,8 +265,10 @@ def _number(reading: _Reading, node: Node, shape: Shape, at: Path, part: str | i
 def _within(reading: _Reading, node: Node, shape: Shape, at: Path, *, value: int | float) -> bool:
     if shape[1] <= value <= shape[2]:
         return True
-    above = f", at most {shape[2]}" if value > shape[2] >= _NO_LIMIT else ""
-    reading.findings.append(complaints.out_of_range(node, value, at, _want(shape) + above))
+    want = _want(shape)
+    if value > shape[2] >= _NO_LIMIT:
+        want = say("{want}, at most {most}", want=want, most=shape[2])
+    reading.findings.append(complaints.out_of_range(node, value, at, want))
     return False
 
 
@@ -291,26 +295,28 @@ def _want(shape: Shape) -> str:
     """What a shape asks for, in words."""
     kind = shape[0]
     if kind in ("whole", "number"):
-        word = "a whole number" if kind == "whole" else "a number"
-        most = f" and at most {shape[2]}" if shape[2] < _NO_LIMIT else ""
-        return f"{word}, at least {shape[1]}{most}"
+        word = say("a whole number") if kind == "whole" else say("a number")
+        most = say(" and at most {most}", most=shape[2]) if shape[2] < _NO_LIMIT else ""
+        return say("{number}, at least {least}{most}", number=word, least=shape[1], most=most)
     if kind == "form":
         return FORMS[shape[1]].says
     if kind == "quantity":
-        return f"{complaints.with_article(shape[1])} such as {quantities.example(shape[1])}"
-    return _WANTS.get(kind, "a mapping")
+        sample = quantities.example(shape[1])
+        return say("{kind} such as {sample}", kind=complaints.with_article(shape[1]), sample=sample)
+    return _WANTS.get(kind, _MAPPING)
 
 
 _NO_LIMIT = 1_000_000
 """Bounds from here on only keep numbers sane and are not worth a word."""
 
 _WANTS = {
-    "text": "text",
-    "command": "text, the command",
-    "written": "a single value",
-    "bool": "true or false",
-    "list": "a list",
+    "text": say("text"),
+    "command": say("text, the command"),
+    "written": say("a single value"),
+    "bool": say("true or false"),
+    "list": say("a list"),
 }
+_MAPPING = say("a mapping")
 
 _READERS: dict[str, Callable[[_Reading, Node, Shape, Path, str | int], object]] = {
     "section": _section,

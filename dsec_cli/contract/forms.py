@@ -7,6 +7,7 @@ the linter, which must not pay for `re`); a test holds the two together.
 from __future__ import annotations
 
 from dsec.record import Record
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,25 +54,25 @@ def is_content_hash(text: str) -> bool:
 
 FORMS = {
     "step id": Form(
-        "a letter or digit followed by at most 63 letters, digits, '_', '.' or '-'",
+        say("a letter or digit followed by at most 63 letters, digits, '_', '.' or '-'"),
         "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$",
         is_step_id,
         "S2.policy-forward",
     ),
     "variable name": Form(
-        "letters, digits and '_', not beginning with a digit",
+        say("letters, digits and '_', not beginning with a digit"),
         "^[A-Za-z_][A-Za-z0-9_]*$",
         is_env_name,
         "TOOL_API_KEY",
     ),
     "call": Form(
-        "module:function",
+        say("module:function"),
         "^[A-Za-z_][A-Za-z0-9_]*(\\.[A-Za-z_][A-Za-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*$",
         is_call,
         "policy:forward",
     ),
     "content hash": Form(
-        "blake3: or sha256: and 64 hexadecimal digits, as dsec hash prints it",
+        say("blake3: or sha256: and 64 hexadecimal digits, as dsec hash prints it"),
         "^(blake3|sha256):[0-9A-Fa-f]{64}$",
         is_content_hash,
         "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",

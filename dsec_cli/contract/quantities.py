@@ -36,4 +36,4 @@ def _nominal(size: str) -> Bytes:
         return parse(Bytes, size)
     whole = "".join(c for c in size if c in "0123456789")[:5]
     nearest = f"{whole}GB{CLASS}" if whole else f"24GB{CLASS}"
-    raise UnitProblem(f"{size!r} is no memory class: a class is whole gigabytes", nearest)
+    raise UnitProblem("{text!r} is no memory class: a class is whole gigabytes", nearest, text=size)

@@ -6,12 +6,13 @@ from functools import cache
 
 from dsec.record import Record
 from dsec_cli.contract.table import ROOTS, SECTIONS
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-_EPOCHS = "DSec counts steps, not epochs: use max_steps_per_episode (and checkpoint_interval_steps)"
+_EPOCHS = say("DSec counts steps, not epochs: use max_steps_per_episode (and checkpoint_interval_steps)")
 
 TRAINER_KEYS = {
     "max_epochs": _EPOCHS,
@@ -19,22 +20,22 @@ TRAINER_KEYS = {
     "epochs": _EPOCHS,
     "num_epochs": _EPOCHS,
     "num_train_epochs": _EPOCHS,
-    "max_steps": "use max_steps_per_episode, or iterations.count for how often the Steps repeat",
-    "max_time": "use timeout on each Step, and max_gpu_hours for the job",
-    "val_check_interval": "use checkpoint_interval_steps",
-    "check_val_every_n_epoch": "use checkpoint_interval_steps",
-    "save_steps": "use checkpoint_interval_steps",
-    "save_every_n_steps": "use checkpoint_interval_steps",
-    "every_n_train_steps": "use checkpoint_interval_steps",
-    "gpus": "use baseline.gpu.count and baseline.gpu.type",
-    "num_gpus": "use baseline.gpu.count and baseline.gpu.type",
-    "devices": "use baseline.gpu.count and baseline.gpu.type",
-    "accelerator": "use baseline.gpu.type",
-    "num_nodes": "a plan places Steps on the inventory's devices: use baseline.gpu.count",
-    "strategy": "how a Step trains is its own matter: put it into the Step's run command",
-    "precision": "how a Step trains is its own matter: put it into the Step's run command",
-    "learning_rate": "how a Step trains is its own matter: put it into the Step's run command",
-    "batch_size": "how a Step trains is its own matter: put it into the Step's run command",
+    "max_steps": say("use max_steps_per_episode, or iterations.count for how often the Steps repeat"),
+    "max_time": say("use timeout on each Step, and max_gpu_hours for the job"),
+    "val_check_interval": say("use checkpoint_interval_steps"),
+    "check_val_every_n_epoch": say("use checkpoint_interval_steps"),
+    "save_steps": say("use checkpoint_interval_steps"),
+    "save_every_n_steps": say("use checkpoint_interval_steps"),
+    "every_n_train_steps": say("use checkpoint_interval_steps"),
+    "gpus": say("use baseline.gpu.count and baseline.gpu.type"),
+    "num_gpus": say("use baseline.gpu.count and baseline.gpu.type"),
+    "devices": say("use baseline.gpu.count and baseline.gpu.type"),
+    "accelerator": say("use baseline.gpu.type"),
+    "num_nodes": say("a plan places Steps on the inventory's devices: use baseline.gpu.count"),
+    "strategy": say("how a Step trains is its own matter: put it into the Step's run command"),
+    "precision": say("how a Step trains is its own matter: put it into the Step's run command"),
+    "learning_rate": say("how a Step trains is its own matter: put it into the Step's run command"),
+    "batch_size": say("how a Step trains is its own matter: put it into the Step's run command"),
 }
 """Keys of trainer libraries that find their way into contracts, and what DSec has for them."""
 
@@ -83,7 +84,7 @@ SYNONYMS = {
 }
 """Words of neighbouring tools, `folded`, and the word that this language has."""
 
-_STEP_GPUS = "use resources.gpu.count (and resources.gpu.type)"
+_STEP_GPUS = say("use resources.gpu.count (and resources.gpu.type)")
 STEP_KEYS = dict.fromkeys(("gpus", "num_gpus", "devices"), _STEP_GPUS)
 """What `TRAINER_KEYS` advises of a job, for a Step."""
 

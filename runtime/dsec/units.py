@@ -215,11 +215,16 @@ KINDS: tuple[type[Quantity], ...] = (
 
 
 class UnitProblem(ValueError):
-    """Text that is no quantity of the wanted kind; `nearest` is a legal spelling or ""."""
+    """Text that is no quantity of the wanted kind; `nearest` is a legal spelling or "".
 
-    def __init__(self, reason: str, nearest: str = "") -> None:
-        super().__init__(reason)
-        self.reason = reason
+    The reason is kept as template and arguments too, so that it can be said in another language.
+    """
+
+    def __init__(self, template: str, nearest: str = "", /, **args: str) -> None:
+        self.reason = template.format_map(args)
+        super().__init__(self.reason)
+        self.template = template
+        self.args_of_reason = args
         self.nearest = nearest
 
 
@@ -239,11 +244,11 @@ def _scaled(number: str, factor: int, kind: type[Quantity]) -> int:
     digits = number.lstrip("+-")
     whole, _, fraction = digits.partition(".")
     if "." in fraction or not (whole + fraction) or len(digits) > 30:
-        raise UnitProblem(f"{number!r} is not a decimal number")
+        raise UnitProblem("{text!r} is not a decimal number", text=number)
     amount = int((whole + fraction) or "0") * factor
     scale: int = 10 ** len(fraction)
     if amount % scale:
-        raise UnitProblem(f"{number} is finer than one {kind.base}")
+        raise UnitProblem("{text} is finer than one {unit}", text=number, unit=kind.base)
     return sign * (amount // scale)
 
 
@@ -272,11 +277,12 @@ def _possible(amount: int, kind: type[Quantity]) -> bool:
 def _term(kind: type[Quantity], text: str) -> int:
     number, unit = _split(text)
     if not number.strip("+-"):
-        raise UnitProblem(f"{text!r} does not start with a number")
+        raise UnitProblem("{text!r} does not start with a number", text=text)
     factor = kind.units.get(unit)
     if factor is None:
-        reason = f"{unit!r} is not a unit of {kind.kind}" if unit else f"{text!r} has no unit"
-        raise UnitProblem(reason)
+        if not unit:
+            raise UnitProblem("{text!r} has no unit", text=text)
+        raise UnitProblem("{unit!r} is not a unit of {kind}", unit=unit, kind=kind.kind)
     return _scaled(number, factor, kind)
 
 
@@ -295,16 +301,18 @@ def parse(kind: type[Q], text: str) -> Q:
     """Read `text` as a quantity of `kind`; raises UnitProblem with the nearest legal spelling."""
     bare = text.strip()
     if not bare:
-        raise UnitProblem(f"empty text is no {kind.kind}", kind.example)
+        raise UnitProblem("empty text is no {kind}", kind.example, kind=kind.kind)
     if len(bare) > 64:
-        raise UnitProblem(f"{bare[:16]!r}... is too long for a {kind.kind}", kind.example)
+        raise UnitProblem(
+            "{text!r}... is too long for a {kind}", kind.example, text=bare[:16], kind=kind.kind
+        )
     terms = _terms(bare) if kind is Duration else [bare]
     try:
         amount = sum(_term(kind, term) for term in terms)
     except UnitProblem as problem:
-        raise UnitProblem(problem.reason, _nearest(terms, kind)) from None
+        raise UnitProblem(problem.template, _nearest(terms, kind), **problem.args_of_reason) from None
     if amount < 0 and kind is not MilliCelsius:
-        raise UnitProblem(f"{bare!r} is negative")
+        raise UnitProblem("{text!r} is negative", text=bare)
     if amount >= 2**63:
-        raise UnitProblem(f"{bare!r} is larger than any machine has")
+        raise UnitProblem("{text!r} is larger than any machine has", text=bare)
     return kind(amount)

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from dsec_cli.words import arguments, english, joined, message_id, rewritten, say, translated
 
-CHINESE = {"{a} is more than {b}": "{a} 大于 {b}", "the count": "数量", "plain": "平"}
+CHINESE = {
+    "{first}; {rest}": "{first}；{rest}",
+    "{a} is more than {b}": "{a} 大于 {b}",
+    "the count": "数量",
+    "plain": "平",
+}
 
 
 def test_a_said_text_is_its_filled_template() -> None:
@@ -42,5 +47,6 @@ def test_english_of_a_plain_text_is_itself() -> None:
 def test_joined_texts_are_translated_each() -> None:
     text = joined("; ", [say("the count"), say("{a} is more than {b}", a=1, b=0), "x"])
     assert text == "the count; 1 is more than 0; x"
-    assert translated(text, CHINESE) == "数量; 1 大于 0; x"
+    assert translated(text, CHINESE) == "数量；1 大于 0；x"
     assert joined(", ", ["a", "b"]) == "a, b"
+    assert joined(", ", []) == ""
