@@ -77,8 +77,10 @@ def message_id(text: str) -> str:
 
 
 def arguments(text: str) -> dict[str, object]:
-    """What a message was filled with."""
-    return dict(text.args) if isinstance(text, Said) else {}
+    """What a message was filled with, the same in every language."""
+    if not isinstance(text, Said):
+        return {}
+    return {name: english(arg) if isinstance(arg, str) else arg for name, arg in text.args.items()}
 
 
 def english(text: str) -> str:

@@ -11,7 +11,7 @@ from dsec_cli.contract.table import SECTIONS
 from dsec_cli.diagnostics import Edit, Finding, Fix, Severity
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Mapping, Node, Path, Scalar, Sequence
-from dsec_cli.words import say
+from dsec_cli.words import joined, say
 
 DIMENSION_EXAMPLES = {
     "baseline": "baseline: {gpu: {count: 1, memory: 24Gi, type: a100-pcie-40gb}, cpu: 8, memory: 64Gi}",
@@ -19,7 +19,26 @@ DIMENSION_EXAMPLES = {
     "fault_tolerance": "fault_tolerance: {level: pauseable, checkpoint_grace_period: 30s}",
     "dependencies": "dependencies: []",
 }
-KIND_NAMES = {"deploy": "a deployment", "plugin": "a plugin manifest", "environment": "an environment"}
+KIND_NAMES = {
+    "deploy": say("a deployment"),
+    "plugin": say("a plugin manifest"),
+    "environment": say("an environment"),
+}
+_NOUNS = {
+    "size": say("size"),
+    "bandwidth": say("bandwidth"),
+    "byte rate": say("byte rate"),
+    "FLOP rate": say("FLOP rate"),
+    "duration": say("duration"),
+    "temperature": say("temperature"),
+    "request rate": say("request rate"),
+    "GPU memory": say("GPU memory"),
+    "step id": say("step id"),
+    "variable name": say("variable name"),
+    "call": say("call"),
+    "content hash": say("content hash"),
+}
+"""What kinds of quantities and forms are called."""
 
 
 def dotted(path: Path) -> str:
@@ -148,7 +167,11 @@ def bad_form(text: str, at: Path, form: str, *, part: str = "value") -> Finding:
         "DS104",
         at,
         say(
-            "{text} is no {form}: it must be {says}", "must-3", text=shown(text), form=form, says=grammar.says
+            "{text} is no {form}: it must be {says}",
+            "must-3",
+            text=shown(text),
+            form=_NOUNS[form],
+            says=grammar.says,
         ),
         say("for example {example}", example=grammar.example),
         part=part,
@@ -191,7 +214,9 @@ def too_few(at: Path, least: int) -> Finding:
 
 def not_in_enum(node: Scalar, at: Path, legal: tuple[str, ...]) -> Finding:
     """DS105: a word outside a closed set."""
-    words = ", ".join(legal[:-1]) + f" or {legal[-1]}" if len(legal) > 1 else legal[0]
+    words: str = legal[0]
+    if len(legal) > 1:
+        words = say("{first} or {rest}", first=", ".join(legal[:-1]), rest=legal[-1])
     finding = _error(
         "DS105",
         at,
@@ -220,12 +245,18 @@ def bad_quantity(at: Path, kind: str, problem: UnitProblem, *, text: str) -> Fin
         "DS106",
         Severity.ERROR,
         at,
-        say("{at} is no {kind}: {why}", "no-quantity", at=dotted(at), kind=kind, why=problem.reason),
+        say("{at} is no {kind}: {why}", "no-quantity", at=dotted(at), kind=_NOUNS[kind], why=_why(problem)),
         reason=say(
             "{kind} is a number with a unit, such as {sample}", kind=with_article(kind), sample=sample
         ),
         help=advice,
     )
+
+
+def _why(problem: UnitProblem) -> str:
+    """What is wrong with a quantity, in words that can be translated."""
+    args: dict[str, str] = {name: _NOUNS.get(arg, arg) for name, arg in problem.args_of_reason.items()}
+    return say(problem.template, **args)
 
 
 def _bits_advice(text: str) -> str:
@@ -260,7 +291,8 @@ class Where(Record):
 
 def with_article(kind: str) -> str:
     """The kind of quantity as a noun: `a size`, `GPU memory`."""
-    return kind if kind == quantities.GPU_MEMORY else say("a {kind}", kind=kind)
+    noun = _NOUNS[kind]
+    return noun if kind == quantities.GPU_MEMORY else say("a {kind}", kind=noun)
 
 
 def unknown_key(key: str, node: Node, at: Path, where: Where) -> Finding:
@@ -284,16 +316,23 @@ def unknown_key(key: str, node: Node, at: Path, where: Where) -> Finding:
     belongs = suggest.homes(key, section, kind)
     meant = suggest.nearest(key, [word for word in fields if word not in taken])
     if belongs and not (meant and (meant.sure or suggest.is_synonym(key, meant))):
-        return finding._replace(help=say("{key} belongs in {join}", key=key, join=" or ".join(belongs[:2])))
+        return finding._replace(
+            help=say("{key} belongs in {join}", key=key, join=joined(" or ", belongs[:2]))
+        )
     if meant is None:
         return finding._replace(help=_legal(fields, taken))
     finding = finding._replace(help=say("did you mean {word}?", word=meant.word))
     return _replaced(finding, node, meant.word, safe=meant.sure) if isinstance(node, Scalar) else finding
 
 
+def _called(heading: str) -> str:
+    """A section's heading; all but one are paths."""
+    return dotted(()) if heading == dotted(()) else heading
+
+
 def _place(heading: str, at: Path, kind: str) -> str:
     """Where the key stands: a section by its path, a root by what kind of document it is."""
-    return dotted(at[:-1]) if len(at) > 1 else KIND_NAMES.get(kind, heading)
+    return dotted(at[:-1]) if len(at) > 1 else KIND_NAMES.get(kind, _called(heading))
 
 
 def _legal(fields: dict[str, tuple[object, ...]], taken: frozenset[str]) -> str:
@@ -320,7 +359,7 @@ def missing_key(key: str, at: Path, *, kind: str) -> Finding:
             ),
             help=say("add it, for example  {dimension_examples}", dimension_examples=DIMENSION_EXAMPLES[key]),
         )
-    owner = dotted(at) if at else KIND_NAMES.get(kind, "the document")
+    owner = dotted(at) if at else KIND_NAMES.get(kind, dotted(()))
     return _error(
         "DS109",
         at,
@@ -332,10 +371,12 @@ def missing_key(key: str, at: Path, *, kind: str) -> Finding:
 
 def key_not_text(span: Span) -> Finding:
     """DS104: a key that is a list or a mapping."""
-    return Finding("DS104", Severity.ERROR, span, "a key must be text", help=say("write the key as one word"))
+    return Finding(
+        "DS104", Severity.ERROR, span, say("a key must be text", "key"), help=say("write the key as one word")
+    )
 
 
 def empty_document(span: Span) -> Finding:
     """DS102: nothing at all."""
     advice = say("a contract states {dimensions}", dimensions=", ".join(DIMENSIONS))
-    return Finding("DS102", Severity.ERROR, span, "the document is empty", help=advice)
+    return Finding("DS102", Severity.ERROR, span, say("the document is empty", "empty"), help=advice)

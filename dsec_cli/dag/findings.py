@@ -16,8 +16,8 @@ def loop_text(cycle: Cycle) -> str:
     names = [edge.source for edge in cycle.loop]
     if len(names) > _SHOWN:
         left_out = len(names) - _SHOWN
-        names = [*names[: _SHOWN - 2], f"({left_out} more)", *names[-2:]]
-    return " -> ".join([*names, cycle.loop[0].source])
+        names = [*names[: _SHOWN - 2], say("({count} more)", count=left_out), *names[-2:]]
+    return joined(" -> ", [*names, cycle.loop[0].source])
 
 
 def edge_text(edge: Edge) -> str:

@@ -12,6 +12,7 @@ from dsec.record import Record
 from dsec_cli.contract.values import Contract, Step
 from dsec_cli.dag.paths import Outputs, previous
 from dsec_cli.source.tree import Path
+from dsec_cli.words import say
 
 
 class Edge(Record):
@@ -151,23 +152,31 @@ def _break_point(
     at_point = (*step.path, "break_point")
     point = step.break_point
     if not step.break_cycle:
-        return MisplacedCut(step.id, at_point, "break_point does nothing without break_cycle: true", circling)
+        problem = say("break_point does nothing without break_cycle: true", "no-break-cycle")
+        return MisplacedCut(step.id, at_point, problem, circling)
     if point is None:
         if not circling:
-            return MisplacedCut(step.id, at_cycle, f"{step.id} is on no cycle: nothing to break", ())
+            problem = say("{step} is on no cycle: nothing to break", "no-cycle", step=step.id)
+            return MisplacedCut(step.id, at_cycle, problem, ())
         if len(circling) > 1:
-            many = ", ".join(circling)
-            problem = (
-                f"{len(circling)} edges into {step.id} lie on a cycle ({many}): break_point must name one"
+            problem = say(
+                "{count} edges into {step} lie on a cycle ({many}): break_point must name one",
+                "several",
+                count=len(circling),
+                step=step.id,
+                many=", ".join(circling),
             )
             return MisplacedCut(step.id, at_cycle, problem, circling)
         return circling[0]
     if point not in index:
-        return MisplacedCut(step.id, at_point, f"break_point {point} is no Step", circling)
+        problem = say("break_point {point} is no Step", "no-step", point=point)
+        return MisplacedCut(step.id, at_point, problem, circling)
     if point not in waited:
-        problem = f"{step.id} does not wait for break_point {point}"
+        problem = say("{step} does not wait for break_point {point}", "no-wait", step=step.id, point=point)
         return MisplacedCut(step.id, at_point, problem, circling)
     if point not in circling:
-        problem = f"the edge {point} -> {step.id} lies on no cycle: nothing to break"
+        problem = say(
+            "the edge {point} -> {step} lies on no cycle: nothing to break", "edge", step=step.id, point=point
+        )
         return MisplacedCut(step.id, at_point, problem, circling)
     return point

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dsec.record import Record
 from dsec_cli.source.text import Span
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,33 +32,33 @@ class Shape(Record):
 
 
 SHAPES = (
-    Shape("sk-proj-", "an API key", _TOKEN, 20),
-    Shape("sk-svcacct-", "an API key", _TOKEN, 20),
-    Shape("sk-ant-", "an API key", _TOKEN, 20),
-    Shape("sk-or-", "an API key", _TOKEN, 20),
-    Shape("sk-", "an API key", _ALNUM, 20),
-    Shape("sk_live_", "a payment key", _ALNUM, 16),
-    Shape("rk_live_", "a payment key", _ALNUM, 16),
-    Shape("ghp_", "a GitHub token", _ALNUM, 36),
-    Shape("gho_", "a GitHub token", _ALNUM, 36),
-    Shape("ghu_", "a GitHub token", _ALNUM, 36),
-    Shape("ghs_", "a GitHub token", _ALNUM, 36),
-    Shape("ghr_", "a GitHub token", _ALNUM, 36),
-    Shape("github_pat_", "a GitHub token", _ALNUM | {"_"}, 36),
-    Shape("glpat-", "a GitLab token", _TOKEN, 20),
-    Shape("hf_", "a Hugging Face token", _ALNUM, 30),
-    Shape("nvapi-", "an NVIDIA API key", _TOKEN, 40),
-    Shape("AKIA", "an AWS access key", _UPPER, 16),
-    Shape("ASIA", "an AWS access key", _UPPER, 16),
-    Shape("AIza", "a Google API key", _TOKEN, 35),
-    Shape("xoxb-", "a Slack token", _TOKEN, 20),
-    Shape("xoxp-", "a Slack token", _TOKEN, 20),
-    Shape("xoxa-", "a Slack token", _TOKEN, 20),
-    Shape("xoxs-", "a Slack token", _TOKEN, 20),
-    Shape("npm_", "an npm token", _ALNUM, 36),
-    Shape("pypi-AgE", "a PyPI token", _TOKEN, 50),
-    Shape("dckr_pat_", "a Docker token", _TOKEN, 20),
-    Shape("eyJ", "a JSON web token", _TOKEN | {"."}, 40),
+    Shape("sk-proj-", say("an API key"), _TOKEN, 20),
+    Shape("sk-svcacct-", say("an API key"), _TOKEN, 20),
+    Shape("sk-ant-", say("an API key"), _TOKEN, 20),
+    Shape("sk-or-", say("an API key"), _TOKEN, 20),
+    Shape("sk-", say("an API key"), _ALNUM, 20),
+    Shape("sk_live_", say("a payment key"), _ALNUM, 16),
+    Shape("rk_live_", say("a payment key"), _ALNUM, 16),
+    Shape("ghp_", say("a GitHub token"), _ALNUM, 36),
+    Shape("gho_", say("a GitHub token"), _ALNUM, 36),
+    Shape("ghu_", say("a GitHub token"), _ALNUM, 36),
+    Shape("ghs_", say("a GitHub token"), _ALNUM, 36),
+    Shape("ghr_", say("a GitHub token"), _ALNUM, 36),
+    Shape("github_pat_", say("a GitHub token"), _ALNUM | {"_"}, 36),
+    Shape("glpat-", say("a GitLab token"), _TOKEN, 20),
+    Shape("hf_", say("a Hugging Face token"), _ALNUM, 30),
+    Shape("nvapi-", say("an NVIDIA API key"), _TOKEN, 40),
+    Shape("AKIA", say("an AWS access key"), _UPPER, 16),
+    Shape("ASIA", say("an AWS access key"), _UPPER, 16),
+    Shape("AIza", say("a Google API key"), _TOKEN, 35),
+    Shape("xoxb-", say("a Slack token"), _TOKEN, 20),
+    Shape("xoxp-", say("a Slack token"), _TOKEN, 20),
+    Shape("xoxa-", say("a Slack token"), _TOKEN, 20),
+    Shape("xoxs-", say("a Slack token"), _TOKEN, 20),
+    Shape("npm_", say("an npm token"), _ALNUM, 36),
+    Shape("pypi-AgE", say("a PyPI token"), _TOKEN, 50),
+    Shape("dckr_pat_", say("a Docker token"), _TOKEN, 20),
+    Shape("eyJ", say("a JSON web token"), _TOKEN | {"."}, 40),
 )
 _AMBIGUOUS = ("sk-", "hf_", "npm_", "AKIA", "ASIA")
 """Prefixes that words and identifiers have too: what follows must also look drawn by lot."""
@@ -127,7 +128,7 @@ def _private_keys(text: str, start: int, end: int) -> Iterator[Hit]:
     while at >= 0:
         stop = text.find("-----", at + len(_PEM), min(end, at + 64))
         if stop >= 0 and text[at:stop].endswith("PRIVATE KEY"):
-            yield Hit(Span(at, stop + 5), "a private key")
+            yield Hit(Span(at, stop + 5), say("a private key"))
         at = text.find(_PEM, at + len(_PEM), end)
 
 
@@ -145,7 +146,7 @@ def _passwords_in_urls(text: str, start: int, end: int) -> Iterator[Hit]:
         _, colon, password = user.partition(":")
         if colon and password and not is_reference(password) and not is_placeholder(password):
             first = at + 3 + len(user) - len(password)
-            yield Hit(Span(first, first + len(password)), "a password in a URL")
+            yield Hit(Span(first, first + len(password)), say("a password in a URL"))
         at = text.find("://", at + 3, end)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dsec.units import Bytes
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +27,15 @@ def core_count(thousandths: int) -> str:
 
 
 def counted(amount: int, noun: str) -> str:
-    """`1 GPU`, `2 GPUs`."""
-    return f"{amount} {noun}" if amount == 1 else f"{amount} {noun}s"
+    """`1 GPU`, `2 GPUs`; the noun is a key of `COUNTED`."""
+    return say(COUNTED[noun][amount != 1], count=amount)
+
+
+COUNTED = {
+    "GPU": ("{count} GPU", "{count} GPUs"),
+    "line": ("{count} line", "{count} lines"),
+}
+"""Templates for one and for several."""
 
 
 def memory_range(memory: GpuMemory) -> tuple[int, int]:
