@@ -94,9 +94,20 @@ def _lines(entries: tuple[Entry, ...], held: Held, found: dict[str, str], *, res
         return [_line(entry, found, "from the index", "no version from the index") for entry in entries]
     if held.installed:
         return [_of_environment(entry, held) for entry in entries]
-    known = settle(entries, held.shelf())
-    none = "not in the table" if known is not None else "nothing in the table fits them all"
-    return [_line(entry, known or {}, "newest in the table that fits", none) for entry in entries]
+    odd = {
+        chain.entry
+        for one, _ in disputes(entries, held)
+        for chain in (one.one, one.other)
+        if chain.entry.path
+    }
+    known = settle(tuple(entry for entry in entries if entry not in odd), held.shelf()) or {}
+    fits = "newest in the table that fits"
+    return [
+        Line(entry, "", "in conflict, see below")
+        if entry in odd
+        else _line(entry, known, fits, "not in the table")
+        for entry in entries
+    ]
 
 
 def _line(entry: Entry, found: dict[str, str], how: str, none: str) -> Line:

@@ -96,7 +96,9 @@ def reason(conflict: Conflict) -> str:
 
 def _help(alternative: Alternative | None) -> str:
     if alternative is None:
-        return say("no release is known that makes one of the two fit: dsec packages --resolve looks further")
+        return say(
+            "no version of one of the two is known to fit all else: dsec packages --resolve looks further"
+        )
     wanted, package = alternative.wanted, alternative.entry.name
     if len(alternative.works) < 2:
         return say('write "{wanted}" for {package}', wanted=wanted, package=package)
