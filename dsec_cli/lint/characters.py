@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dsec_cli.diagnostics import Edit, Fix
+from dsec_cli.lint.edits import line_end, line_start
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Mapping, Scalar, Sequence
 from dsec_cli.words import say
@@ -25,33 +26,50 @@ def without_odd_characters(facts: Facts, finding: Finding) -> Finding:
     """The finding with the fix of all its places; unsafe where a value would be another one."""
     told = (finding.where, *(one.where for one in finding.related))
     places = sorted(where for where in told if isinstance(where, Span))
-    char = facts.text.text[places[0].start : places[0].end]
+    text = facts.text.text
+    char = text[places[0].start : places[0].end]
     new = "" if char in INVISIBLE else " "
     scalars = sorted(_scalars(facts.tree), key=lambda one: one[0].start)
-    inside = [(at, _holder(scalars, at)) for at in places]
-    edits = [Edit(at, new) for at, holder in inside if holder is None]
+    together: dict[Span, list[Span]] = {}
     safe = True
-    for holder, key in dict.fromkeys(holder for _, holder in inside if holder is not None):
-        mine = [at for at, one in inside if one is not None and one[0] is holder]
-        edits.append(Edit(holder.span, _rewritten(facts.text.text, holder.span, mine, new=new)))
-        safe = safe and not holder.anchor and (key or char in SPACES)
+    for at in places:
+        holder, key = _holder(scalars, at)
+        together.setdefault(_extent(facts, at, holder, key=key), []).append(at)
+        safe = safe and (holder is None or (not holder.anchor and (key or char in SPACES)))
+    edits = [Edit(span, _rewritten(text, span, mine, new=new)) for span, mine in sorted(together.items())]
     title = say("delete it") if not new else say("write a space")
-    return finding._replace(fixes=(Fix(title, tuple(sorted(edits)), safe),))
+    return finding._replace(fixes=(Fix(title, tuple(edits), safe),))
 
 
-def _holder(scalars: list[tuple[Scalar, bool]], at: Span) -> tuple[Scalar, bool] | None:
-    """The key or value that a place is in."""
-    return next((one for one in scalars if one[0].start <= at.start < one[0].end), None)
+def _holder(scalars: list[tuple[Scalar, bool]], at: Span) -> tuple[Scalar | None, bool]:
+    """The key or value that a place is in, and whether it is a key."""
+    return next((one for one in scalars if one[0].start <= at.start < one[0].end), (None, False))
+
+
+def _extent(facts: Facts, at: Span, holder: Scalar | None, *, key: bool) -> Span:
+    """What is read anew: the whole word, and the whole line where its indentation or its colon was hidden."""
+    text = facts.text.text
+    space = text[at.start] in SPACES
+    if holder is not None and not (space and key and text[holder.start] in SPACES):
+        return holder.span
+    if not space or any(one.span.start <= at.start < one.span.end for one in facts.tree.comments):
+        return at
+    start = line_start(text, at.start)
+    margin = len(text[start : line_end(text, start)]) - len(text[start : line_end(text, start)].lstrip(" "))
+    return Span(start + margin, line_end(text, at.start))
 
 
 def _rewritten(text: str, span: Span, places: list[Span], *, new: str) -> str:
-    """The whole key or value: where a space divides it, it is read as two."""
+    """The whole range: where a space divides a word, it is read as two."""
     pieces: list[str] = []
     at = span.start
     for place in places:
         pieces += [text[at : place.start], new]
         at = place.end
-    return "".join((*pieces, text[at : span.end]))
+    written = "".join((*pieces, text[at : span.end]))
+    # Spaces of another kind before the word are in the way as well.
+    bare = written.lstrip(f" {SPACES}") if new else written
+    return " " * (len(written) - len(bare)) + bare
 
 
 def _scalars(tree: Tree) -> Iterator[tuple[Scalar, bool]]:

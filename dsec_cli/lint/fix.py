@@ -76,25 +76,35 @@ class _Wanted(Record):
 
 def fixed(text: SourceText, lint: Lint, *, unsafe: bool = False) -> Outcome:
     """`text` with the safe fixes (all, if `unsafe`) of what `lint` finds in it."""
-    state = _State(text, parse(text), lint(text))
-    mended: list[Mended] = []
-    kept: dict[tuple[str, ...], Kept] = {}
     if text.undecodable is not None:
         # Of bytes that are no text nobody can say which of them an edit would touch.
         return Outcome(text, (), ())
+    state = _State(text, parse(text), lint(text))
+    mended: list[Mended] = []
     for _ in range(MOST_ROUNDS):
-        wanted = [one for one in _wanted(state, unsafe=unsafe) if _key(one) not in kept]
-        if not wanted:
-            return Outcome(state.text, tuple(mended), tuple(kept.values()))
         trial = _Trial(state, lint)
-        good, bad = accepted(_compatible(wanted), trial.refusal)
-        kept.update((_key(one), Kept(one.one.code, one.fix.title, _at(one), why)) for one, why in bad)
+        good, refused = _round(trial, _wanted(state, unsafe=unsafe))
+        if not good:
+            return Outcome(state.text, tuple(mended), tuple(_kept(one, why) for one, why in refused))
         mended += [_mended(state, one) for one in good]
+        # What was refused is asked again: it may have been in the way of another fix only.
         state = trial.state_with(good)
-    for one in _wanted(state, unsafe=unsafe):
-        why = say("there is still something to mend after {rounds} rounds", rounds=MOST_ROUNDS)
-        kept.setdefault(_key(one), Kept(one.one.code, one.fix.title, _at(one), why))
-    return Outcome(state.text, tuple(mended), tuple(kept.values()))
+    why = say("there is still something to mend after {rounds} rounds", rounds=MOST_ROUNDS)
+    left = _wanted(state, unsafe=unsafe)
+    return Outcome(state.text, tuple(mended), tuple(_kept(one, why) for one in left))
+
+
+def _round(trial: _Trial, wanted: list[_Wanted]) -> tuple[list[_Wanted], list[tuple[_Wanted, str]]]:
+    """As many of the fixes as can be made at once; when it is none, each has been tried and refused."""
+    refused: list[tuple[_Wanted, str]] = []
+    while wanted:
+        some = _compatible(wanted)
+        good, bad = accepted(some, trial.refusal)
+        if good:
+            return good, bad
+        refused += bad
+        wanted = [one for one in wanted if one not in some]
+    return [], refused
 
 
 def accepted(
@@ -150,8 +160,8 @@ def _key(one: _Wanted) -> tuple[str, ...]:
     return (one.one.code, one.one.path, english(one.one.message), english(one.fix.title))
 
 
-def _at(one: _Wanted) -> Position:
-    return one.one.place.start
+def _kept(one: _Wanted, why: str) -> Kept:
+    return Kept(one.one.code, one.fix.title, one.one.place.start, why)
 
 
 def _mended(state: _State, one: _Wanted) -> Mended:
@@ -164,7 +174,7 @@ def _mended(state: _State, one: _Wanted) -> Mended:
         )
         and comment.span != one.one.place.span
     )
-    return Mended(one.one.code, one.fix.title, _at(one), gone)
+    return Mended(one.one.code, one.fix.title, one.one.place.start, gone)
 
 
 class _Trial:
