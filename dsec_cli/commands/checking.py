@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 from dsec.record import Record
 from dsec_cli.commands.budget import Budget
 from dsec_cli.commands.choosing import chosen
 from dsec_cli.commands.configuring import NOTHING
+from dsec_cli.commands.tabled import tabled
 from dsec_cli.lint.linter import lint_all
 from dsec_cli.lint.rule import Surroundings, find_rules
 
@@ -42,7 +44,7 @@ class Checker:
     """The linter as one command line wants it; `budget` knows afterwards what each rule took."""
 
     def __init__(self, args: Args, configuration: Configuration) -> None:
-        self.budget = Budget()
+        self.budget = Budget(measure=args.profile_rules)
         self._args = args
         self._configuration = configuration
         self._every = find_rules()
@@ -50,6 +52,7 @@ class Checker:
         self._around = Surroundings(inventory=_inventory(args.inventory), today=_today())
         self._chosen: dict[str, tuple[Rule, ...]] = {}
         self._used: dict[str, Configured] = {}
+        self._tables: dict[str, object] = {}
 
     def check(self, texts: list[SourceText]) -> Checked:
         """Every text, in order."""
@@ -80,12 +83,19 @@ class Checker:
     def _all_of(self, text: SourceText) -> tuple[Diagnostic, ...]:
         """All that is found in one text; what a comment or the configuration silences is marked."""
         configured = self._configuration.of(text.name)
-        found = lint_all(text, around=self._around, rules=self._rules(configured), watch=self.budget.watch)
+        around = self._around._replace(packages=self._packages(os.path.dirname(text.name)))
+        found = lint_all(text, around=around, rules=self._rules(configured), watch=self.budget.watch)
         if "per-file-ignores" not in configured.values:
             return found
         from dsec_cli.commands.silencing import silenced
 
         return silenced(found, text.name, configured, today=self._around.today)
+
+    def _packages(self, folder: str) -> object:
+        """The user's own tables of packages that count in a folder, read once."""
+        if folder not in self._tables:
+            self._tables[folder] = tabled(folder)
+        return self._tables[folder]
 
     def _rules(self, configured: Configured) -> tuple[Rule, ...]:
         """Those that a configuration and the command line want, found out once."""

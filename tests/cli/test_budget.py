@@ -46,7 +46,7 @@ def matching(_facts: Facts) -> Iterator[Finding]:
 
 @pytest.fixture
 def budget() -> Iterator[Budget]:
-    found = Budget(most_s=0.05)
+    found = Budget(most_s=0.08, measure=True)
     yield found
     found.disarm()
     assert signal.getsignal(signal.SIGPROF) is signal.SIG_DFL
@@ -55,9 +55,8 @@ def budget() -> Iterator[Budget]:
 
 @pytest.mark.parametrize("check", [endless, stubborn, matching])
 def test_a_rule_that_does_not_end_is_stopped_and_hides_nothing(
-    budget: Budget, check: Callable[[Facts], Iterator[Finding]], monkeypatch: pytest.MonkeyPatch
+    budget: Budget, check: Callable[[Facts], Iterator[Finding]]
 ) -> None:
-    monkeypatch.setattr("dsec_cli.commands.budget._LOOK_S", 0.02)
     slow = Rule("DS104", "slow", Severity.ERROR, check)
     rules = (slow, *(rule for rule in find_rules() if rule.code in ("DS503", "DS998", "DS999")))
     budget.arm()
@@ -65,6 +64,17 @@ def test_a_rule_that_does_not_end_is_stopped_and_hides_nothing(
     assert [one.code for one in found] == ["DS998", "DS503"]
     assert "DS104" in found[0].message
     assert 0.05 < budget.taken["DS104"] < 20
+
+
+def test_many_quick_rules_are_not_one_slow_one(budget: Budget) -> None:
+    def quick(_facts: Facts) -> Iterator[Finding]:
+        end = time.process_time() + 0.03
+        while time.process_time() < end:
+            yield from ()
+
+    rules = tuple(Rule(f"DS70{at}", f"quick-{at}", Severity.ERROR, quick) for at in range(9))
+    budget.arm()
+    assert lint(TEXT, rules=rules, watch=budget.watch) == ()
 
 
 def test_rules_that_end_are_measured(budget: Budget) -> None:
@@ -75,16 +85,21 @@ def test_rules_that_end_are_measured(budget: Budget) -> None:
     assert all(0 <= taken < 1 for taken in budget.taken.values())
 
 
-def test_what_happens_between_rules_is_never_stopped(budget: Budget, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dsec_cli.commands.budget._LOOK_S", 0.01)
+def test_what_happens_between_rules_is_never_stopped(budget: Budget) -> None:
     budget.arm()
-    end = time.process_time() + 0.2
+    end = time.process_time() + 0.4
     while time.process_time() < end:
         pass
 
 
-def test_other_threads_are_only_measured() -> None:
-    budget, found = Budget(most_s=0.001), []
+def test_without_measuring_no_clock_is_read() -> None:
+    budget = Budget()
+    lint(TEXT, watch=budget.watch)
+    assert budget.taken == {}
+
+
+def test_other_threads_are_never_stopped() -> None:
+    budget, found = Budget(most_s=0.004), []
 
     def run() -> None:
         budget.arm()
