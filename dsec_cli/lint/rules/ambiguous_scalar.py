@@ -170,39 +170,45 @@ def readings(text: str) -> tuple[str, str]:
 
 def _number(text: str) -> tuple[str, str] | None:
     bare = text[1:] if text[:1] in "+-" else text
-    sign = "-" if text[:1] == "-" else ""
+    sign = -1 if text[:1] == "-" else 1
     if bare[:2] == "0o":
         readable = bare == text and len(bare) > 2 and OCTAL.issuperset(bare[2:])
         return (TEXT, str(int(bare[2:], 8))) if readable else None
-    if bare[:2] == "0b" and len(bare) > 2 and not bare[2:].strip("01"):
-        return sign + str(int(bare[2:], 2)), ""
+    if bare[:2] == "0b" and bare[2:].strip("_") and not bare[2:].strip("01_"):
+        return str(sign * int(bare[2:].replace("_", ""), 2)), ""
     if not bare[:1].isdecimal() or not bare.isascii() or len(bare) > LONGEST:
         return None
     if DIGITS.issuperset(bare):
         return _leading_zero(bare, sign)
     if ":" in bare:
         return _sixties(bare, sign)
-    if "_" in bare and DIGITS.issuperset(bare.replace("_", "")) and bare[0] != "0":
-        return sign + bare.replace("_", ""), ""
-    return None
+    return _underscored(bare, sign)
 
 
-def _leading_zero(bare: str, sign: str) -> tuple[str, str] | None:
+def _underscored(bare: str, sign: int) -> tuple[str, str] | None:
+    digits = bare.replace("_", "")
+    octal = bare[0] == "0"
+    if digits == bare or not (OCTAL if octal else DIGITS).issuperset(digits):
+        return None
+    return str(sign * int(digits, 8 if octal else 10)), ""
+
+
+def _leading_zero(bare: str, sign: int) -> tuple[str, str] | None:
     if bare[0] != "0" or len(bare) < 2:
         return None
-    new = sign + str(int(bare))
-    old = sign + str(int(bare, 8)) if OCTAL.issuperset(bare) else TEXT
+    new = str(sign * int(bare))
+    old = str(sign * int(bare, 8)) if OCTAL.issuperset(bare) else TEXT
     return None if old == new else (old, new)
 
 
-def _sixties(bare: str, sign: str) -> tuple[str, str] | None:
+def _sixties(bare: str, sign: int) -> tuple[str, str] | None:
     first, *rest = bare.split(":")
     if not first.isdecimal() or first[0] == "0" or not all(_below_sixty(part) for part in rest):
         return None
     value = 0
     for part in (first, *rest):
         value = value * 60 + int(part)
-    return sign + str(value), ""
+    return str(sign * value), ""
 
 
 def _below_sixty(part: str) -> bool:
