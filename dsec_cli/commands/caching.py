@@ -19,6 +19,7 @@ from dsec_cli.commands.cached import (
 )
 from dsec_cli.commands.configuring import OWN, SHARED
 from dsec_cli.commands.sources import NAMES, STDIN
+from dsec_cli.commands.tabled import names as tables
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ def keep_lint(ticket: Ticket, shown: str, code: int, *, paths: tuple[str, ...], 
         if os.path.isdir(path):
             tried += (os.path.join(path, name) for name in NAMES)
     for folder in {os.curdir, *(os.path.dirname(name) or os.curdir for name in read)}:
-        tried += _configurations(os.path.abspath(folder))
+        tried += (*_configurations(os.path.abspath(folder)), *tables(folder))
     out = shown.encode(sys.stdout.encoding or "utf-8", "backslashreplace")
     return keep(ticket, out, code, tried=map(os.path.expanduser, tried), until_s=midnight_s())
 

@@ -7,6 +7,7 @@ import stat
 import sys
 
 from dsec.errors import FileProblem
+from dsec_cli.commands.tabled import names
 from dsec_cli.packages import markers, table
 from dsec_cli.packages.held import Held
 from dsec_cli.packages.installed import facts_of
@@ -15,7 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec_cli.packages.known import Facts
 
-NAME = "conflicts.json"
 MOST_BYTES = 16 << 20
 _MOST_HEAD = 1 << 20
 """Of one METADATA file; its head comes first, and the description below it is not looked at."""
@@ -25,12 +25,8 @@ _HINT = "name a virtual environment, its bin/python, or a site-packages folder"
 
 def tables(folder: str) -> tuple[Facts, ...]:
     """The user's own tables: `~/.ds/conflicts.json`, then `.dsec/conflicts.json` beside the contract."""
-    paths = (
-        os.path.join(os.path.expanduser("~"), ".ds", NAME),
-        os.path.normpath(os.path.join(folder, ".dsec", NAME)),
-    )
     found: list[Facts] = []
-    for path in paths:
+    for path in names(folder):
         data = _data(path, MOST_BYTES + 1)
         if data is not None and len(data) > MOST_BYTES:
             raise FileProblem(f"{path} is larger than {MOST_BYTES >> 20} MiB", hint="check the name")

@@ -186,3 +186,18 @@ def test_other_rules_are_not_asked(ds: Ds, tmp_path: Path) -> None:
     )
     ran = ds("packages", "dsandbox.yaml", "--json")
     assert [one["code"] for one in json.loads(ran.stdout)["findings"]] == ["DS108"]
+
+
+def test_a_lint_reads_rows_of_ones_own_as_well(ds: Ds, tmp_path: Path) -> None:
+    contract(tmp_path, {"our-lib": "==2.1", "torch": "==2.3.0"})
+    assert "DS110" not in ds("lint").stdout
+    (tmp_path / ".dsec").mkdir(exist_ok=True)
+    table = tmp_path / ".dsec" / "conflicts.json"
+    table.write_text(json.dumps({"format": "dsec.conflicts/1", "rows": [ROW]}))
+    assert "DS110" in ds("lint").stdout
+    assert "DS110" in ds("lint").stdout
+    table.unlink()
+    assert "DS110" not in ds("lint").stdout
+    table.write_text("damaged")
+    ran = ds("lint")
+    assert (ran.returncode, ran.stderr.count("\n")) == (3, 1)
