@@ -112,6 +112,7 @@ def _facts(opened: Opened) -> Facts:
         file_name=own.text.name,
         codes=frozenset(),
         suppressions=(),
+        drawn=[],
     )
 
 

@@ -154,6 +154,7 @@ class _Run:
                 file_name=self.text.name,
                 codes=codes,
                 suppressions=suppressions,
+                drawn=[],
             )
             for built in build_all(tree, self.text.name)
         )

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from dsec.inventory import Inventory
     from dsec_cli.contract.values import Contract
+    from dsec_cli.dag.graph import StepGraph
     from dsec_cli.lint.suppress import Suppression
     from dsec_cli.lint.together import Growth
     from dsec_cli.source.text import SourceText
@@ -66,6 +67,8 @@ class Facts(Record):
     codes: frozenset[str]
     """Codes of all rules there are."""
     suppressions: tuple[Suppression, ...]
+    drawn: list[StepGraph]
+    """The Step graph, once a rule has asked for it."""
     unused: tuple[Suppression, ...] = ()
     """Suppressions that matched no finding; filled for rules that run afterwards, like `crashes`."""
     crashes: tuple[Crash, ...] = ()
@@ -74,6 +77,14 @@ class Facts(Record):
     def inventory(self) -> Inventory | None:
         """The machines the contract is judged against; None when none are given."""
         return self.around.inventory
+
+    def graph(self) -> StepGraph:
+        """The contract's Step graph: drawn once, as several rules look at it."""
+        if not self.drawn:
+            from dsec_cli.dag.graph import step_graph  # a contract without Steps does not pay for it
+
+            self.drawn.append(step_graph(self.contract))
+        return self.drawn[0]
 
     def node(self, path: Path) -> Scalar | Sequence | Mapping | None:
         """What stands at `path`, through aliases and merge keys; None where nothing does."""

@@ -58,7 +58,7 @@ TEXT = "text"
 
 def check(facts: Facts) -> Iterator[Finding]:
     """Plain scalars with two readings; the tree is walked only when the text has such a word."""
-    if not _suspected(facts.text.text):
+    if not _suspected(facts):
         return
     single: set[str] = set()
     waiting: list[tuple[Path, Node | None]] = [((), facts.document.root)]
@@ -88,7 +88,13 @@ def _may_tell(node: Node, single: set[str]) -> bool:
     return False
 
 
-def _suspected(text: str) -> bool:
+def _suspected(facts: Facts) -> bool:
+    """Whether such a word stands outside the comments, which are full of `no` and `on`."""
+    text, pieces, at = facts.text.text, [], 0
+    for comment in facts.tree.comments:
+        pieces.append(text[at : comment.span.start])
+        at = comment.span.end
+    text = "".join((*pieces, text[at:]))
     for sign in ",[]{}":
         text = text.replace(sign, " ")
     return any(word in WORDS or (word[0] in "+-0123456789" and _number(word)) for word in set(text.split()))

@@ -21,7 +21,6 @@ Source: seed A section 5.4 (`break_cycle: true` with a break point).
 from __future__ import annotations
 
 from dsec_cli.dag.findings import cut_findings
-from dsec_cli.dag.graph import step_graph
 from dsec_cli.diagnostics import Severity
 from dsec_cli.lint.rule import Facts, Rule
 
@@ -36,7 +35,7 @@ def check(facts: Facts) -> Iterable[Finding]:
     """What the Step graph could not cut as asked."""
     if not any(step.break_cycle or step.break_point is not None for step in facts.contract.steps):
         return ()
-    return cut_findings(step_graph(facts.contract))
+    return cut_findings(facts.graph())
 
 
 RULE = Rule("DS504", "break-cycle-breaks-nothing", Severity.ERROR, check)

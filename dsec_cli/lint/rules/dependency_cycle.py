@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from dsec_cli.dag.cycles import Order, order_steps
 from dsec_cli.dag.findings import cycle_findings
-from dsec_cli.dag.graph import step_graph
 from dsec_cli.diagnostics import Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.words import say
@@ -41,7 +40,7 @@ def check(facts: Facts) -> Iterator[Finding]:
     """One finding for each set of Steps that all wait for each other."""
     if len(facts.contract.steps) == 0:
         return
-    order = order_steps(step_graph(facts.contract))
+    order = order_steps(facts.graph())
     if isinstance(order, Order):
         return
     for cycle, found in zip(order.found, cycle_findings(order), strict=True):

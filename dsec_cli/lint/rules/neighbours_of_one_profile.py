@@ -31,7 +31,6 @@ Source: seed A section 3.2 (split where the resource profile changes; S1a, S1b, 
 
 from __future__ import annotations
 
-from dsec_cli.dag.graph import step_graph
 from dsec_cli.diagnostics import Finding, Related, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.words import say
@@ -56,7 +55,7 @@ def check(facts: Facts) -> Iterator[Finding]:
     alike = [(first, second) for first, second in pairs if _alike(first, second)]
     if not alike:
         return
-    graph = step_graph(facts.contract)
+    graph = facts.graph()
     tied = {edge.source for edge in graph.carried} | {edge.target for edge in graph.carried}
     waits: dict[str, set[str]] = {}
     for edge in graph.edges:

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from dsec_cli.dag.graph import step_graph
 from dsec_cli.dag.paths import normal
 from dsec_cli.diagnostics import Finding, Related, Severity
 from dsec_cli.lint.rule import Facts, Rule
@@ -49,7 +48,7 @@ def check(facts: Facts) -> Iterator[Finding]:
     shared = {text: some for text, some in _writers(facts.contract.steps).items() if len(some) > 1}
     if not shared:
         return
-    graph = step_graph(facts.contract)
+    graph = facts.graph()
     for text, writers in shared.items():
         for first, second in pairwise(writers[:MOST]):
             if not _ordered(graph, first[0], second[0]):

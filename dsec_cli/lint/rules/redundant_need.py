@@ -24,7 +24,6 @@ Source: seed A section 3 (the dependency column of the Step table).
 from __future__ import annotations
 
 from dsec.core.order import levels, topological
-from dsec_cli.dag.graph import step_graph
 from dsec_cli.dag.paths import Outputs
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
@@ -46,7 +45,7 @@ def check(facts: Facts) -> Iterator[Finding]:
     doubtful = list(_doubtful(facts.contract.steps))
     if not doubtful:
         return
-    graph = step_graph(facts.contract)
+    graph = facts.graph()
     before: list[list[int]] = [[] for _ in graph.steps]
     for at, some in enumerate(graph.successors):
         for after in some:
