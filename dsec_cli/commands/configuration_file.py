@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 import tomllib
 
-from dsec.errors import FileProblem
 from dsec_cli.commands.configuration_keys import IGNORE_KEYS, KEYS, NEEDED, Ignored
 from dsec_cli.commands.configuration_lines import Lines
 from dsec_cli.commands.configuring import OWN, Configured
@@ -19,24 +17,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec_cli.commands.configuration_keys import Key
 
-_SPEAKS = re.compile(rb"""^[ \t\[]*(?:["']?tool["']?[ \t]*\.[ \t]*)?["']?dsec\b""", re.MULTILINE)
-"""A line that can begin our table in a pyproject.toml; the others are not parsed at all."""
 
+def read(path: str, data: bytes) -> Configured | None:
+    """What the file, with this content, says; None when it does not speak of the linter.
 
-def read(path: str) -> Configured | None:
-    """What the file says; None when it does not speak of DSec's linter. Raises UsageError."""
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except OSError as problem:
-        raise FileProblem(
-            f"{path} could not be read: {problem.strerror}",
-            hint="check its permissions, or ignore it with --isolated",
-        ) from problem
-    own = os.path.basename(path) == OWN
-    if not own and _SPEAKS.search(data) is None:
-        return None
-    return _File(path, data, own=own).configured()
+    Raises UsageError.
+    """
+    return _File(path, data, own=os.path.basename(path) == OWN).configured()
 
 
 class _File:

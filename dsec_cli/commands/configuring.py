@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from dsec.errors import FileProblem
 from dsec.record import Record
 
 TYPE_CHECKING = False
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 OWN, SHARED = ".dsec.toml", "pyproject.toml"
 """The first goes before the second in one folder, as it speaks of nothing else."""
+
+_OURS_BELOW = {b"tool": (b"dsec",), b"": (b"tool.dsec", b"tool={")}
+"""How a line of the table begins that can open ours without a heading of its own."""
 
 
 class Configured(Record):
@@ -91,19 +95,38 @@ class Configuration:
 def _read(folder: str) -> Configured | None:
     for name in (OWN, SHARED):
         path = os.path.join(folder, name)
-        if os.path.isfile(path) and (name == OWN or _mentions_us(path)):
-            from dsec_cli.commands.configuration_file import read
+        if os.path.isfile(path):
+            data = _content(path)
+            if name == OWN or speaks(data):
+                from dsec_cli.commands.configuration_file import read
 
-            found = read(path)
-            if found is not None:
-                return found
+                found = read(path, data)
+                if found is not None:
+                    return found
     return None
 
 
-def _mentions_us(path: str) -> bool:
-    """Whether our name stands in the file: most of these speak of other tools, and reading TOML is dear."""
+def _content(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
-            return b"dsec" in file.read()
-    except OSError:
-        return True  # the reader says why
+            return file.read()
+    except OSError as problem:
+        raise FileProblem(
+            f"{path} could not be read: {problem.strerror}", hint="mend its permissions, or use --isolated"
+        ) from problem
+
+
+def speaks(data: bytes) -> bool:
+    """Whether a pyproject.toml may have a table of ours: the TOML library costs a third of a lint."""
+    if b"dsec" not in data:
+        return False
+    table = b""
+    for line in data.split(b"\n"):
+        bare = line.translate(None, b" \t\"'")
+        if bare.startswith(b"["):
+            table = bare.strip(b"[").partition(b"]")[0]
+            if (table + b".").startswith(b"tool.dsec."):
+                return True
+        elif bare.startswith(_OURS_BELOW.get(table, b"\n")):
+            return True
+    return False

@@ -13,13 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dsec.errors import FileProblem
 from dsec_cli.commands.configuration_file import read
 from dsec_cli.commands.configuration_keys import KEYS, schema
 from dsec_cli.commands.configuration_lines import Lines
-from dsec_cli.commands.configuring import NOTHING, Configuration
+from dsec_cli.commands.configuring import NOTHING, Configuration, speaks
 from dsec_cli.exit import UsageError
 
 from .conftest import ROOT, Ran, command
+from .test_imports import modules
 
 Ds = Callable[..., Ran]
 BAD = (ROOT / "examples" / "bad" / "dsandbox.yaml").read_bytes()
@@ -39,7 +41,7 @@ def wrong(folder: Path, text: str, name: str = ".dsec.toml") -> UsageError:
     """How a configuration is refused."""
     (folder / name).write_text(text, "utf-8")
     with pytest.raises(UsageError) as caught:
-        read(str(folder / name))
+        read(str(folder / name), text.encode())
     return caught.value
 
 
@@ -77,6 +79,22 @@ def test_a_shared_file_that_does_not_speak_of_us_configures_nothing(
     (job / "pyproject.toml").write_text(text)
     (tmp_path / ".dsec.toml").write_text('[lint]\nselect = "DS503"\n')
     assert codes(ds("ds-contract-lint", "job", "-f", "json")) == ["DS503"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[tool.dsec.lint]\n",
+        "[ tool . 'dsec' . lint ] # x\n",
+        '[tool]\ndsec.lint.select = "DS5"\n',
+        '[tool]\n"dsec" = {}\n',
+        'tool.dsec.lint.select = "DS5"\n',
+        "tool = {dsec = {lint = {}}}\n",
+        "[[tool.dsec.lint.per-file-ignores]]\n",
+    ],
+)
+def test_every_spelling_of_our_table_is_seen(text: str) -> None:
+    assert speaks(b"[project]\nname = 'x'\n" * text.startswith("[") + text.encode())
 
 
 def test_each_file_has_the_nearest_configuration(ds: Ds, tmp_path: Path) -> None:
@@ -192,17 +210,14 @@ def test_a_code_that_no_rule_has_is_refused_with_its_line(ds: Ds, bad: Path) -> 
 
 
 def test_bytes_that_are_no_text(tmp_path: Path) -> None:
-    (tmp_path / ".dsec.toml").write_bytes(b"[lint]\n# \xff\n")
     with pytest.raises(UsageError, match=r"\.dsec\.toml:2: this is no UTF-8"):
-        read(str(tmp_path / ".dsec.toml"))
+        read(str(tmp_path / ".dsec.toml"), b"[lint]\n# \xff\n")
 
 
 @given(st.binary(max_size=80))
-def test_any_bytes_are_read_or_refused(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
-    path = tmp_path_factory.mktemp("any") / ".dsec.toml"
-    path.write_bytes(b"[lint]\n" + data)
+def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     try:
-        read(str(path))
+        read("/x/.dsec.toml", b"[lint]\n" + data)
     except UsageError as problem:
         line = problem.what.split(":")[1]
     else:
@@ -231,13 +246,10 @@ def toml(value: Any) -> str:
 
 
 @given(TABLE)
-def test_the_schema_and_the_reader_agree(
-    tmp_path_factory: pytest.TempPathFactory, table: dict[str, Any]
-) -> None:
-    path = tmp_path_factory.mktemp("agree") / ".dsec.toml"
-    path.write_text("[lint]\n" + "".join(f"{key} = {toml(value)}\n" for key, value in table.items()))
+def test_the_schema_and_the_reader_agree(table: dict[str, Any]) -> None:
+    text = "[lint]\n" + "".join(f"{key} = {toml(value)}\n" for key, value in table.items())
     try:
-        read(str(path))
+        read("/x/.dsec.toml", text.encode())
     except UsageError:
         accepted = False
     else:
@@ -357,3 +369,31 @@ def test_excluded_files_are_named_and_no_failure(ds: Ds, bad: Path) -> None:
     assert ran.stdout == b"note: excluded: dsandbox.yaml\n0 files checked, nothing found\n"
     assert ds("ds-contract-lint", "--exclude", "other/**").returncode == 1
     assert ds("ds-contract-lint", "-", "--stdin-name", "dsandbox.yaml", stdin=BAD).returncode == 0
+
+
+def test_what_does_not_configure_us_costs_no_library(tmp_path: Path) -> None:
+    """A project that depends on DSec and says nothing about the linter starts as quickly as any."""
+    (tmp_path / "dsandbox.yaml").write_bytes(BAD)
+    (tmp_path / "pyproject.toml").write_text('[project]\nname = "x"\ndependencies = [\n  "dsec>=0.1",\n]\n')
+    loaded = modules("contract_lint", folder=tmp_path)
+    assert not loaded & {
+        "tomllib",
+        "re",
+        "dsec_cli.commands.configuration_file",
+        "dsec_cli.commands.matching",
+    }
+    (tmp_path / ".dsec.toml").write_text("[lint]\n")
+    assert "tomllib" in modules("contract_lint", folder=tmp_path)
+
+
+def test_a_configuration_that_cannot_be_read_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / ".dsec.toml").write_text("[lint]\n")
+
+    def refuse(*_words: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("builtins.open", refuse)
+    with pytest.raises(FileProblem, match=r"\.dsec\.toml could not be read: Permission denied"):
+        Configuration(isolated=False).near(str(tmp_path))
