@@ -116,7 +116,7 @@ def test_a_fix_that_would_do_harm_is_told_and_not_made(ds: Ds, file: Path) -> No
     ran = ds("ds-contract-lint", "--fix", "--unsafe-fixes", "--select", "DS501,DS503", "-q")
     assert ran.returncode == 1
     assert ran.stderr.decode().splitlines() == [
-        "ds_config.yaml:2:59: not fixed[DS501] write first: it would bring DS503: cycle: first -> first"
+        "ds_config.yaml:2:56: not fixed[DS501] write first: it would bring DS503: cycle: first -> first"
     ]
     assert file.read_bytes() == text
 

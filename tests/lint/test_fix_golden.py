@@ -9,10 +9,14 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dsec_cli.diagnostics import Diagnostic
 from dsec_cli.lint.fix import Outcome, fixed
+from dsec_cli.lint.linter import lint
 from dsec_cli.source.text import SourceText
+from dsec_cli.source.yaml import parse
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "lint"
 TOGETHER = ("all", "seeds")
@@ -34,13 +38,13 @@ def _id(path: Path) -> str:
 def mended(path: Path, cases, *, code: str = "", unsafe: bool = True) -> Outcome:  # type: ignore[no-untyped-def]
     """The case after all fixes of one rule, or of all; every rule watches for new errors."""
 
-    def lint(text: SourceText) -> list[Diagnostic]:
+    def one_rule(text: SourceText) -> list[Diagnostic]:
         found = cases.run(text.data)
         return [one if code in ("", one.code) else one._replace(fixes=()) for one in found]
 
     data = path.read_bytes()
     name = cases.surroundings(data.decode("utf-8", "replace"))[0]
-    return fixed(SourceText(name, data), lint, unsafe=unsafe)
+    return fixed(SourceText(name, data), one_rule, unsafe=unsafe)
 
 
 @pytest.mark.parametrize("path", CASES, ids=_id)
@@ -82,3 +86,35 @@ def test_all_fixes_together(path: Path, unsafe: bool, cases) -> None:  # type: i
 
 def test_goldens_belong_to_cases() -> None:
     assert {path.with_suffix(".yaml") for path in GOLDEN.glob("*/*.fixed")} <= set(CASES)
+
+
+SAMPLES = [path for path in CASES + WHOLE if path.stat().st_size < 3000]
+
+
+@given(st.sampled_from(SAMPLES), st.data())
+@settings(max_examples=40)
+def test_any_text_can_be_mended_and_once_is_enough(path: Path, data: st.DataObject) -> None:
+    raw = path.read_bytes()
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(raw)))
+        to = data.draw(st.integers(at, min(len(raw), at + 30)))
+        other = data.draw(st.sampled_from(SAMPLES)).read_bytes()
+        cut = data.draw(st.integers(0, len(other)))
+        piece = data.draw(
+            st.sampled_from(
+                [b"", other[cut : cut + 60], b"\n", b"# c\n", b"&a ", b"*a", b"\t", b"\xff", b"  "]
+            )
+        )
+        raw = raw[:at] + piece + raw[to:]
+    text = SourceText("dsandbox.yaml" if b"baseline" in raw else "ds_config.yaml", raw)
+    outcome = fixed(text, lint, unsafe=True)
+    again = fixed(outcome.text, lint, unsafe=True)
+    if not any("after 8 rounds" in one.why for one in outcome.kept):
+        assert (again.text.data, again.mended) == (outcome.text.data, ())
+    old, new = parse(text), parse(outcome.text)
+    gone = {comment for one in outcome.mended for comment in one.comments}
+    about_comments = {"DS005", "DS901", "DS902", "DS904"} & {one.code for one in outcome.mended}
+    if not about_comments:
+        left = [one.text.rstrip() for one in old.comments if one.text.rstrip() not in gone]
+        assert [one.text.rstrip() for one in new.comments if one.text.rstrip() not in gone] == left
+    assert len(new.problems) <= len(old.problems)
