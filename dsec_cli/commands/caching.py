@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from time import localtime, mktime
+from time import time
 
 from dsec_cli.commands.cached import (
     HEAD,
@@ -168,6 +168,5 @@ def _configurations(folder: str) -> Iterator[str]:
 
 
 def midnight_s() -> int:
-    """When today ends, in seconds since 1970: suppressions may be given a last day."""
-    year, month, day, *_ = localtime()
-    return int(mktime((year, month, day + 1, 0, 0, 0, 0, 0, -1)))
+    """When today ends in UTC, in seconds since 1970: suppressions may be given a last day."""
+    return (int(time()) // 86_400 + 1) * 86_400
