@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dsec import cards
 from dsec.units import Bytes
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from dsec.cards import Card
     from dsec_cli.contract.values import GpuMemory
 
 GIB = 2**30
@@ -36,6 +38,16 @@ COUNTED = {
     "line": ("{count} line", "{count} lines"),
 }
 """Templates for one and for several."""
+
+
+def of_card(row: Card, among: str = "") -> str:
+    """`h100-sxm-80gb has 79.65 GiB (81,559 MiB)`; `among` says of which it is the largest."""
+    memory: str = cards.memory_text(cards.total_bytes(row))
+    if row.mib is None:
+        memory = say("{gb} GB by its name (true size unknown)", gb=row.gb)
+    if among:
+        return say("{largest}, {type}, has {memory}", largest=among, type=row.type, memory=memory)
+    return say("{type} has {memory}", type=row.type, memory=memory)
 
 
 def memory_range(memory: GpuMemory) -> tuple[int, int]:

@@ -27,8 +27,8 @@ from dsec import cards
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.demands import Types, fits_memory, fits_type, gpu_asks
 from dsec_cli.lint.rule import Facts, Rule
-from dsec_cli.lint.show import GIB, core_count, counted, size
-from dsec_cli.words import say
+from dsec_cli.lint.show import GIB, core_count, counted, of_card, size
+from dsec_cli.words import joined, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,12 +64,11 @@ def _by_cards(ask: Ask, memory: GpuMemory, types: Types) -> Iterator[Finding]:
     if able or not rows:
         return
     best = max(rows, key=lambda row: (cards.total_bytes(row), row.type))
-    has = cards.has(best)
+    largest = ""
     if len(rows) > 1:
         kind = ask.type
         largest = say("the largest known card") if kind is None else say("the largest {type}", type=kind)
-        has = say("{largest}, {has}", largest=largest, has=has.replace(" has ", ", has ", 1))
-    yield _memory_finding(ask, memory, has, cards.total_bytes(best), best)
+    yield _memory_finding(ask, memory, of_card(best, largest), cards.total_bytes(best), best)
 
 
 def _by_name_only(ask: Ask, memory: GpuMemory, rows: list[Card], able: list[Card]) -> Iterator[Finding]:
@@ -92,8 +91,8 @@ def _by_name_only(ask: Ask, memory: GpuMemory, rows: list[Card], able: list[Card
                 who=ask.who,
                 text=memory.text,
                 type=ask.type,
-                able=" and ".join(row.type for row in able),
-                has=cards.has(short[0]),
+                able=joined(" and ", [row.type for row in able]),
+                has=of_card(short[0]),
                 missing=missing,
             )
         ),

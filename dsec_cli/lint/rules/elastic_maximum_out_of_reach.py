@@ -24,7 +24,7 @@ from __future__ import annotations
 from dsec import cards
 from dsec_cli.diagnostics import Finding, Related, Severity
 from dsec_cli.lint.rule import Facts, Rule
-from dsec_cli.lint.show import GIB, size
+from dsec_cli.lint.show import GIB, of_card, size
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -54,7 +54,7 @@ def check(facts: Facts) -> Iterator[Finding]:
             "memory_max is {most}, but {has}: {over} more than there is",
             "over",
             most=memory.text,
-            has=cards.has(best),
+            has=of_card(best),
             over=size(max(memory.bytes - cards.total_bytes(best), 0)),
         ),
         reason=say("GPU memory cannot grow beyond the card"),

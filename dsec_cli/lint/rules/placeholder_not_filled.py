@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
-from dsec_cli.words import say
+from dsec_cli.words import joined, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _command(step: Step, run: Run) -> Iterator[Finding]:
             "Step {id}: {found} in {key} {verb} not filled in",
             "step-filled",
             id=step.id,
-            found=" and ".join(found),
+            found=joined(" and ", found),
             key=key,
             verb=verb,
         )
@@ -89,9 +89,10 @@ def _command(step: Step, run: Run) -> Iterator[Finding]:
 def _advice(found: list[str], *, call: bool) -> str:
     if call:
         return say(
-            "read {names} in the function", names=" and ".join(f"ctx.{KNOWN[name][1]}" for name in found)
+            "read {names} in the function",
+            names=joined(" and ", [f"ctx.{KNOWN[name][1]}" for name in found]),
         )
-    variables = " and ".join(f"${KNOWN[name][0]}" for name in found)
+    variables = joined(" and ", [f"${KNOWN[name][0]}" for name in found])
     return say("read {variables} from the environment; a script below `run: |` can", variables=variables)
 
 
