@@ -167,7 +167,12 @@ def _onward(chain: Chain, name: str, shelf: Shelf, *, loose: bool = False) -> It
         if len(chain.links) < _DEEPEST and on != PYTHON and not seen:
             label = _label(on, need.ranges, need.text, shelf)
             onward = Chain(chain.entry, (*chain.links, label), need.ranges, "", sources)
-            yield from _onward(onward, on, shelf)
+            yield from _onward(onward, on, shelf, loose=_names_early(need.text))
+
+
+def _names_early(text: str) -> bool:
+    """The same of several ranges in words; of those that are left out it is assumed."""
+    return " more" in text or any(names_early(part) for part in text.split(" or "))
 
 
 def wants(name: str, ranges: Ranges, shelf: Shelf, *, loose: bool = False) -> dict[str, Need]:

@@ -7,11 +7,11 @@ import re
 from dsec.record import Record
 from dsec.versions import range_problem
 
-_SHAPE = re.compile(
+_SHAPE = (
     r"\s*(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]{0,200}[A-Za-z0-9])?)\s*"
-    r"(?:\[(?P<extras>[^\]]{0,500})\])?\s*(?P<rest>[^;]{0,2000})(?:;(?P<marker>.{0,4000}))?",
-    re.DOTALL,
+    r"(?:\[(?P<extras>[^\]]{0,500})\])?\s*(?P<rest>[^;]{0,2000})(?:;(?P<marker>.{0,4000}))?"
 )
+"""Compiled when the first requirement is read: a lint only compares names."""
 
 
 class Requirement(Record):
@@ -42,7 +42,7 @@ def split_extras(name: str) -> tuple[str, frozenset[str]]:
 
 def read(text: str) -> Requirement | None:
     """The requirement that `text` is; None: it is none."""
-    found = _SHAPE.fullmatch(text.strip())
+    found = re.fullmatch(_SHAPE, text.strip(), re.DOTALL)
     if found is None:
         return None
     rest, marker = found["rest"].strip(), (found["marker"] or "").strip()

@@ -72,6 +72,14 @@ def test_what_may_work_is_not_called_a_conflict(making, texts: tuple[str, ...]) 
     assert words(making, *texts) == []
 
 
+def test_a_link_that_names_early_releases_leaves_unlisted_ones_open(making) -> None:
+    table = {**TABLE, "trl": {"0.10.0": {"transformers": ">=4.40,<=4.40.0"}}}
+    early = {**TABLE, "trl": {"0.10.0": {"transformers": ">=4.40rc1,<=4.40.0"}}}
+    entries = making.entries("trl ==0.10.0", "tokenizers ==0.13.3")
+    assert len(find(entries, making.shelf(table))) == 1
+    assert find(entries, making.shelf(early)) == ()
+
+
 def test_every_release_of_a_range_has_to_be_ruled_out(making) -> None:
     assert words(making, "trl >=0.9,<=0.10.0", "transformers ==4.20.1") == [
         (
