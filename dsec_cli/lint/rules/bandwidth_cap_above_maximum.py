@@ -56,7 +56,7 @@ def check(facts: Facts) -> Iterator[Finding]:
         if written != str(cap)
         else say(
             "bandwidth_cap {cap} is {over} above bandwidth_max {most}",
-            "over",
+            "over-as-written",
             cap=cap,
             over=type(cap)(cap - most),
             most=most,

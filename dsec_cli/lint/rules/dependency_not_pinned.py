@@ -53,7 +53,7 @@ def check(facts: Facts) -> Iterator[Finding]:
         else:
             yield _finding(
                 dependency,
-                say("{name} comes from a URL without a hash", "no-hash", name=dependency.name),
+                say("{name} comes from a URL without a hash", "no-hash", name=dependency.name or "?"),
                 say("add `hash: sha256:...`; `dsec hash FILE` prints it"),
             )
 
@@ -64,7 +64,7 @@ def _branch(dependency: Dependency, reference: str) -> Iterator[Finding]:
     said = say("branch {name}", name=reference) if reference else say("its newest commit")
     yield _finding(
         dependency,
-        say("{name} comes from git at {what}, which moves", "branch", name=dependency.name, what=said),
+        say("{name} comes from git at {what}, which moves", "branch", name=dependency.name or "?", what=said),
         say("name a full commit or a version tag after @, or add `hash: sha256:...`"),
     )
 

@@ -46,7 +46,9 @@ def check(facts: Facts) -> Iterator[Finding]:
     policy = facts.contract.security_policy
     for egress in policy.egress if policy is not None else ():
         domain = egress.domain
-        if domain is not None and (domain.strip().lower() in ANYWHERE or "*" in domain):
+        if domain is None:
+            continue
+        if domain.strip().lower() in ANYWHERE or "*" in domain:
             yield Finding(
                 code=RULE.code,
                 severity=RULE.severity,

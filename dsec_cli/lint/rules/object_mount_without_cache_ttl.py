@@ -70,7 +70,7 @@ def check(facts: Facts) -> Iterator[Finding]:
             message=say(
                 "{path} is mounted from {source} without cache_ttl",
                 "no-ttl",
-                path=mount.target,
+                path=mount.target or "?",
                 source=mount.source,
             ),
             reason=say("the kernel keeps an entry for every object seen, until reading slows down"),

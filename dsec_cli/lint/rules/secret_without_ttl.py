@@ -48,7 +48,7 @@ def check(facts: Facts) -> Iterator[Finding]:
             code=RULE.code,
             severity=RULE.severity,
             where=(*variable.path, "source"),
-            message=say("{name} is fetched from a vault without a ttl", "no-ttl", name=variable.name),
+            message=say("{name} is fetched from a vault without a ttl", "no-ttl", name=variable.name or "?"),
             reason=say("the copy is used until the run ends, also after the vault has withdrawn it"),
             help=say("add `ttl: 2h`, or as long as the vault lets it live"),
         )
