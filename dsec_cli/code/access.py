@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 ENVIRON = ("os.environ", "os.environb")
 COMPUTED = Unknown("it is computed")
 NO_ENTRY = Unknown("the dictionary or list has no such entry as written")
+MOST_BASES = 32
 _PARENTS = ("parent", "parents")
 _SAME = ("value",)
 """Attributes that give the thing itself: members of an Enum are read as their values."""
@@ -78,18 +79,20 @@ def folder_of(path: str) -> str:
     return HOLE if HOLE in last else "." if last not in (".", "..", "") else f"{last or '.'}/.."
 
 
-def mro(ev: Evaluator, cls: Class, seen: frozenset[Class] = frozenset()) -> Iterator[Value]:
-    """The class, its bases, and theirs."""
-    yield ClassOf(cls)
-    if len(seen) > 16:
-        return
-    for base in cls.node.bases:
-        inner = base.value if isinstance(base, ast.Subscript) else base
-        for value in ev.values(inner, cls.outer):
-            if isinstance(value, ClassOf) and value.cls not in seen and value.cls is not cls:
-                yield from mro(ev, value.cls, seen | {cls})
-            elif isinstance(value, Symbol):
-                yield value
+def mro(ev: Evaluator, cls: Class) -> Iterator[Value]:
+    """The class, its bases, and theirs, each once, the nearest first."""
+    waiting, seen = [cls], {cls}
+    while waiting:
+        here = waiting.pop(0)
+        yield ClassOf(here)
+        for base in here.node.bases:
+            inner = base.value if isinstance(base, ast.Subscript) else base
+            for value in ev.values(inner, here.outer):
+                if isinstance(value, ClassOf) and value.cls not in seen and len(seen) < MOST_BASES:
+                    seen.add(value.cls)
+                    waiting.append(value.cls)
+                elif isinstance(value, Symbol):
+                    yield value
 
 
 def _of_object(ev: Evaluator, base: Instance | ClassOf, name: str) -> Iterable[Value]:

@@ -27,7 +27,7 @@ from dsec_cli.code.needs import (
     Variable,
 )
 from dsec_cli.code.networking import network
-from dsec_cli.code.parse import parse
+from dsec_cli.code.parse import MOST_TOGETHER, MOST_WEIGHT, parse, weight
 from dsec_cli.code.project import Imports, module_name
 from dsec_cli.code.reach import Reach
 from dsec_cli.code.results import ENVIRONMENT
@@ -55,6 +55,9 @@ _LASTS = frozenset(name.rpartition(".")[2].removesuffix("()") for table in _TABL
     *network_calls.ASKING, *local_calls.PATH_METHODS, *local_calls.SAVING, "from_pretrained", "push_to_hub",
 }  # fmt: skip
 """Last names of calls that may matter; all others are not even looked up."""
+
+
+_TOO_MUCH = "it is too large to be read, or the project is"
 
 
 def nothing(name: str) -> Entry | None:
@@ -97,8 +100,11 @@ def analyse(project: Project, *, lookup: Lookup = nothing) -> Needs:
 def _modules(project: Project) -> tuple[dict[str, Module], list[Unread]]:
     modules: dict[str, Module] = {}
     unread: list[Unread] = []
+    left = MOST_TOGETHER
     for path, text in sorted(project.files.items()):
-        tree = parse(text.text)
+        heavy = weight(text.text)
+        left -= heavy if heavy <= MOST_WEIGHT else 0
+        tree = parse(text.text) if heavy <= MOST_WEIGHT and left >= 0 else _TOO_MUCH
         if isinstance(tree, str):
             unread.append(Unread(path, tree))
             continue
@@ -173,7 +179,7 @@ def _finished(found: Found, reach: Reach, rates: dict[Function, str]) -> list[An
         if isinstance(need, Variable) and need.name in found.optional:
             one = one._replace(required=False)
         rows[type(need), one] = None
-    ordered = sorted(rows, key=lambda row: (*_order(row[1]), repr(row[1])))
+    ordered = sorted(rows, key=lambda row: (*_order(row[1]), *map(str, row[1][:4])))
     return [row[1] for row in ordered]
 
 

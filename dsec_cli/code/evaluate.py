@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 MOST_ALTERNATIVES = 64
 MOST_DEPTH = 60
 """Steps from one expression to the next that its value depends on."""
-STEPS, STEPS_PER_CALL = 100_000, 30
+STEPS, STEPS_PER_CALL = 50_000, 20
 
 TOO_DEEP = Unknown("it is computed over too many steps")
 TOO_LARGE = Unknown("the project is too large to follow everything")

@@ -63,7 +63,7 @@ def holder(name: str, scope: Scope) -> Scope | None:
     at: Scope | None = scope
     while at is not None:
         if at.kind != "class" or at is scope:
-            if name in at.elsewhere:
+            if name in at.elsewhere and at.outer is not None:
                 at = at.module.scope if at.elsewhere[name] else at.outer
                 continue
             if name in at.bindings:

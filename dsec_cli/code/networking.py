@@ -60,7 +60,7 @@ _ASKED = {"urllib.request.urlopen", "urllib.request.urlretrieve"}
 
 
 def _by_url(site: Site, at: int, names: tuple[str, ...]) -> None:
-    values = site.values(at, names)
+    values = None if site.name in known.DATABASES and site.has("host") else site.values(at, names)
     if values is None:
         if site.name in known.DATABASES or site.name == "pymongo.MongoClient":
             _database(site)
@@ -235,7 +235,7 @@ def _is_path(text: str) -> bool:
 
 def _asks(site: Site) -> bool:
     """A method of something unknown that is given an address in so many words."""
-    if site.last not in known.ASKING or site.receiver is None:
+    if site.last not in known.ASKING or isinstance(site.receiver, Shape | Text | None):
         return False
     for at in (0, 1):
         texts = site.texts(at, ("url",)) or ()

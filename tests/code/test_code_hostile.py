@@ -1,0 +1,190 @@
+"""Any text at all: never an exception, never without end."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dsec_cli.code.analyse import analyse
+from dsec_cli.code.codec import render
+from dsec_cli.code.parse import MOST_WEIGHT, parse, weight
+from dsec_cli.code.project import Imports, Project, absolute, module_name
+from dsec_cli.source.text import SourceText
+
+DEEP = {
+    "parentheses": "x = " + "(" * 5000 + ")" * 5000,
+    "brackets": "x = " + "[" * 5000,
+    "signs": "x = " + "-" * 5000 + "1",
+    "nots": "x = " + "not " * 5000 + "1",
+    "attributes": "open(a" + ".b" * 5000 + ")",
+    "calls": "open(a" + "()" * 3000 + ")",
+    "sums": "open('a'" + " + 'b'" * 900 + ")",
+    "long-sums": "open('a'" + " + 'b'" * 9000 + ")",
+    "items": "open(a" + "[0]" * 3000 + ")",
+    "choices": "open(" + "1 if a else " * 1000 + "2)",
+    "elifs": "if a: pass\n" + "elif b: pass\n" * 3000,
+    "lambdas": "x = " + "lambda: " * 1500 + "1",
+    "ifs": "\n".join(" " * at + "if x:" for at in range(150)),
+    "zero": "x = 1\0",
+    "digits": "x = " + "9" * 5000,
+    "escapes": "x = '\\d'; y = 1 is 1; open('\\ud800', '\\x00')",
+    "separators": "x = 1\u2028y = 2",
+    "bytes": "\ufeff\ufeffx",
+}
+
+
+@pytest.mark.parametrize("name", DEEP)
+def test_deep_and_odd_texts(name: str, reading) -> None:
+    needs = reading.needs(a=DEEP[name], b="open('still read')")
+    assert "still read" in {one.path for one in needs.files}
+    assert len(needs.unread) + needs.files_read == 2
+    assert all(one.reason.isprintable() for one in needs.unread)
+
+
+def chain(count: int) -> str:
+    lines = [f"x{at + 1} = x{at} + x{at} + x{at}" for at in range(count)]
+    return "import requests\nx0 = a or b or 'http://a.b'\n" + "\n".join(lines) + f"\nrequests.get(x{count})"
+
+
+def mutual(count: int) -> str:
+    every = "+".join(f"f{at}(x)" for at in range(count))
+    return (
+        "import requests\n"
+        + "\n".join(f"def f{at}(x): return {every}" for at in range(count))
+        + "\nrequests.get(f0('x'))"
+    )
+
+
+WIDE = {
+    "chain": {"a": chain(300)},
+    "mutual": {"a": mutual(12)},
+    "bases": {
+        "a": "\n".join(f"class C{at}({', '.join(f'C{one}' for one in range(max(0, at - 8), at))}): pass" for at in range(60))
+        + "\nopen(C59().x)"
+    },
+    "own-base": {"a": "class A(B): pass\nclass B(A): pass\nopen(A().x)\nclass C(C): pass\nopen(C().x)"},
+    "import-cycle": {f"m{at}": f"from m{(at + 1) % 30} import *\nopen(z)" for at in range(30)},
+    "stars": {f"m{at}": "".join(f"from m{one} import *\n" for one in range(40)) + "open(z)" for at in range(40)},
+    "callers": {
+        "a": "import requests\ndef f(u, v, w): requests.get(u + v + w)\n"
+        + "\n".join(f"f('http://h{at}.com', '/', '{at}')" for at in range(1000))
+    },
+    "tools": {
+        "a": "from langchain_core.tools import tool\n"
+        + "\n".join(f"@tool\ndef t{at}(x): t{(at + 1) % 500}(x)" for at in range(500))
+    },
+    "self": {"a": "import requests\ndef f(u): return f(u + '/x') or requests.get(u)\nf('https://h.com')"},
+    "unknown": {"a": "open(a)\n" * 2000},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_what_branches_without_end_ends(name: str, reading) -> None:
+    start = time.process_time()
+    needs = reading.needs(**WIDE[name])
+    assert time.process_time() - start < 10
+    assert needs.files_read == len(WIDE[name])
+
+
+def test_too_large_a_file_is_said_and_not_read(reading) -> None:
+    text = "x = 1\n" * 1_700_000
+    assert weight(text) > MOST_WEIGHT
+    needs = reading.needs(a=text, b="open('x')")
+    assert [one.file for one in needs.unread] == ["a.py"]
+    assert "too large" in needs.unread[0].reason
+    assert needs.files_read == 1
+
+
+def test_too_large_a_project_is_said(reading, monkeypatch) -> None:
+    monkeypatch.setattr("dsec_cli.code.analyse.MOST_TOGETHER", 100)
+    needs = reading.needs(a="f()\n" * 30, b="f()\n" * 30)
+    assert (needs.files_read, [one.file for one in needs.unread]) == (1, ["b.py"])
+
+
+def test_many_possible_values_are_said(reading) -> None:
+    text = "import requests\n" + "".join(f"if c{at}: h = 'h{at}.com'\n" for at in range(40))
+    needs = reading.needs(a=text + "requests.get('https://' + h)")
+    assert 0 < len(needs.egress) <= 16
+    assert "more than 16 possible values" in needs.unknowns[0].reason
+
+
+@given(st.text(max_size=200))
+@settings(max_examples=150, deadline=None)
+def test_any_text(text: str) -> None:
+    needs = analyse(Project({"a.py": SourceText("a.py", text.encode("utf-8", "surrogatepass"))}))
+    assert needs.files_read + len(needs.unread) == 1
+
+
+PIECES = st.recursive(
+    st.sampled_from(
+        ["a", "b", "x", "'https://h.com'", "'k'", "1", "None", "os.environ", "os", "requests", "Path('p')", "self",
+         "__file__", "{'k': 'v'}", "['u', 'v']", "(1, 2)", "f"]
+    ),
+    lambda inner: st.one_of(
+        st.builds("{} + {}".format, inner, inner), st.builds("({} / {})".format, inner, inner),
+        st.builds("{}.k".format, inner), st.builds("{}[{}]".format, inner, inner),
+        st.builds("{}({})".format, inner, inner), st.builds("f'x{{{}}}'".format, st.sampled_from(["a", "b.c", "x"])),
+        st.builds("({} or {})".format, inner, inner), st.builds("{}.get({})".format, inner, inner),
+        st.builds("[{} for x in {}]".format, inner, inner), st.builds("open({}, {})".format, inner, inner),
+        st.builds("subprocess.run({}, shell={})".format, inner, inner), st.builds("requests.get({})".format, inner),
+        st.builds("os.getenv({})".format, inner), st.builds("(lambda x: {})({})".format, inner, inner),
+        st.builds("f(*{}, **{})".format, inner, inner), st.builds("'{{}}'.format({})".format, inner),
+        st.builds("Tool('n', {}, 'd')".format, inner), st.builds("agent(tools={})".format, inner),
+    ),
+    max_leaves=8,
+)  # fmt: skip
+LINES = st.lists(
+    st.one_of(
+        st.builds("a = {}".format, PIECES), st.builds("b, x = {}".format, PIECES), st.builds("{}".format, PIECES),
+        st.builds("for x, b in {}: a = x".format, PIECES), st.builds("a += {}".format, PIECES),
+        st.builds("def f(x={}, *a, k={}): return {}".format, PIECES, PIECES, PIECES),
+        st.builds("class C({}):\n  k: str = {}\n  def get(self, x): return {}".format, PIECES, PIECES, PIECES),
+        st.builds("with {} as b: {}".format, PIECES, PIECES), st.builds("@{}\ndef f(x): {}".format, PIECES, PIECES),
+        st.builds("os.environ[{}] = {}".format, PIECES, PIECES), st.builds("from m import {}".format, st.sampled_from("abx*")),
+        st.builds("if {} in os.environ: global a".format, PIECES),
+    ),
+    max_size=12,
+)  # fmt: skip
+HEAD = "import os, requests, subprocess\nfrom pathlib import Path\nfrom langchain_core.tools import Tool\n"
+
+
+@given(LINES, LINES)
+@settings(max_examples=150, deadline=None)
+def test_any_small_project(first: list[str], second: list[str]) -> None:
+    files = {
+        name: SourceText(name, (HEAD + "\n".join(lines)).encode())
+        for name, lines in (("m.py", first), ("n.py", second))
+    }
+    needs = analyse(Project(files))
+    assert needs == analyse(Project(files))
+    assert needs.files_read + len(needs.unread) == 2
+    for row in (*needs.egress, *needs.files, *needs.unknowns, *needs.environment, *needs.subprocesses):
+        assert row.reached
+        assert 1 <= row.place.start.line <= files[row.place.file].line_count
+    render(needs)
+
+
+@given(st.lists(st.sampled_from(["a", "b", "src"]), min_size=1, max_size=3), st.integers(0, 5))
+@settings(max_examples=50, deadline=None)
+def test_relative_imports_never_leave_the_project(parts: list[str], level: int) -> None:
+    path = "/".join(parts) + ".py"
+    name = absolute(path, "x", level)
+    assert not name.startswith(".")
+    assert Imports({path: SourceText(path, b"")}).path("", module_name(path)) == path
+
+
+def test_imports_find_modules_as_scripts_and_packages_do() -> None:
+    names = ("src/pkg/__init__.py", "src/pkg/tool.py", "scripts/run.py", "scripts/tool.py", "top.py")
+    imports = Imports({name: SourceText(name, b"") for name in names})
+    assert imports.path("top.py", "pkg.tool") == "src/pkg/tool.py"
+    assert imports.path("scripts/run.py", "tool") == "scripts/tool.py"
+    assert imports.path("src/pkg/__init__.py", "tool") is None  # a package does not see its own modules so
+    assert imports.path("top.py", "requests") is None
+
+
+def test_a_tree_or_a_reason() -> None:
+    assert parse("x = 1").__class__.__name__ == "Module"
+    assert parse("def half(:") == "line 1 is no Python: invalid syntax"
