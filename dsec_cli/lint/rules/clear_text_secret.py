@@ -6,7 +6,7 @@ everyone who ever reads one of those, and stays in the history when the line is 
 
 Bad (yaml):
     # agent-train-sandbox.yaml
-    base: deepseek/dsec-python311-cu121:latest
+    base: deepseek/dsec-python311-cu121:1.4.0
     runtime_context:
       env_vars:
         - name: TOOL_API_KEY
@@ -14,7 +14,7 @@ Bad (yaml):
 
 Good (yaml):
     # agent-train-sandbox.yaml
-    base: deepseek/dsec-python311-cu121:latest
+    base: deepseek/dsec-python311-cu121:1.4.0
     runtime_context:
       env_vars:
         - name: TOOL_API_KEY
