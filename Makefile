@@ -2,6 +2,7 @@
 # Both set up .venv first. PYTHON=/path/to/python3 picks the interpreter, VENV=dir the folder.
 VENV ?= .venv
 BIN = $(VENV)/bin
+PEERS ?= $(CURDIR)/.venv-peers
 export VENV PYTHON
 WORKERS ?= auto
 
@@ -43,7 +44,7 @@ generate: dev-env
 
 bench: dev-env
 	$(BIN)/python -m compileall -q dsec_cli runtime
-	$(BIN)/python benchmarks/cold_start.py
+	$(BIN)/python benchmarks/lint.py --peers $(PEERS) --install
 	$(BIN)/python benchmarks/executor.py
 	$(BIN)/python benchmarks/worker_call.py
 
