@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from dsec_cli.packages.conflicts import Entry
     from dsec_cli.source.text import SourceText
 
-RULES = frozenset(("DS001", "DS002", "DS010", "DS108", "DS110", "DS111", "DS112"))
+TYPES = "DS104"
+RULES = frozenset(("DS001", "DS002", "DS010", TYPES, "DS108", "DS110", "DS111", "DS112"))
 """What is asked here; the rest is `dsec lint`."""
 FORMAT = "dsec.packages/1"
 _OWN = "-"
@@ -64,7 +65,8 @@ def main(args: Args) -> int:
 
         held, found = resolve(entries, held, index=args.index)
     rules = tuple(rule for rule in find_rules() if rule.code in RULES)
-    diagnostics = lint(text, around=Surroundings(packages=held), rules=rules)
+    found_all = lint(text, around=Surroundings(packages=held), rules=rules)
+    diagnostics = tuple(one for one in found_all if one.code != TYPES or one.path.startswith("dependencies"))
     lines = _lines(entries, held, found, resolved=args.resolve)
     emit(
         as_json(text, lines, held, diagnostics) if args.json else _text(text, lines, diagnostics, args),

@@ -201,3 +201,13 @@ def test_a_lint_reads_rows_of_ones_own_as_well(ds: Ds, tmp_path: Path) -> None:
     table.write_text("damaged")
     ran = ds("lint")
     assert (ran.returncode, ran.stderr.count("\n")) == (3, 1)
+
+
+def test_an_entry_that_cannot_be_read_is_told(ds: Ds, tmp_path: Path) -> None:
+    (tmp_path / "dsandbox.yaml").write_text(
+        "iterations: x\ndependencies:\n  - package: [1]\n  - package: trl\n    version: [1]\n"
+    )
+    ran = ds("packages", "dsandbox.yaml", "--json")
+    found = [(one["code"], one["path"]) for one in json.loads(ran.stdout)["findings"]]
+    assert ran.returncode == 1
+    assert found == [("DS104", "dependencies[0].package"), ("DS104", "dependencies[1].version")]
