@@ -230,7 +230,8 @@ def test_a_plan_without_dependencies_imports_nothing_for_them(job: Job) -> None:
         HEAD.replace("dependencies:\n", "dependencies: []\n").replace('cat "$DSEC_DEP_REWARD_V2"', "env")
     )
     job.dsec("plan", "-o", "plan.json")
-    code = f"{DSEC.replace('sys.exit(dsec())', 'dsec(); print(*sys.modules)')}"
+    leave = "leave = os._exit; os._exit = lambda code: (print(*sys.modules, flush=True), leave(code))"
+    code = f"import os; {leave}; {DSEC}"  # a run ends the process itself
     done = subprocess.run(
         [sys.executable, "-c", code, "run", "plan.json", "--job-id", "j", "--quiet"],
         cwd=job.folder,
