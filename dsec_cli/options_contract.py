@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec_cli.options_shared import INVENTORY, JSON, OUTPUT, UNKNOWN, USAGE
+from dsec_cli.options_shared import INVENTORY, JSON, LANG, OUTPUT, UNKNOWN, USAGE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ DAG: Command = (
             "",
             "value",
             "VIEW",
-            ("dot", "json", "mermaid", "text"),
+            ("dot", "html", "json", "mermaid", "png", "svg", "text", "trace"),
             "text",
             "How the graph is drawn.",
         ),
@@ -93,7 +93,7 @@ EXPLAIN: Command = (
     "Explain a lint rule: why it exists, a bad and a good example.",
     ("Everything is read from the installed rules, so it works offline. Without CODE all rules are listed.",),
     (("CODE", "maybe", (), "Code (DS106) or name (bad-quantity) of a rule."),),
-    (JSON,),
+    (JSON, LANG),
     (
         ("dsec explain DS106", "Print the page of one rule."),
         ("dsec explain", "List every rule with its severity and summary."),

@@ -7,15 +7,16 @@ import sys
 from typing import TYPE_CHECKING
 
 from dsec_cli import exit as codes
+from dsec_cli.commands.drawing import PICTURES, draw
 from dsec_cli.commands.opened import contract_here, locator, open_contract
 from dsec_cli.commands.pipeline import Refused, errors_of, learned, show
 from dsec_cli.dag.graph import step_graph
 from dsec_cli.dag.picture import picture_of
 from dsec_cli.dag.view import View
-from dsec_cli.report.output import emit
+from dsec_cli.report.output import emit, emit_bytes
 
 if TYPE_CHECKING:
-    from dsec_cli.dag.view import Run
+    from dsec_cli.dag.view import Picture, Run
     from dsec_cli.options import Args
 
 
@@ -31,12 +32,21 @@ def main(args: Args) -> int:
         learned={**learned(opened.folder), **(_measured(run) if run is not None else {})},
         locate=locator(opened, lambda name: name),
     )
-    emit(_view(args.output).render(picture._replace(run=run)), args.out)
+    _write(picture._replace(run=run), args)
     errors = errors_of(opened, graph, picture.result, select=_HIDING)
     if not errors:
         return codes.YES
     show(Refused(errors, {part.text.name: part.text for part in opened.parts}))
     return codes.NO
+
+
+def _write(picture: Picture, args: Args) -> None:
+    if args.output not in PICTURES:
+        emit(_view(args.output).render(picture), args.out)
+        return
+    if args.out is None and sys.stdout.isatty():
+        raise codes.UsageError(f"{args.output} is no text for a terminal", hint="write it to a file: -o FILE")
+    emit_bytes(draw(_view("dot").render(picture), args.output), args.out)
 
 
 _HIDING = ("DS0", "DS502")

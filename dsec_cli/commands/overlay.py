@@ -11,10 +11,11 @@ from dsec.core.fold import RunState, fold
 from dsec.errors import FileProblem
 from dsec.planfile import load_plan
 from dsec.rundir import RunDir, find
-from dsec_cli.dag.view import Observed, Run
+from dsec_cli.dag.picture import device_name
+from dsec_cli.dag.view import Bar, Observed, Run
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from dsec.plan import Plan
 
@@ -32,10 +33,42 @@ def overlay(job: str, *, folder: str, environ: Mapping[str, str]) -> Overlay:
     payloads = journal.read(_journal(place), name=place.journal).payloads
     header = journal.read_header(payloads, name=place.journal)
     plan = load_plan(place.plan)
-    state = fold(events.decode(payload) for payload in payloads[1:])
+    told = [events.decode(payload) for payload in payloads[1:]]
+    state = fold(iter(told))
     outcome = state.end.outcome if state.end is not None else "running or killed (no end in its journal)"
     contract = os.path.relpath(os.path.join(header.folder, plan.contract_file))
-    return Overlay(contract, Run(place.job, outcome, _observed(plan, state)))
+    bars, span = bars_of(told)
+    devices = tuple((device.uuid, device_name(device)) for device in plan.inventory.devices)
+    return Overlay(contract, Run(place.job, outcome, _observed(plan, state), bars, span, devices))
+
+
+def bars_of(told: Iterable[events.Event]) -> tuple[tuple[Bar, ...], int]:
+    """Every attempt with its times, and when the last event was, in milliseconds.
+
+    Each executor of a run counts from its own start; the calendar ties them together.
+    """
+    first, shift, last = None, 0, 0
+    open_: dict[tuple[str, int, int], Bar] = {}
+    done: list[Bar] = []
+    for event in told:
+        if isinstance(event, events.RunStart):
+            first = event.wall_ms if first is None else first
+            shift = max(event.wall_ms - first, last)
+            # What an earlier executor left open ended with it at the latest.
+            done += [bar._replace(to_ms=last, cause="lost") for bar in open_.values()]
+            open_.clear()
+        now = shift + event.at_us // 1000
+        last = max(last, now)
+        if isinstance(event, events.Spawn):
+            key = (event.step, event.iteration, event.attempt)
+            open_[key] = Bar(*key, now, None, event.devices, "running")
+        elif isinstance(event, events.Exit):
+            begun = open_.pop((event.step, event.iteration, event.attempt), None)
+            if begun is not None:
+                done.append(begun._replace(to_ms=now, cause=event.cause))
+    return tuple(
+        sorted([*done, *open_.values()], key=lambda bar: (bar.from_ms, bar.step, bar.iteration))
+    ), last
 
 
 def _journal(place: RunDir) -> bytes:

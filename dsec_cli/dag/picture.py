@@ -15,6 +15,7 @@ from dsec_cli.dag.view import Picture
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from dsec.inventory import Device
     from dsec.plan import Source
     from dsec_cli.contract.values import Contract
     from dsec_cli.dag.graph import StepGraph
@@ -53,4 +54,11 @@ def picture_of(
         basis=basis_text(contract, pool),
         iterations=contract.iterations.count if contract.iterations is not None else 1,
         locate=locate,
+        devices=tuple((device.uuid, device_name(device)) for device in pool.devices),
     )
+
+
+def device_name(device: Device) -> str:
+    """`GPU 0 a100-sxm-80gb`."""
+    kind = device.type or device.model
+    return f"GPU {device.index}{f' {kind}' if kind else ''}"

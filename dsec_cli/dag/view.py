@@ -31,6 +31,20 @@ class Observed(Record):
     """Of the successful attempts."""
 
 
+class Bar(Record):
+    """One attempt in time, or one Step of a schedule; milliseconds from the start."""
+
+    step: str
+    iteration: int
+    attempt: int
+    from_ms: int
+    to_ms: int | None
+    """None while it runs."""
+    devices: tuple[str, ...]
+    cause: str
+    """`ok`, `running`, `planned`, or why it failed."""
+
+
 class Run(Record):
     """A run that is laid over the graph."""
 
@@ -38,6 +52,12 @@ class Run(Record):
     outcome: str
     """As the journal's end has it, or `running`."""
     steps: Mapping[str, Observed]
+    bars: tuple[Bar, ...] = ()
+    """Every attempt, in order of start."""
+    span_ms: int = 0
+    """From the first executor's start to the last event."""
+    devices: tuple[tuple[str, str], ...] = ()
+    """UUID and name of the devices that the run's plan knows."""
 
 
 class Picture(Record):
@@ -56,6 +76,8 @@ class Picture(Record):
     iterations: int
     locate: Callable[[Path], Source]
     run: Run | None = None
+    devices: tuple[tuple[str, str], ...] = ()
+    """UUID and name of the devices of the assumed machine."""
 
 
 class View(Record):

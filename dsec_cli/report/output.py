@@ -16,6 +16,15 @@ def emit(text: str, path: str | None = None) -> None:
         to_file(path, text.encode("utf-8", "backslashreplace"))
 
 
+def emit_bytes(data: bytes, path: str | None = None) -> None:
+    """Write `data` to the file `path` (whole or not at all), or to standard output."""
+    if path is None or path == "-":
+        sys.stdout.flush()
+        write_all(sys.stdout.fileno(), data)
+    else:
+        to_file(path, data)
+
+
 def to_stdout(text: str) -> None:
     """Write `text`; what the terminal's encoding lacks is written as an escape."""
     data = text.encode(sys.stdout.encoding or "utf-8", "backslashreplace")

@@ -1,0 +1,29 @@
+"""Has Graphviz draw a dot text (the graphviz door)."""
+
+from __future__ import annotations
+
+from dsec.errors import DSecError
+
+PICTURES = ("png", "svg")
+"""Views that the `dot` program draws from the dot view."""
+
+
+class DrawingProblem(DSecError):
+    """Graphviz is not there, or could not draw."""
+
+
+def draw(dot: str, form: str) -> bytes:
+    """The picture of a dot text as `png` or `svg`; raises DrawingProblem."""
+    import graphviz
+
+    try:
+        return graphviz.pipe("dot", form, dot.encode("utf-8", "backslashreplace"), quiet=True)
+    except graphviz.ExecutableNotFound:
+        raise DrawingProblem(
+            f"{form} needs the program dot, which is not installed",
+            hint="sudo apt-get install graphviz; or take --output html, which needs nothing",
+        ) from None
+    except graphviz.CalledProcessError as failure:
+        said = (failure.stderr or b"").decode("utf-8", "replace").strip().splitlines()
+        why = said[-1] if said else f"exit code {failure.returncode}"
+        raise DrawingProblem(f"dot could not draw the graph: {why}", hint="take --output html") from None

@@ -1,0 +1,187 @@
+"""One self-contained page: the graph to move about in, and the time line below it.
+
+`ds-dag-analyze FILE --output html -o dag.html`; it loads nothing, so it works from a file and
+offline. What comes from the contract is data, never markup.
+"""
+
+from __future__ import annotations
+
+import json as encoder
+from importlib.resources import files
+
+from dsec_cli.dag.findings import cut_text, edge_text, loop_text
+from dsec_cli.dag.view import Picture, View, critical_pairs, cycles_of, demand_text, loop_pairs, time_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec_cli.dag.analysis import Analysis
+    from dsec_cli.dag.cycles import Cycle
+    from dsec_cli.dag.view import Observed, Run
+
+CARRIED, LOOP, LONG = 1, 2, 4
+"""Flags of an edge."""
+
+
+def render(picture: Picture) -> str:
+    """The page."""
+    assets = files("dsec_cli.dag.views") / "page"
+    page = (assets / "page.html").read_text("utf-8")
+    parts = {
+        "@CSS@": (assets / "page.css").read_text("utf-8"),
+        "@JS@": (assets / "page.js").read_text("utf-8"),
+        "@TITLE@": _escaped(picture.title),
+        "@DATA@": _script(encoder.dumps(data(picture), ensure_ascii=False, separators=(",", ":"))),
+    }
+    before, *rest = page.split("@")
+    out = [before]
+    # Cut at the marks once, so that nothing inside a part is taken for one.
+    for name, text in zip(rest[::2], rest[1::2], strict=True):
+        out += [parts[f"@{name}@"], text]
+    return "".join(out)
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _script(text: str) -> str:
+    """JSON that ends no script element, whatever its texts hold; lone surrogates become escapes."""
+    for char in "<>&\u2028\u2029":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return "".join(f"\\u{ord(char):04x}" if "\ud800" <= char <= "\udfff" else char for char in text)
+
+
+def data(picture: Picture) -> dict[str, object]:
+    """What the page's script is given."""
+    found = picture.analysis
+    return {
+        "title": picture.title,
+        "basis": picture.basis,
+        "iterations": picture.iterations,
+        "steps": _steps(picture),
+        "edges": _edges(picture),
+        "bounds": [] if found is None else list(found.bounds_ms),
+        "critical": [] if found is None else list(found.critical_path),
+        "cycles": [_cycle(picture, cycle) for cycle in cycles_of(picture)],
+        "figures": _figures(picture),
+        "devices": dict(picture.devices if picture.run is None else picture.run.devices or picture.devices),
+        "makespan": None if found is None else found.makespan_ms,
+        "run": None if picture.run is None else _run(picture, picture.run),
+    }
+
+
+def _steps(picture: Picture) -> list[dict[str, object]]:
+    critical = set(picture.analysis.critical_path) if picture.analysis is not None else set()
+    looped = {name for cycle in cycles_of(picture) for name in cycle.members}
+    columns = _columns(picture)
+    return [
+        {
+            "id": step.id,
+            "name": step.name,
+            "level": picture.levels[at],
+            "group": _group(step.id),
+            "column": columns[at],
+            "demand": demand_text(picture.demands[at], types=picture.demands[at].gpu_types),
+            "critical": at in critical,
+            "loop": step.id in looped,
+            "place": "{}:{}".format(*picture.locate(step.path)[:2]),
+            "run": None if picture.run is None else _seen(picture.run.steps.get(step.id)),
+            **_times(picture.analysis, at),
+        }
+        for at, step in enumerate(picture.graph.steps)
+    ]
+
+
+def _times(found: Analysis | None, at: int) -> dict[str, object]:
+    if found is None:
+        return {"ms": None, "source": "", "slack": None, "start": None, "devices": []}
+    return {
+        "ms": found.estimates[at].ms,
+        "source": found.estimates[at].source,
+        "slack": found.slacks_ms[at],
+        "start": found.slices[at].start,
+        "devices": list(found.slices[at].devices),
+    }
+
+
+def _group(name: str) -> str:
+    """The class of a Step: its id with every number as `#`."""
+    text, digits = "", False
+    for char in name:
+        if not char.isdigit():
+            text += char
+        elif not digits:
+            text += "#"
+        digits = char.isdigit()
+    return text
+
+
+def _columns(picture: Picture) -> list[int]:
+    """How far right each Step stands; in a cyclic graph what leads back to an earlier Step is left out."""
+    if picture.analysis is not None:
+        columns = [0] * len(picture.graph.steps)
+        for column, level in enumerate(picture.analysis.levels):
+            for at in level:
+                columns[at] = column
+        return columns
+    columns = [0] * len(picture.graph.steps)
+    numbers = picture.graph.numbers
+    for source, target in sorted((numbers[e.source], numbers[e.target]) for e in picture.graph.edges):
+        if source < target:
+            columns[target] = max(columns[target], columns[source] + 1)
+    return columns
+
+
+def _edges(picture: Picture) -> list[list[object]]:
+    numbers = picture.graph.numbers
+    long, loops = critical_pairs(picture), loop_pairs(picture)
+    seen: dict[tuple[int, int, str, str, int], None] = {}
+    for edges, carried in ((picture.graph.edges, 0), (picture.graph.carried, CARRIED)):
+        for edge in edges:
+            pair = (edge.source, edge.target)
+            flags = carried | (LOOP if pair in loops else 0) | (LONG if pair in long and not carried else 0)
+            seen[numbers[edge.source], numbers[edge.target], edge.kind, edge.via, flags] = None
+    return [list(key) for key in seen]
+
+
+def _cycle(picture: Picture, cycle: Cycle) -> dict[str, object]:
+    return {
+        "text": loop_text(cycle),
+        "edges": [["{}:{}:{}".format(*picture.locate(edge.path)), edge_text(edge)] for edge in cycle.loop],
+        "remedy": "; ".join(cut_text(cut) for cut in cycle.remedy),
+    }
+
+
+def _figures(picture: Picture) -> list[list[object]]:
+    """Name, value, and whether it is bad news."""
+    rows: list[list[object]] = [["Steps", str(len(picture.graph.steps)), False]]
+    if cycles_of(picture):
+        rows.append(["cycles", str(len(cycles_of(picture))), True])
+    found = picture.analysis
+    if found is not None:
+        rows.append(["one iteration", time_text(found.makespan_ms), False])
+        rows.append(["no schedule below", time_text(found.lower_bound_ms), False])
+        if found.gpu_idle_permille is not None:
+            rows.append(["GPUs idle", f"{found.gpu_idle_permille / 10:.0f} %", False])
+        if found.overlap is not None:
+            rows.append([f"{picture.iterations} iterations", time_text(found.overlap.total), False])
+    if picture.run is not None:
+        rows.append(["run", picture.run.outcome, picture.run.outcome in ("failed", "stopped")])
+    return rows
+
+
+def _seen(seen: Observed | None) -> dict[str, object] | None:
+    return None if seen is None else dict(seen._asdict())
+
+
+def _run(picture: Picture, run: Run) -> dict[str, object]:
+    numbers = picture.graph.numbers
+    bars = [
+        [numbers[bar.step], bar.from_ms, bar.to_ms, list(bar.devices), bar.iteration, bar.attempt, bar.cause]
+        for bar in run.bars
+        if bar.step in numbers
+    ]
+    return {"job": run.job, "outcome": run.outcome, "span": run.span_ms, "bars": bars}
+
+
+VIEW = View("html", render)

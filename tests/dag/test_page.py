@@ -1,0 +1,146 @@
+"""The HTML page: its data, what a contract cannot do to it, and how it comes up in a real browser."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from dsec.events import Exit, RunStart, Spawn
+from dsec_cli.commands.overlay import bars_of
+from dsec_cli.dag.view import Bar, Run
+from dsec_cli.dag.views import html, trace
+from tests.dag.test_views import GOLDEN, page_data, picture
+
+BROWSER = next(
+    (found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))),
+    None,
+)
+needs_browser = pytest.mark.skipif(BROWSER is None, reason="no Chromium is installed")
+
+HOSTILE = """\
+name: "</script><script>document.title='owned'</script>@JS@"
+steps:
+  - {id: a, name: "<img src=x onerror=alert(1)>", run: "true", timeout: 5s}
+  - {id: b, name: "\\u2028&amp; 训练🚀", run: "true", timeout: 5s, needs: [a]}
+"""
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> str:
+    path = tmp_path / "ds_config.yaml"
+    path.write_text(HOSTILE)
+    return html.render(picture(path))
+
+
+def test_a_contract_cannot_write_markup(hostile: str) -> None:
+    assert hostile.count("<script") == 2
+    assert "<img" not in hostile
+    assert page_data(hostile)["title"].startswith("</script>")
+    assert "default-src 'none'" in hostile
+
+
+def test_the_page_loads_nothing(hostile: str) -> None:
+    assert not re.search(
+        r"(src|href)\s*=|@import|url\((?!#|`#)|fetch\(|XMLHttp", hostile.partition("<script id=")[0]
+    )
+
+
+def test_times_of_a_resumed_run_are_in_one_line() -> None:
+    told = [
+        RunStart(0, 1, 10, 1, "boot", 1_000_000, False),
+        Spawn(10_000, "a", 0, 1, 11, 1, 1, ("GPU-1",), "a.log", ""),
+        Exit(60_000, "a", 0, 1, "ok", 0, None, "", 50_000, 1, 1, None, None, None),
+        Spawn(70_000, "b", 0, 1, 12, 1, 1, (), "b.log", ""),
+        RunStart(0, 2, 20, 1, "boot", 1_005_000, False),
+        Spawn(20_000, "b", 0, 2, 13, 1, 1, (), "b.log", ""),
+    ]
+    bars, span = bars_of(told)
+    assert bars == (
+        Bar("a", 0, 1, 10, 60, ("GPU-1",), "ok"),
+        Bar("b", 0, 1, 70, 70, (), "lost"),
+        Bar("b", 0, 2, 5020, None, (), "running"),
+    )
+    assert span == 5020
+
+
+def test_a_clock_that_was_set_back_turns_no_time_around() -> None:
+    told = [
+        RunStart(0, 1, 10, 1, "boot", 2_000_000, False),
+        Spawn(500_000, "a", 0, 1, 11, 1, 1, (), "a.log", ""),
+        RunStart(0, 2, 20, 1, "boot", 1_000_000, False),
+        Spawn(1_000, "a", 0, 2, 13, 1, 1, (), "a.log", ""),
+    ]
+    bars, span = bars_of(told)
+    assert [bar.from_ms for bar in bars] == [500, 501]
+    assert span == 501
+
+
+def test_the_trace_has_a_lane_per_device_and_no_overlap_in_one() -> None:
+    bars = (
+        Bar("S1", 0, 1, 0, 40, ("GPU-1",), "ok"),
+        Bar("S2", 0, 1, 10, 30, (), "ok"),
+        Bar("S3", 0, 1, 20, None, (), "running"),
+        Bar("S4", 0, 1, 30, 50, (), "failed"),
+    )
+    found = trace.lanes(bars, {"GPU-1": "GPU 0", "GPU-2": "GPU 1"})
+    assert [(lane.name, [bar.step for bar in lane.bars]) for lane in found] == [
+        ("GPU 0", ["S1"]),
+        ("GPU 1", []),
+        ("no GPU 1", ["S2", "S4"]),
+        ("no GPU 2", ["S3"]),
+    ]
+    run = Run("abc", "failed", {}, bars, 50, (("GPU-1", "GPU 0"),))
+    events = json.loads(trace.render(picture(GOLDEN / "rlhf.yaml", run)))["traceEvents"]
+    assert {event["pid"] for event in events} == {1, 2}
+    assert all(event["dur"] >= 0 for event in events if event["ph"] == "X")
+
+
+def dom(page: str, folder: Path, query: str = "") -> str:
+    """The page as a browser has built it; a script error shows as an empty picture."""
+    path = folder / "page.html"
+    path.write_text(page)
+    done = subprocess.run(
+        [
+            *(BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=4000"),
+            *("--dump-dom", f"--user-data-dir={folder / 'profile'}", f"file://{path}{query}"),
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    return done.stdout
+
+
+@needs_browser
+def test_a_browser_draws_every_step(hostile: str, tmp_path: Path) -> None:
+    built = dom(hostile, tmp_path)
+    assert built.count('role="button"') == 2
+    assert "owned" not in re.search("<title>.*?</title>", built)[0].replace("document.title='owned'", "")
+    assert built.count('class="edge') == 1
+
+
+@needs_browser
+@pytest.mark.parametrize("case", ["rlhf", "cyclic"])
+def test_a_browser_draws_the_goldens(case: str, tmp_path: Path) -> None:
+    shown = picture(GOLDEN / f"{case}.yaml")
+    built = dom(html.render(shown), tmp_path, "?theme=dark")
+    assert built.count('class="node ') == len(shown.graph.steps)
+    assert 'class="dark"' in built
+    if case == "cyclic":
+        assert "edge loop" in built
+        assert "break_cycle: true" in built
+
+
+@needs_browser
+def test_many_steps_come_folded_by_class(tmp_path: Path) -> None:
+    lines = [f"  - {{id: r{at}, run: x, timeout: 5s}}" for at in range(300)]
+    (tmp_path / "ds_config.yaml").write_text("steps:\n" + "\n".join(lines) + "\n")
+    built = dom(html.render(picture(tmp_path / "ds_config.yaml")), tmp_path)
+    assert built.count('class="node ') == 1
+    assert "r# × 300" in built
