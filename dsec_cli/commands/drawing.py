@@ -17,7 +17,7 @@ def draw(dot: str, form: str) -> bytes:
     import graphviz
 
     try:
-        return graphviz.pipe("dot", form, dot.encode("utf-8", "backslashreplace"), quiet=True)
+        drawn: bytes = graphviz.pipe("dot", form, dot.encode("utf-8", "backslashreplace"), quiet=True)
     except graphviz.ExecutableNotFound:
         raise DrawingProblem(
             f"{form} needs the program dot, which is not installed",
@@ -27,3 +27,4 @@ def draw(dot: str, form: str) -> bytes:
         said = (failure.stderr or b"").decode("utf-8", "replace").strip().splitlines()
         why = said[-1] if said else f"exit code {failure.returncode}"
         raise DrawingProblem(f"dot could not draw the graph: {why}", hint="take --output html") from None
+    return drawn
