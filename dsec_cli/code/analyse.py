@@ -68,7 +68,7 @@ def nothing(name: str) -> Entry | None:
 def analyse(project: Project, *, lookup: Lookup = nothing) -> Needs:
     """What the project's code needs, found by reading; `lookup` asks a knowledge base by dotted name."""
     modules, unread = _modules(project)
-    ev = Evaluator(modules, Imports(project.files), project.environment or {})
+    ev = Evaluator(modules, Imports(project.files, project.name), project.environment or {})
     link(ev)
     registered = tools.find(ev)
     roots = [*registered.roots, *_entries(project, modules)]
@@ -118,11 +118,12 @@ def _entries(project: Project, modules: dict[str, Module]) -> list[tuple[str, Fu
     found: list[tuple[str, Function]] = []
     for entry in project.entries:
         dotted, _, name = entry.partition(":")
+        names = (dotted, dotted.removeprefix(f"{project.name}."))
         for module in modules.values():
-            if module.name != dotted:
+            if module.name not in names:
                 continue
             for function in module.functions:
-                if function.name == f"{dotted}.{name}":
+                if function.name == f"{module.name}.{name}":
                     function.tool = function.tool or entry
                     found.append((entry, function))
     return found
@@ -207,4 +208,5 @@ def _outside(ev: Evaluator, module: Module, what: object) -> str:
         return ""
     first = what.module.partition(".")[0]
     ours = ev.imports.path(module.path, what.module) or ev.imports.path(module.path, first)
-    return "" if ours or ev.imports.is_folder(module.path, first) else first
+    own = ev.imports.inner(what.module) is not None
+    return "" if ours or own or ev.imports.is_folder(module.path, first) else first

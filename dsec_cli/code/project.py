@@ -20,6 +20,8 @@ class Project(Record):
     """What the reader of the folder could not take."""
     entries: tuple[str, ...] = ()
     """Functions that somebody else calls: `module:function`."""
+    name: str = ""
+    """The folder's own name, by which its modules import one another when it is a package."""
     environment: Mapping[str, str] | None = None
     """Environment variables whose values are given."""
 
@@ -38,9 +40,10 @@ def is_package(path: str) -> bool:
 class Imports:
     """Finds the project's module that an import means."""
 
-    __slots__ = ("_folders", "_found", "_paths")
+    __slots__ = ("_folders", "_found", "_name", "_paths")
 
-    def __init__(self, files: Mapping[str, SourceText]) -> None:
+    def __init__(self, files: Mapping[str, SourceText], name: str = "") -> None:
+        self._name = name
         self._paths = {module_name(path): path for path in sorted(files, reverse=True)}
         self._folders = {name[:at] for name in self._paths for at, ch in enumerate(name) if ch == "."}
         self._found: dict[tuple[str, str], str | None] = {}
@@ -51,8 +54,15 @@ class Imports:
         if key not in self._found:
             roots = ("", *self._script_roots(key[0]), "src.")
             names = (f"{root}{dotted}" for root in roots)
-            self._found[key] = next((self._paths[name] for name in names if name in self._paths), None)
+            found = next((self._paths[name] for name in names if name in self._paths), None)
+            inner = self.inner(dotted)
+            self._found[key] = found or (self._paths.get(inner) if inner is not None else None)
         return self._found[key]
+
+    def inner(self, dotted: str) -> str | None:
+        """`dotted` without the name of the project's own folder; None where it does not begin with that."""
+        first, _, rest = dotted.partition(".")
+        return rest if self._name and first == self._name else None
 
     def is_folder(self, importer: str, dotted: str) -> bool:
         """Whether `dotted` is a folder without `__init__.py` that holds modules."""

@@ -59,11 +59,12 @@ def read_project(folder: str, contract: Contract | None = None) -> Project:
     if not files and not unread:
         where = "this folder" if folder == "." else folder
         raise FileProblem(f"{where} holds no Python file", hint="name the folder of the agent's code")
+    own = os.path.basename(os.path.abspath(folder))
     if contract is None:
-        return Project(files, tuple(unread))
+        return Project(files, tuple(unread), name=own)
     calls = (step.run.call for step in contract.steps if step.run is not None)
     given = {name: value for name, value in values_given(contract).items() if value is not None}
-    return Project(files, tuple(unread), tuple(call for call in calls if call), given)
+    return Project(files, tuple(unread), tuple(call for call in calls if call), own, given)
 
 
 def needs_of(project: Project, folder: str) -> Needs:

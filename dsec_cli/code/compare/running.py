@@ -47,9 +47,14 @@ def _program(program: str | None, uses: list[Process], tools: frozenset[str]) ->
         by = listed([name for name in first.reached if name in tools])
         what = say("a model chooses what {tool} runs: {program}", "chosen", tool=by, program=name)
         reason = say("what it starts has the job's rights; {seen}", seen=seen)
+        advice = say("let the tool choose from a list of commands, without a shell")
         if any(one.shell for one in uses):
             reason = say("a shell reads it, and runs whatever is put in; {seen}", seen=seen)
-        advice = say("let the tool choose from a list of commands, without a shell")
+        elif program is not None:
+            what = say(
+                "a model chooses arguments of {program} through {tool}", "arguments", tool=by, program=name
+            )
+            advice = say("let the tool choose from a list, or put -- in front of what it is given")
         return _finding(what, reason, advice, Severity.WARNING, uses)
     what = say("the code starts {program}", "started", program=name)
     reason = say("it has the job's rights, and what it calls is not seen here; {seen}", seen=seen)
