@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from dsec_cli.options import PROGRAMS, Args, attribute, command, defaults
+from dsec_cli.options_args import Args, attribute, defaults
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,16 +19,27 @@ def parse(program: str, argv: list[str]) -> tuple[str, Args] | None:
     """The command and its arguments; None where the command line needs Typer's attention."""
     if f"_{program.replace('-', '_').upper()}_COMPLETE" in os.environ:
         return None
-    name, names = PROGRAMS[program]
-    if not name:
-        if not argv or argv[0] not in names:
-            return None
-        name, argv = argv[0], argv[1:]
-    row = command(name)
+    row, argv = _command(program, argv)
     if row is None:
         return None
     values = parse_command(row, argv)
-    return None if values is None else (name, Args(values))
+    return None if values is None else (row[0], Args(values))
+
+
+def _command(program: str, argv: list[str]) -> tuple[Command | None, list[str]]:
+    """The command that is meant, and its words."""
+    if program == "ds-contract-lint" or (program == "dsec" and argv[:1] == ["lint"]):
+        from dsec_cli.options_lint import LINT  # the tables of all commands cost as much as twenty rules
+
+        return LINT, argv if program == "ds-contract-lint" else argv[1:]
+    from dsec_cli.options import PROGRAMS, command
+
+    name, names = PROGRAMS[program]
+    if name:
+        return command(name), argv
+    if not argv or argv[0] not in names:
+        return None, argv
+    return command(argv[0]), argv[1:]
 
 
 def parse_command(row: Command, argv: list[str]) -> dict[str, object] | None:

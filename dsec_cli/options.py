@@ -17,6 +17,9 @@ A parsed command line reaches `commands/<name>.main` as `Args`: option `--stdin-
 
 from __future__ import annotations
 
+from dsec_cli.options_args import Args as Args
+from dsec_cli.options_args import attribute as attribute
+from dsec_cli.options_args import defaults as defaults
 from dsec_cli.options_code import CODE
 from dsec_cli.options_contract import CONFIG, DAG, EXPLAIN, INIT, INVENTORY_PAGE, PLAN, VERSION
 from dsec_cli.options_editor import LSP
@@ -70,30 +73,3 @@ def command(name: str) -> Command | None:
         if row[0] == name:
             return row
     return None
-
-
-class Args:
-    """A parsed command line: every option and argument of the command as an attribute."""
-
-    def __init__(self, values: dict[str, object]) -> None:
-        self.__dict__.update(values)
-
-    if TYPE_CHECKING:
-        from typing import Any
-
-        def __getattr__(self, name: str) -> Any: ...
-
-
-def attribute(name: str) -> str:
-    """The attribute of `Args` that holds the option or argument `name`."""
-    return name.lower().replace("-", "_")
-
-
-def defaults(row: Command) -> dict[str, object]:
-    """What `Args` holds when nothing is given on the command line."""
-    values: dict[str, object] = {}
-    for name, arity, _, _ in row[3]:
-        values[attribute(name)] = () if arity in ("some", "many") else None
-    for name, _, kind, _, _, default, _ in row[4]:
-        values[attribute(name)] = {"flag": False, "multi": ()}.get(kind, default)
-    return values
