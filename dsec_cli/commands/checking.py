@@ -84,7 +84,8 @@ class Checker:
         """All that is found in one text; what a comment or the configuration silences is marked."""
         configured = self._configuration.of(text.name)
         around = self._around._replace(packages=self._packages(os.path.dirname(text.name)))
-        found = lint_all(text, around=around, rules=self._rules(configured), watch=self.budget.watch)
+        rules = self._rules(configured)
+        found = lint_all(text, around=around, rules=rules, every=self._every, watch=self.budget.watch)
         if "per-file-ignores" not in configured.values:
             return found
         from dsec_cli.commands.silencing import silenced

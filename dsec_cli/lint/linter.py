@@ -69,10 +69,11 @@ def lint_all(
     select: Iterable[str] = (),
     ignore: Iterable[str] = (),
     rules: tuple[Rule, ...] | None = None,
+    every: tuple[Rule, ...] | None = None,
     watch: Watch | None = None,
 ) -> tuple[Diagnostic, ...]:
-    """Like `lint`, with what comments silence, marked so."""
-    every = find_rules()
+    """Like `lint`, with what comments silence, marked so; `every` spares looking for the rules again."""
+    every = find_rules() if every is None else every
     wanted = chosen(every if rules is None else rules, select=tuple(select), ignore=tuple(ignore))
     return _Run(text, every, wanted, watch=watch).all(around)
 
