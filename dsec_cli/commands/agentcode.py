@@ -73,6 +73,12 @@ def needs_of(project: Project, folder: str) -> Needs:
     return analyse(project, lookup=lambda name: lookup(known, name))
 
 
+def read_needs(folder: str, contract: Contract | None = None) -> tuple[Needs, dict[str, SourceText]]:
+    """The needs of the code in `folder`, and its texts by the name that places carry; raises FileProblem."""
+    project = read_project(folder, contract)
+    return needs_of(project, folder), {text.name: text for text in project.files.values()}
+
+
 def findings_for(contract: Contract, folder: str) -> tuple[Finding, ...]:
     """What the code in `folder` needs and the contract lacks, or the reverse; raises FileProblem."""
     return compare(needs_of(read_project(folder, contract), folder), contract)

@@ -7,7 +7,7 @@ import sys
 
 from dsec_cli import exit as codes
 from dsec_cli.code.codec import render as plain
-from dsec_cli.commands.agentcode import needs_of, read_project
+from dsec_cli.commands.agentcode import read_needs
 from dsec_cli.commands.code_page import page
 from dsec_cli.commands.opened import open_contract
 from dsec_cli.commands.terminal import colored
@@ -21,8 +21,8 @@ from dsec_cli.report.terminal import columns, paint
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec_cli.code.needs import Needs
-    from dsec_cli.code.project import Project
     from dsec_cli.options import Args
+    from dsec_cli.source.text import SourceText
 
 PREFIX = "DS80"
 """Codes of the rules that hold a contract against code."""
@@ -32,7 +32,7 @@ def main(args: Args) -> int:
     """Print the needs, or with a contract the findings; only those decide the exit code."""
     folder = args.dir or "."
     if args.contract is None:
-        needs = needs_of(read_project(folder), folder)
+        needs, _ = read_needs(folder)
         if args.json:
             emit(json.dumps(plain(needs), indent=2, ensure_ascii=False) + "\n", args.output)
         else:
@@ -44,9 +44,8 @@ def main(args: Args) -> int:
 
 def _compared(args: Args, folder: str) -> int:
     opened = open_contract(args.contract)
-    project = read_project(folder, opened.contract)
-    needs = needs_of(project, folder)
-    report = _report(args, opened.parts[0].text, project, needs)
+    needs, texts = read_needs(folder, opened.contract)
+    report = _report(args, opened.parts[0].text, texts, needs)
     if args.json:
         from dsec_cli.report.formats.json import FORMAT
     else:
@@ -56,15 +55,12 @@ def _compared(args: Args, folder: str) -> int:
     return codes.NO if bad else codes.YES
 
 
-def _report(args: Args, text: object, project: Project, needs: Needs) -> Report:
-    from dsec_cli.source.text import SourceText
-
-    assert isinstance(text, SourceText), "a contract is opened from a text"
+def _report(args: Args, text: SourceText, texts: dict[str, SourceText], needs: Needs) -> Report:
     rules = tuple(rule for rule in find_rules() if rule.code.startswith(PREFIX))
     to_file = args.output is not None
     return Report(
         files=(text.name,),
-        texts={text.name: text, **{one.name: one for one in project.files.values()}},
+        texts={**texts, text.name: text},
         diagnostics=lint(text, around=Surroundings(needs=needs), rules=rules),
         rules=tuple,
         color=not to_file and colored("auto", sys.stdout),
