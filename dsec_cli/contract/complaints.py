@@ -212,6 +212,10 @@ def too_few(at: Path, least: int) -> Finding:
     )
 
 
+UNINTERRUPTIBLE, CRITICAL = "uninterruptible", "critical"
+"""The design documents use both words for one level; the language has the second."""
+
+
 def not_in_enum(node: Scalar, at: Path, legal: tuple[str, ...]) -> Finding:
     """DS105: a word outside a closed set."""
     words: str = legal[0]
@@ -224,6 +228,9 @@ def not_in_enum(node: Scalar, at: Path, legal: tuple[str, ...]) -> Finding:
     )
     from dsec_cli.contract import suggest
 
+    if node.text == UNINTERRUPTIBLE and CRITICAL in legal:
+        advice = say("{word} is called {level} here: write {level}", word=node.text, level=CRITICAL)
+        return _replaced(finding._replace(help=advice), node, CRITICAL)
     meant = suggest.nearest(node.text, legal)
     if meant is None:
         return finding
