@@ -116,7 +116,8 @@ def _joined_path(ev: Evaluator, call: ast.Call, scope: Scope) -> Iterable[Value]
 def paths_joined(parts: list[Values]) -> Values:
     """Paths below one another; an absolute one starts anew."""
     made: Values = ()
-    for at, part in enumerate(parts):
+    for at, every in enumerate(parts):
+        part = tuple(value for value in every if value != Const(None))  # None is no part of a path
         rooted = tuple(value for value in part if as_text(value).text.startswith(("/", "~")))
         below = tuple(value for value in part if value not in rooted)
         if not at:

@@ -139,6 +139,7 @@ FILES = {
     "own-folder": ("from pathlib import Path\nopen(Path(__file__).parent / 'd' / 'x')", {"read d/x"}),
     "joined": ("import os\nopen(os.path.join('/w', 'a', '..', 'b'))", {"read /w/b"}),
     "rooted-part": ("import os\nopen(os.path.join('/w', '/x'))", {"read /x"}),
+    "none-or-folder": ("import os\ndef f():\n if x: return None\n return '/w'\nopen(os.path.join(f(), 'a'))", {"read /w/a"}),
     "home": ("from pathlib import Path\nPath('~/x').expanduser().read_bytes()", {"read ~/x"}),
     "part": ("def f(n): open(f'out/{n}.txt', 'a')", {"write out/*.txt"}),
     "move": ("import shutil\nshutil.move('a', 'b')", {"delete a", "write b"}),
