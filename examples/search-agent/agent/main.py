@@ -6,6 +6,7 @@ from agent.tools import keep, page, search
 
 
 def main():
+    """Ask it."""
     agent = create_agent("openai:gpt-4o-mini", tools=[search, page, keep])
     agent.invoke({"messages": [("user", "What is new?")]})
 

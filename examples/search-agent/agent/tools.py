@@ -30,5 +30,6 @@ def keep(title: str, text: str) -> str:
 
 
 def ask(path, **params):
+    """Call the search."""
     answer = requests.get(SEARCH + path, params=params, headers={"key": KEY}, timeout=10)
     return answer.json()
