@@ -19,9 +19,14 @@ class Offered(Record):
 
 def offers(one: Diagnostic, text: SourceText) -> tuple[Offered, ...]:
     """Fixes first, then the suppression."""
-    fixes = tuple(Offered(fix.title, fix.edits, fix.safe) for fix in one.fixes)
+    fixes = tuple(Offered(fix.title, edits, fix.safe) for fix in one.fixes if (edits := _in_text(fix.edits)))
     excuse = _excuse(one, text)
     return fixes if excuse is None else (*fixes, excuse)
+
+
+def _in_text(edits: tuple[Edit, ...]) -> tuple[Edit, ...]:
+    """Without the byte order mark, which no editor shows as text."""
+    return tuple(edit for edit in edits if edit.span.start >= 0)
 
 
 def _excuse(one: Diagnostic, text: SourceText) -> Offered | None:

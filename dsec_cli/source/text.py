@@ -83,7 +83,9 @@ class SourceText:
         return len(self.text[start : start + column - 1].encode("utf-16-le", "surrogatepass")) // 2 + 1
 
     def byte_offset(self, offset: int) -> int:
-        """Offset of the same place in `data`."""
+        """Offset of the same place in `data`; what is before the text is the byte order mark."""
+        if offset < 0:
+            return 0
         before = self._raw[: max(offset, 0)]
         return self._skipped + len(before.encode(self.encoding, _ERRORS[self.encoding]))
 

@@ -144,3 +144,12 @@ def test_any_text_is_answered_at_any_place(text: str) -> None:
         spot = page.spot_at(here, offset)
         if spot is not None:
             page.defined_at(here, spot)
+
+
+def test_a_mark_is_nothing_that_an_editor_could_remove() -> None:
+    text = SourceText("ds_config.yaml", "\ufeffnvlink_mode: p2p".encode())
+    (untidy,) = lint(text)
+    assert [edit.text for edit in untidy.fixes[0].edits] == ["", "\n"]
+    assert [edit.text for offer in mend.offers(untidy, text) for edit in offer.edits] == ["\n"]
+    (bare,) = lint(SourceText("ds_config.yaml", "\ufeffnvlink_mode: p2p\n".encode()))
+    assert mend.offers(bare, text) == ()

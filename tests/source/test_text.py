@@ -92,6 +92,11 @@ def test_offsets_outside_are_the_ends() -> None:
     assert source.position(99) == Position(2, 2)
 
 
+def test_what_is_before_the_text_is_the_mark() -> None:
+    source = SourceText("a.yaml", "\ufeffa: 1\n".encode())
+    assert (source.byte_offset(-1), source.byte_offset(0)) == (0, 3)
+
+
 @given(st.text(), st.sampled_from(["utf-8", "utf-8-sig", "utf-16", "utf-32"]))
 def test_places_agree_with_counting(text: str, encoding: str) -> None:
     text = text.lstrip("\ufeff\0")  # a NUL behind a UTF-16 mark makes it a UTF-32 mark
