@@ -39,6 +39,15 @@ LINT: Command = (
             None,
             "Do not count findings that FILE lists; it is written by --write-baseline.",
         ),
+        (
+            "code",
+            "",
+            "value",
+            "DIR",
+            (),
+            None,
+            "Also read the agent's Python in DIR, and hold the contract against what it needs (DS801-DS807).",
+        ),
         COLOR,
         (
             "diff",

@@ -54,7 +54,9 @@ class Ticket:
 
 def draw(argv: list[str]) -> Ticket | None:
     """A ticket for this command line; None where nothing is to be cached."""
-    if "--no-cache" in argv or sys.stdout is None:
+    # With --code a folder is read, and which files are in it is not in the key.
+    named = any(word == "--code" or word.startswith("--code=") for word in argv)
+    if named or "--no-cache" in argv or sys.stdout is None:
         return None
     folder = cache_folder()
     if not folder:

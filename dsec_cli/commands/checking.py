@@ -15,7 +15,7 @@ from dsec_cli.lint.rule import Surroundings, find_rules
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from dsec.inventory import Inventory
     from dsec_cli.commands.configuring import Configuration, Configured
@@ -34,6 +34,8 @@ class Checked(Record):
     """Those that ran on any text, by code."""
     notes: tuple[str, ...] = ()
     """What there is to say besides."""
+    code: Mapping[str, SourceText] = {}
+    """The agent's Python files by name; findings point into them."""
 
     def codes(self) -> frozenset[str]:
         """Codes of the rules that ran."""
@@ -53,6 +55,7 @@ class Checker:
         self._chosen: dict[str, tuple[Rule, ...]] = {}
         self._used: dict[str, Configured] = {}
         self._tables: dict[str, object] = {}
+        self._code: dict[str, SourceText] = {}
 
     def check(self, texts: list[SourceText]) -> Checked:
         """Every text, in order."""
@@ -78,12 +81,15 @@ class Checker:
             self.budget.disarm()
         ran = {rule.code for rules in self._chosen.values() for rule in rules}
         rules = tuple(rule for rule in self._every if rule.code in ran)
-        return Checked(tuple(sorted(found, key=_by_place)), rules, tuple(self._ended()))
+        notes = tuple(self._ended())
+        return Checked(tuple(sorted(found, key=_by_place)), rules, notes, dict(self._code))
 
     def _all_of(self, text: SourceText) -> tuple[Diagnostic, ...]:
         """All that is found in one text; what a comment or the configuration silences is marked."""
         configured = self._configuration.of(text.name)
-        around = self._around._replace(packages=self._packages(os.path.dirname(text.name)))
+        around = self._around._replace(
+            packages=self._packages(os.path.dirname(text.name)), needs=self._needs(text)
+        )
         rules = self._rules(configured)
         found = lint_all(text, around=around, rules=rules, every=self._every, watch=self.budget.watch)
         if "per-file-ignores" not in configured.values:
@@ -91,6 +97,19 @@ class Checker:
         from dsec_cli.commands.silencing import silenced
 
         return silenced(found, text.name, configured, today=self._around.today)
+
+    def _needs(self, text: SourceText) -> object:
+        """What the code of `--code` needs, as the contract in `text` gives it its variables."""
+        if self._args.code is None:
+            return None
+        from dsec_cli.commands.agentcode import read_needs
+        from dsec_cli.contract.build import build_all
+        from dsec_cli.source.yaml import parse
+
+        built = build_all(parse(text), text.name)
+        needs, code = read_needs(self._args.code, built[0].contract if built else None)
+        self._code.update(code)
+        return needs
 
     def _packages(self, folder: str) -> object:
         """The user's own tables of packages that count in a folder, read once."""

@@ -154,7 +154,7 @@ def _report(texts: list[SourceText], checked: Checked, left_out: list[str]) -> R
         notes = (say("excluded: {files}", files=", ".join(left_out)), *notes)
     return Report(
         files=tuple(text.name for text in texts),
-        texts={text.name: text for text in texts},
+        texts={**checked.code, **{text.name: text for text in texts}},
         diagnostics=checked.diagnostics,
         rules=lambda: _pages(checked.rules),
         notes=notes,

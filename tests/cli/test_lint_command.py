@@ -310,3 +310,17 @@ def test_closed_streams(tmp_path: Path, stream: str) -> None:
     )
     assert done.returncode == {"0": 1, "1": 3, "2": 1}[stream]
     assert b"Traceback" not in done.stderr + done.stdout
+
+
+def test_the_contract_is_held_against_the_agents_code(ds: Ds, tmp_path: Path) -> None:
+    (tmp_path / "agent").mkdir()
+    call = "import requests\n\ndef look():\n    requests.get('https://api.example.org/x')\n"
+    (tmp_path / "agent" / "tool.py").write_text(call)
+    (tmp_path / "dsandbox.yaml").write_bytes(CLEAN + b"security_policy:\n  network:\n    egress: []\n")
+    assert b"DS80" not in ds("ds-contract-lint").stdout
+    held = ds("ds-contract-lint", "--code", "agent", "--format", "json")
+    assert held.returncode == 1
+    [one] = [one for one in json.loads(held.stdout)["diagnostics"] if one["code"] == "DS801"]
+    assert "api.example.org" in one["message"]
+    assert one["related"][0]["place"]["file"].endswith("tool.py")
+    one_line(ds("ds-contract-lint", "--code", "none"), "none does not exist")
