@@ -52,7 +52,7 @@ SCHEMA: Command = (
     "Print the JSON Schemas of the documents that DSec reads.",
     (
         "For editors and other tools: JSON Schema 2020-12, made of the same models as the checks of dsec "
-        "lint. KIND is the kind of document, or the name of its file. The $id of a printed schema ends "
+        "lint. KIND is the kind of document, or the name of its file. The $id of the language's schemas ends "
         "with the version of the contract language, so that two versions can be told apart.",
     ),
     (

@@ -19,45 +19,65 @@ ALSO = {
     "dsandbox": "contract",
     "agent-train-sandbox": "environment",
     "hermes-deploy": "deploy",
+    ".dsec.toml": "lint-config",
 }
 """Names of files, and the kind of document that they hold."""
+OWN = ("knowledge", "lint-config")
+"""Files that are no part of the contract language."""
 
 
 def main(args: Args) -> int:
     """Print one schema, or the table of all."""
     if args.action == "list":
         if args.kind is not None:
-            raise UsageError(f"list takes no {args.kind!r}", hint="write: dsec schema print KIND")
+            raise UsageError(
+                say("list takes no {kind!r}", kind=args.kind), hint=say("write: dsec schema print KIND")
+            )
         emit(_table(), args.output)
         return YES
-    from dsec_cli.contract.generate_schema import schema
-
-    body = schema(_kind(args.kind or "contract"))
+    body = _schema(_kind(args.kind or "contract"))
     emit(json.dumps(body, indent=2, ensure_ascii=False) + "\n", args.output)
     return YES
 
 
-def _kind(named: str) -> str:
+def _kinds() -> tuple[str, ...]:
     from dsec_cli.contract.generate_schema import FILES
 
+    return (*FILES, *OWN)
+
+
+def _kind(named: str) -> str:
     name = named.replace("\\", "/").rpartition("/")[2]
     for ending in (".schema.json", ".yaml", ".yml", ".json"):
         name = name.removesuffix(ending)
     kind = ALSO.get(name, name)
-    if kind not in FILES:
+    if kind not in _kinds():
         raise UsageError(
             say("there is no kind of document called {named!r}", named=named),
-            hint=did_you_mean(name, (*FILES, *ALSO)),
+            hint=did_you_mean(name, (*_kinds(), *ALSO)),
         )
     return kind
 
 
-def _table() -> str:
-    from dsec_cli.contract.generate_schema import FILES, LANGUAGE_VERSION, schema
+def _schema(kind: str) -> dict[str, object]:
+    if kind == "knowledge":
+        from dsec_cli.code.knowledge.schema import schema as of_knowledge
 
-    width = max(len(kind) for kind in FILES)
+        return of_knowledge()
+    if kind == "lint-config":
+        from dsec_cli.commands.configuration_keys import schema as of_configuration
+
+        return of_configuration()
+    from dsec_cli.contract.generate_schema import schema
+
+    return schema(kind)
+
+
+def _table() -> str:
+    width = max(len(kind) for kind in _kinds())
     rows = []
-    for kind in FILES:
-        title = str(schema(kind)["title"]).partition(": ")[2]
-        rows.append(f"{kind:<{width}}  {LANGUAGE_VERSION}  {title}\n")
+    for kind in _kinds():
+        body = _schema(kind)
+        title = str(body["title"]).partition(": ")[2]
+        rows.append(f"{kind:<{width}}  {body.get('x-dsec-version', '-'):<5}  {title}\n")
     return "".join(rows)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
+from dsec_cli.commands.schema import OWN
 from dsec_cli.contract.generate_schema import FILES, LANGUAGE_VERSION
 from dsec_cli.source.resolve import plain_value
 from dsec_cli.source.text import SourceText
@@ -22,8 +23,8 @@ Ds = Callable[..., Ran]
 def test_the_list_names_every_kind_and_its_version(ds: Ds) -> None:
     ran = ds("dsec", "schema", "list")
     rows = [line.split(maxsplit=2) for line in ran.stdout.decode().splitlines()]
-    assert [row[0] for row in rows] == list(FILES)
-    assert {row[1] for row in rows} == {LANGUAGE_VERSION}
+    assert [row[0] for row in rows] == [*FILES, *OWN]
+    assert [row[1] for row in rows] == [LANGUAGE_VERSION] * len(FILES) + ["-"] * len(OWN)
     assert ran.returncode == 0
 
 
@@ -37,9 +38,18 @@ def test_every_kind_is_printed_as_it_lies_in_the_repository(ds: Ds, kind: str) -
     assert body["$id"] == f"urn:dsec:schema:{FILES[kind]}:{LANGUAGE_VERSION}"
 
 
+@pytest.mark.parametrize("name", OWN)
+def test_our_own_files_have_schemas_too(ds: Ds, name: str) -> None:
+    ran = ds("dsec", "schema", "print", name)
+    body = json.loads(ran.stdout)
+    Draft202012Validator.check_schema(body)
+    assert body == json.loads((ROOT / "schemas" / f"{name}.schema.json").read_bytes())
+
+
 @pytest.mark.parametrize(
     ("named", "kind"),
     [
+        (".dsec.toml", "lint-config"),
         ("dsandbox.yaml", "contract"),
         ("jobs/ds_config.yaml", "steps"),
         ("config", "steps"),
