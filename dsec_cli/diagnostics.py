@@ -7,6 +7,7 @@ from dsec.record import Record
 from dsec_cli.source.locate import Keys, Located, find, spell, step_ids
 from dsec_cli.source.text import Position, SourceText, Span
 from dsec_cli.source.tree import Document, Path
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +24,14 @@ class Severity(Choice):
 
 SEVERITIES = (Severity.ERROR, Severity.WARNING, Severity.INFO)
 """All of them, the gravest first."""
+
+
+SEVERITY_WORDS = {
+    Severity.ERROR: say("error"),
+    Severity.WARNING: say("warning"),
+    Severity.INFO: say("info"),
+}
+"""As people read them."""
 
 
 class Edit(Record):

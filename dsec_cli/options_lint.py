@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec_cli.options_shared import COLOR, INVENTORY, JSON, USAGE
+from dsec_cli.options_shared import COLOR, INVENTORY, JSON, LANG, USAGE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,6 +114,7 @@ LINT: Command = (
         ),
         INVENTORY,
         ("isolated", "", "flag", "", (), None, "Read no configuration file."),
+        LANG,
         (
             "no-cache",
             "",
@@ -225,7 +226,7 @@ RULES: Command = (
     "List all lint rules.",
     ("Everything is read from the installed rules; dsec explain CODE prints the page of one.",),
     (),
-    (JSON,),
+    (JSON, LANG),
     (
         ("dsec rules", "Print a table: code, severity, fix, name and what it finds."),
         ("dsec rules --json", "Print the same for programs, with group and first version."),

@@ -29,6 +29,15 @@ COLOR: Option = (
     "auto",
     "Colour the text; auto: on a terminal, unless NO_COLOR is set. FORCE_COLOR forces it.",
 )
+LANG: Option = (
+    "lang",
+    "",
+    "value",
+    "LANG",
+    ("auto", "en", "zh"),
+    None,
+    "Language of what people read; without it, or auto: DSEC_LANG, the setting lang, the locale.",
+)
 JSON: Option = ("json", "", "flag", "", (), None, "Print one JSON document instead of text.")
 OUTPUT: Option = (
     "output",

@@ -34,6 +34,7 @@ SETTINGS = (
     Setting(
         "color", ("auto", "always", "never"), "When text output is coloured; --color and NO_COLOR go first."
     ),
+    Setting("lang", ("auto", "en", "zh"), "Language of what people read; --lang and DSEC_LANG go first."),
     Setting(
         "registry",
         ("~/.ds/registry",),

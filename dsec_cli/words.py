@@ -68,7 +68,25 @@ def translated(text: str, catalogue: Mapping[str, str]) -> str:
     args = {
         name: translated(arg, catalogue) if isinstance(arg, Said) else arg for name, arg in text.args.items()
     }
-    return _said(template.format_map(args), text.template, text.id, text.args)
+    return _said(_close(template, args).format_map(args), text.template, text.id, text.args)
+
+
+_WIDE = "\u2e80"
+"""From here on are the letters of scripts that put no spaces between words."""
+
+
+def _close(template: str, args: Mapping[str, object]) -> str:
+    """The template without spaces between a wide letter and a text of ours that is wide there, or empty."""
+    for name, arg in args.items():
+        if not isinstance(arg, str) or (arg and not isinstance(arg, Said)):
+            continue
+        before, place, after = template.partition(f"{{{name}}}")
+        if before[-1:] == " " and before[-2:-1] >= _WIDE and (not arg or arg[0] >= _WIDE):
+            before = before[:-1]
+        if after[:1] == " " and after[1:2] >= _WIDE and (not arg or arg[-1] >= _WIDE):
+            after = after[1:]
+        template = before + place + after
+    return template
 
 
 def message_id(text: str) -> str:

@@ -38,8 +38,9 @@ def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.T
     """No colours, settings or state of the person who runs the tests leak in."""
     for name in ("NO_COLOR", "FORCE_COLOR", "DSEC_HOME", "CUDA_VISIBLE_DEVICES", "COLUMNS", "LINES"):
         monkeypatch.delenv(name, raising=False)
-    for name in ("DSEC_CACHE_DIR", "XDG_CACHE_HOME"):
+    for name in ("DSEC_CACHE_DIR", "XDG_CACHE_HOME", "DSEC_LANG", "LC_MESSAGES"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
     monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
     monkeypatch.setenv("DSEC_TEST_TOKEN", TOKEN)
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dsec.record import Record
+from dsec_cli.languages import LANGUAGES
 from dsec_cli.options_lint import FAIL_ON
-
-LANGUAGES = ("en", "zh")
 
 
 class Key(Record):

@@ -16,46 +16,48 @@ from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from dsec_cli.commands.language import Speech
     from dsec_cli.commands.outputs import Output
     from dsec_cli.lint.fix import Kept, Lint, Mended, Outcome
     from dsec_cli.options import Args
-    from dsec_cli.report.format import Report
+    from dsec_cli.report.format import Report, Tell
     from dsec_cli.source.text import SourceText
 
 
-def show(args: Args, texts: list[SourceText], lint: Lint) -> int:
+def show(args: Args, texts: list[SourceText], lint: Lint, *, tell: Tell) -> int:
     """`--diff`: print what `--fix` would change; NO when that is anything."""
     outcomes = [fixed(text, lint, unsafe=args.unsafe_fixes) for text in texts]
     diff = "".join(difference(text, outcome.text) for text, outcome in zip(texts, outcomes, strict=True))
     if diff:
         emit(diff, args.output_file)
     for outcome in outcomes:
-        _tell_kept(outcome)
+        _tell_kept(outcome, tell)
     return codes.NO if diff else codes.YES
 
 
-def mend(args: Args, texts: list[SourceText], lint: Lint, *, problems: list[DSecError]) -> list[SourceText]:
+def mend(
+    args: Args, texts: list[SourceText], lint: Lint, *, problems: list[DSecError], tell: Tell
+) -> list[SourceText]:
     """`--fix`: the texts as they are now; files that could not be written join the `problems`.
 
     Standard input is printed, mended or not.
     """
     if not args.fix:
         raise codes.UsageError("--unsafe-fixes alone mends nothing", hint="add --fix, or --diff to see it")
-    return [_mended(args, text, lint, problems) for text in texts]
-
-
-def _mended(args: Args, text: SourceText, lint: Lint, problems: list[DSecError]) -> SourceText:
-    outcome = fixed(text, lint, unsafe=args.unsafe_fixes)
-    try:
-        _store(text, outcome.text, printed=STDIN in args.paths and text.name == args.stdin_name)
-    except DSecError as problem:
-        problems.append(problem)
-        return text
-    if not args.quiet:
-        for one in outcome.mended:
-            codes.tell(_said_mended(text.name, one))
-    _tell_kept(outcome)
-    return outcome.text
+    mended: list[SourceText] = []
+    for text in texts:
+        outcome = fixed(text, lint, unsafe=args.unsafe_fixes)
+        try:
+            _store(text, outcome.text, printed=STDIN in args.paths and text.name == args.stdin_name)
+        except DSecError as problem:
+            problems.append(problem)
+            mended.append(text)
+            continue
+        for one in () if args.quiet else outcome.mended:
+            codes.tell(tell(_said_mended(text.name, one)))
+        _tell_kept(outcome, tell)
+        mended.append(outcome.text)
+    return mended
 
 
 def _store(old: SourceText, new: SourceText, *, printed: bool) -> None:
@@ -65,10 +67,10 @@ def _store(old: SourceText, new: SourceText, *, printed: bool) -> None:
         rewrite(old.name, old=old.data, new=new.data)
 
 
-def written_aside(report: Report, outputs: tuple[Output, ...], args: Args) -> str:
+def written_aside(report: Report, outputs: tuple[Output, ...], args: Args, *, speech: Speech) -> str:
     """The report on standard error, as standard output holds the text that was mended."""
     with redirect_stdout(sys.stderr):
-        return write(report, outputs, args)
+        return write(report, outputs, args, speech=speech)
 
 
 def _said_mended(name: str, one: Mended) -> str:
@@ -78,9 +80,9 @@ def _said_mended(name: str, one: Mended) -> str:
     return say("{line}; removed with it: {comments}", line=line, comments=" ".join(one.comments))
 
 
-def _tell_kept(outcome: Outcome) -> None:
+def _tell_kept(outcome: Outcome, tell: Tell) -> None:
     for one in outcome.kept:
-        codes.tell(
+        line = tell(
             say(
                 "{place}: not fixed[{code}] {title}: {why}",
                 place=_place(outcome.text.name, one),
@@ -89,6 +91,7 @@ def _tell_kept(outcome: Outcome) -> None:
                 why=one.why,
             )
         )
+        codes.tell(line)
 
 
 def _place(name: str, one: Mended | Kept) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from dsec.record import Record
+from dsec_cli.commands.language import spoken
 from dsec_cli.commands.terminal import colored
 from dsec_cli.exit import UsageError
 from dsec_cli.options_lint import FORMATS
@@ -14,6 +15,7 @@ from dsec_cli.report.terminal import columns
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec_cli.commands.configuring import Configured
+    from dsec_cli.commands.language import Speech
     from dsec_cli.options import Args
     from dsec_cli.report.format import Format, Report
 
@@ -67,11 +69,11 @@ def _refuse_clashes(found: list[Output], where: str) -> None:
         seen.add(one.file)
 
 
-def write(report: Report, outputs: tuple[Output, ...], args: Args) -> str:
+def write(report: Report, outputs: tuple[Output, ...], args: Args, *, speech: Speech) -> str:
     """Render the report once for each output and put it there; gives what went to standard output."""
     shown = ""
     for one in sorted(outputs, key=lambda one: not one.file):
-        fitted = report._replace(
+        fitted = spoken(report, speech.of(one.format))._replace(
             color=colored("never" if one.file and args.color == "auto" else args.color, sys.stdout),
             width=columns(sys.stdout),
             quiet=args.quiet,

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import sys
 
+from dsec_cli.commands.language import speech, teller
 from dsec_cli.commands.terminal import colored
+from dsec_cli.diagnostics import SEVERITY_WORDS
 from dsec_cli.exit import YES
 from dsec_cli.lint import page
 from dsec_cli.lint.linter import lint
 from dsec_cli.lint.rule import find_rules
+from dsec_cli.report.cells import padded
+from dsec_cli.report.format import as_it_is
 from dsec_cli.report.output import emit
 from dsec_cli.report.terminal import paint
 from dsec_cli.source.text import SourceText
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec_cli.lint.rule import Rule
     from dsec_cli.options import Args
+    from dsec_cli.report.format import Tell
 
 GROUPS = {
     "DS0": "text",
@@ -30,6 +36,7 @@ GROUPS = {
     "DS8": "code",
     "DS9": "linter",
 }
+_FIX: dict[str, str] = {"": "-", "safe": say("safe"), "unsafe": say("unsafe")}
 FIRST_VERSION = "0.1.0"
 """Of rules whose page names no other; a later rule says `Since: 0.2.0`."""
 
@@ -37,27 +44,28 @@ FIRST_VERSION = "0.1.0"
 def main(args: Args) -> int:
     """Print one line per rule, or one JSON document."""
     rules = find_rules()
+    tell = teller(speech(args.lang).of("json" if args.json else "text"), of_pages=True)
     if not args.json:
-        emit(_table(rules))
+        emit(_table(rules, tell))
         return YES
     import json
 
-    listed = [described(rule) for rule in rules]
+    listed = [described(rule, tell) for rule in rules]
     emit(json.dumps({"format": "dsec.rules/1", "rules": listed}, ensure_ascii=False, indent=2) + "\n")
     return YES
 
 
-def _table(rules: tuple[Rule, ...]) -> str:
+def _table(rules: tuple[Rule, ...], tell: Tell) -> str:
     ink = paint(wanted=colored("auto", sys.stdout))
     width = max(len(rule.name) for rule in rules)
     return "".join(
-        f"{ink(rule.code, '1')}  {rule.severity.value:<7}  {fixable(rule) or '-':<6}  {rule.name:<{width}}  "
-        f"{page.read(rule).summary}\n"
+        f"{ink(rule.code, '1')}  {padded(tell(SEVERITY_WORDS[rule.severity]), 7)}  "
+        f"{padded(tell(_FIX[fixable(rule)]), 6)}  {rule.name:<{width}}  {tell(page.read(rule).summary)}\n"
         for rule in rules
     )
 
 
-def described(rule: Rule) -> dict[str, str]:
+def described(rule: Rule, tell: Tell = as_it_is) -> dict[str, str]:
     """What programs are told about a rule."""
     read = page.read(rule)
     return {
@@ -67,7 +75,7 @@ def described(rule: Rule) -> dict[str, str]:
         "severity": rule.severity.value,
         "fix": fixable(rule),
         "since": since(rule),
-        "summary": read.summary,
+        "summary": tell(read.summary),
     }
 
 

@@ -18,9 +18,13 @@ from __future__ import annotations
 import sys
 
 from dsec.record import Record
+from dsec_cli.diagnostics import SEVERITY_WORDS
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dsec_cli.lint.rule import Rule
 
 INDENT = "    "
@@ -55,7 +59,7 @@ def parse(text: str) -> Page:
     summary, _, rest = text.strip().partition("\n\n")
     blocks = rest.split("\n\n")
     return Page(
-        summary=summary,
+        summary=" ".join(summary.split()),
         why=_prose(blocks, "Why"),
         bad=_example(blocks, "Bad"),
         good=_example(blocks, "Good"),
@@ -79,34 +83,38 @@ def _example(blocks: list[str], title: str) -> Example:
     raise AssertionError(f"a rule's docstring needs a block `{title} (yaml):`")
 
 
-def markdown(rule: Rule) -> str:
-    """The page as a reference document."""
+def markdown(rule: Rule, *, tell: Callable[[str], str] = str) -> str:
+    """The page as a reference document; `tell` says it in another language."""
     page = read(rule)
+    excuse = say(
+        "Write `# dsec: ignore[{code}] why it does not apply here` on the line, or on the line above.",
+        code=rule.code,
+    )
     return f"""# {rule.code}: {rule.name}
 
-{page.summary}
+{tell(page.summary)}
 
-Severity: {rule.severity.value}
+{tell(say("Severity: {severity}", severity=SEVERITY_WORDS[rule.severity]))}
 
-## Why
+## {tell(say("Why"))}
 
-{page.why}
+{tell(page.why)}
 
-## Bad
+## {tell(say("Bad"))}
 
 {_fenced(page.bad)}
 
-## Good
+## {tell(say("Good"))}
 
 {_fenced(page.good)}
 
-## Source
+## {tell(say("Source"))}
 
 {page.source[:1].upper()}{page.source[1:]}
 
-## Excusing one place
+## {tell(say("Excusing one place"))}
 
-Write `# dsec: ignore[{rule.code}] why it does not apply here` on the line, or on the line above.
+{tell(excuse)}
 """
 
 

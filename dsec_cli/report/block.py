@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec_cli.diagnostics import Severity
+from dsec_cli.diagnostics import SEVERITY_WORDS, Severity
 from dsec_cli.report.cells import cells, shown, wrap
 from dsec_cli.report.excerpt import Mark, excerpt
 from dsec_cli.report.format import SECRETS
@@ -24,7 +24,7 @@ def headline(one: Diagnostic, report: Report) -> str:
     ink = paint(wanted=report.color)
     start = one.place.start
     where = f"{shown(one.place.file)}:{start.line}:{start.column}:"
-    kind = f"{one.severity.value}[{one.code}]"
+    kind = f"{report.tell(SEVERITY_WORDS[one.severity])}[{one.code}]"
     head = f"{ink(where, BOLD)} {ink(kind, _ANSI[one.severity])} "
     message = shown(one.message)
     if not report.fold:
@@ -43,10 +43,10 @@ def block(one: Diagnostic, report: Report, *, hidden: dict[str, list[Span]]) -> 
         _marks(one), report.texts, hidden=hidden, width=report.width, paint=ink, tell=report.tell
     )
     if one.reason:
-        lines += _labelled(report.tell(say("why")), one.reason, report, ansi=DIM)
+        lines += _labelled(report.tell(say("why:")), one.reason, report, ansi=DIM)
     if one.help:
-        lines += _labelled(report.tell(say("help")), one.help, report, ansi=HELP)
-    lines += _labelled(report.tell(say("rule")), f"{one.name} (dsec explain {one.code})", report, ansi=DIM)
+        lines += _labelled(report.tell(say("help:")), one.help, report, ansi=HELP)
+    lines += _labelled(report.tell(say("rule:")), f"{one.name} (dsec explain {one.code})", report, ansi=DIM)
     return "\n".join(lines) + "\n"
 
 
@@ -69,7 +69,8 @@ def secrets(report: Report) -> dict[str, list[Span]]:
 def _labelled(label: str, text: str, report: Report, *, ansi: str) -> list[str]:
     """`  help: text`, folded at the width and hanging below its first word."""
     ink = paint(wanted=report.color)
-    indent = cells(label) + 4
+    gap = "" if label.endswith("：") else " "  # a full-width colon brings its own
+    indent = cells(label + gap) + 2
     rows = [row for line in text.split("\n") for row in wrap(shown(line), report.width - indent)]
-    head = f"  {ink(label + ':', ansi)} {rows[0]}"
+    head = f"  {ink(label, ansi)}{gap}{rows[0]}"
     return [head, *(" " * indent + row for row in rows[1:])]

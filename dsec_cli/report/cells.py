@@ -17,6 +17,11 @@ def cells(text: str) -> int:
     return sum(width for _, width in _widths(text))
 
 
+def padded(text: str, width: int) -> str:
+    """`text` with spaces behind it, so that it takes at least `width` cells."""
+    return text + " " * (width - cells(text))
+
+
 def _widths(text: str) -> Iterator[tuple[str, int]]:
     """Each code point with the cells that it adds to those before it."""
     import unicodedata  # only lines beyond ASCII pay for it
@@ -68,6 +73,10 @@ def wrap(text: str, width: int) -> list[str]:
     return lines or [""]
 
 
+_CLOSING = "，。：；、！？）」』》…"
+"""Marks that no line may begin with: they stay with what is before them."""
+
+
 def _words(text: str) -> Iterator[str]:
     """Runs of spaces, runs of narrow characters, and wide characters one by one."""
     if text.isascii():
@@ -75,7 +84,9 @@ def _words(text: str) -> Iterator[str]:
         return
     run = ""
     for ch, width in _widths(text):
-        if width == 2:
+        if run and ch in _CLOSING:
+            run += ch
+        elif width == 2:
             if run:
                 yield run
             run = ch

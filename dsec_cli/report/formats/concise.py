@@ -1,9 +1,12 @@
-"""Findings as `file:line:column: severity[code] message`, one line each: for editors, grep and CI logs."""
+"""Findings as `file:line:column: severity[code] message`, one line each: for editors, grep and CI logs.
+
+The severity stays English whatever the language of the message: editors look for it.
+"""
 
 from __future__ import annotations
 
 from dsec_cli.report.block import headline
-from dsec_cli.report.format import Format
+from dsec_cli.report.format import Format, as_it_is
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,7 +15,8 @@ if TYPE_CHECKING:
 
 def render(report: Report) -> str:
     """One line per diagnostic that counts, and nothing else."""
-    return "".join(headline(one, report) + "\n" for one in report.counting())
+    plain = report._replace(tell=as_it_is)
+    return "".join(headline(one, plain) + "\n" for one in report.counting())
 
 
 FORMAT = Format("concise", render)

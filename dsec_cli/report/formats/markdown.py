@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dsec_cli.diagnostics import SEVERITY_WORDS
 from dsec_cli.report.cells import shown
 from dsec_cli.report.format import Format
 from dsec_cli.report.formats.text import summary
@@ -34,8 +35,8 @@ def _finding(one: Diagnostic, tell: Tell) -> str:
     place = f"{_plain(one.place.file)}:{start.line}:{start.column}"
     words = [_plain(one.message)]
     if one.help:
-        words.append(f"{tell(say('help'))}: {_plain(one.help)}")
-    return _row(place, one.severity.value, f"{one.code} {one.name}", "<br>".join(words))
+        words.append(tell(say("help: {text}", text=_plain(one.help))))
+    return _row(place, tell(SEVERITY_WORDS[one.severity]), f"{one.code} {one.name}", "<br>".join(words))
 
 
 def _row(*texts: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dsec_cli.diagnostics import SEVERITIES, Severity
 from dsec_cli.report.format import Format
-from dsec_cli.words import say
+from dsec_cli.words import joined, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,7 +12,11 @@ if TYPE_CHECKING:
 
     from dsec_cli.report.format import Report
 
-_ONE = {Severity.ERROR: "1 error", Severity.WARNING: "1 warning", Severity.INFO: "1 remark"}
+_ONE = {
+    Severity.ERROR: say("1 error"),
+    Severity.WARNING: say("1 warning"),
+    Severity.INFO: say("1 remark"),
+}
 _SEVERAL = {
     Severity.ERROR: "{count} errors",
     Severity.WARNING: "{count} warnings",
@@ -24,7 +28,7 @@ def render(report: Report) -> str:
     """Every diagnostic that counts with its source line, then notes and the sum; quiet: one line each."""
     if report.quiet:
         return "".join(_blocks(report))
-    notes = [f"{report.tell(say('note'))}: {note}\n" for note in report.notes]
+    notes = [report.tell(say("note: {note}", note=note)) + "\n" for note in report.notes]
     return "\n".join([*_blocks(report), "".join(notes) + summary(report) + "\n"])
 
 
@@ -47,7 +51,8 @@ def summary(report: Report) -> str:
     """`2 errors, 1 remark, 3 silenced in 1 of 2 files`, in the report's language."""
     tell, counting = report.tell, report.counting()
     silenced = len(report.diagnostics) - len(counting)
-    checked = _counted(report, len(report.files), "1 file", "{count} files")
+    files = len(report.files)
+    checked = say("1 file") if files == 1 else say("{count} files", count=files)
     if not counting:
         if not silenced:
             return tell(say("{files} checked, nothing found", files=checked))
@@ -56,23 +61,19 @@ def summary(report: Report) -> str:
     for one in counting:
         counts[one.severity] += 1
     parts = [
-        _counted(report, count, _ONE[severity], _SEVERAL[severity])
+        _ONE[severity] if count == 1 else say(_SEVERAL[severity], count=count)
         for severity, count in counts.items()
         if count
     ]
-    found = ", ".join(parts)
+    found = tell(joined(", ", parts))
     if report.color:
         found = f"\x1b[1m{found}\x1b[0m"
     if silenced:
-        found = f"{found}, {tell(say('{count} silenced', count=silenced))}"
-    if len(report.files) == 1:
+        found = tell(say("{found}, {count} silenced", found=found, count=silenced))
+    if files == 1:
         return found
     hit = len({one.place.file for one in counting})
     return tell(say("{found} in {hit} of {files}", found=found, hit=hit, files=checked))
-
-
-def _counted(report: Report, count: int, one: str, several: str) -> str:
-    return report.tell(say(one) if count == 1 else say(several, count=count))
 
 
 FORMAT = Format("text", render)

@@ -1,0 +1,34 @@
+"""Chinese: one module for each group of rules, one for the words around findings, one for pages."""
+
+from __future__ import annotations
+
+from dsec_cli.languages.zh import (
+    code,
+    dependencies,
+    form,
+    formats,
+    health,
+    linter,
+    resources,
+    security,
+    steps,
+    text,
+    tolerance,
+)
+
+PARTS = (
+    code, dependencies, form, formats, health, linter, resources, security, steps, text, tolerance,
+)  # fmt: skip
+"""All but the pages."""
+
+
+def findings() -> dict[str, str]:
+    """Every text but those of pages."""
+    return {english: chinese for part in PARTS for english, chinese in part.TEXTS.items()}
+
+
+def of_pages() -> dict[str, str]:
+    """The texts of the rules' pages."""
+    from dsec_cli.languages.zh.pages import TEXTS  # findings are shown without them
+
+    return TEXTS
