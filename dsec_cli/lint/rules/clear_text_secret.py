@@ -31,15 +31,18 @@ from __future__ import annotations
 from dsec.record import Record
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
-from dsec_cli.lint.secrets import is_secret, tokens
+from dsec_cli.lint.secrets import is_secret, name_strength, tokens
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Mapping, Node, Path, Scalar, Sequence
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-REASON = "everyone who reads this file, its history, a log or a snapshot of it has the secret"
+    Chain = tuple["Chain", str | int] | tuple[()]
+
+REASON = say("everyone who reads this file, its history, a log or a snapshot of it has the secret")
 QUOTES = "'\""
 COMMANDS = ("run", "script")
 CLIENTS = ("curl", "/usr/bin/curl")
@@ -101,52 +104,84 @@ def _finding(where: Path | Span, message: str, name: str) -> Finding:
         where=where,
         message=message,
         reason=REASON,
-        help=f"replace it by a reference such as `{store}` or `$NAME`, and revoke it: it has been in a file",
+        help=say(
+            "replace it by a reference such as `{store}` or `$NAME`, and revoke it: it has been in a file",
+            store=store,
+        ),
     )
 
 
 def _named(root: Node) -> Iterator[Named]:
     """Every scalar whose name says that it is a secret, and every command that spells one out."""
-    waiting: list[tuple[Path, Node]] = [((), root)]
+    # A place is a chain of links until somebody asks for it: nearly no scalar is a secret.
+    waiting: list[tuple[Chain, Node]] = [((), root)]
+    harmless: set[str] = set()
     while waiting:
-        path, node = waiting.pop()
+        at, node = waiting.pop()
+        inner: list[tuple[Chain, Node]] = []
         if isinstance(node, Mapping):
-            yield from _entries(path, node)
-            inner = [((*path, _name(entry.key)), entry.value) for entry in node.entries]
-            waiting.extend(reversed(inner))
+            yield from _entries(at, node, inner, harmless)
         elif isinstance(node, Sequence):
-            yield from _items(path, node.items)
-            waiting.extend(reversed([((*path, at), item) for at, item in enumerate(node.items)]))
+            yield from _items(at, node.items)
+            inner = [((at, index), item) for index, item in enumerate(node.items) if type(item) is not Scalar]
+        waiting.extend(reversed(inner))
+
+
+def _path(at: Chain) -> Path:
+    path: list[str | int] = []
+    while at:
+        at, part = at
+        path.append(part)
+    return tuple(reversed(path))
 
 
 def _name(key: Node) -> str:
     return key.text if isinstance(key, Scalar) else ""
 
 
-def _entries(path: Path, node: Mapping) -> Iterator[Named]:
-    label = ""
+def _entries(
+    at: Chain, node: Mapping, inner: list[tuple[Chain, Node]], harmless: set[str]
+) -> Iterator[Named]:
+    """The secrets of a mapping; its collections go into `inner`, names that mean none into `harmless`."""
     for key, value in node.entries:
-        name = _name(key)
-        label = value.text if name == "name" and isinstance(value, Scalar) else label
-    for key, value in node.entries:
-        name = _name(key)
-        if not isinstance(value, Scalar):
+        name = key.text if type(key) is Scalar else ""
+        if type(value) is not Scalar:
+            inner.append(((at, name), value))
+        elif name in harmless:
             continue
-        if name in COMMANDS:
-            yield from _command((*path, name), value)
-        elif is_secret(label if name == "value" else name, value.text):
-            yield Named((*path, name), label if name == "value" else name, value, value.text)
+        elif name in COMMANDS:
+            yield from _command((*_path(at), name), value)
+        elif name == "value":
+            label = _label(node)
+            if is_secret(label, value.text):
+                yield Named((*_path(at), name), label, value, value.text)
+        elif not name_strength(name):
+            harmless.add(name)
+        elif is_secret(name, value.text):
+            yield Named((*_path(at), name), name, value, value.text)
 
 
-def _items(path: Path, items: tuple[Node, ...]) -> Iterator[Named]:
+def _label(node: Mapping) -> str:
+    """The text beside a `value` that says what it is the value of."""
+    names = [entry.value for entry in node.entries if _name(entry.key) == "name"]
+    return next((name.text for name in reversed(names) if isinstance(name, Scalar)), "")
+
+
+def _items(at: Chain, items: tuple[Node, ...]) -> Iterator[Named]:
     """`--api-key`, `VALUE` as two items, or `NAME=VALUE` as one."""
-    for at, name, value in _settings([_name(item) for item in items]):
-        item = items[at]
+    words = [item.text if type(item) is Scalar else "" for item in items]
+    joined = "\n".join(["", *words])
+    if "=" not in joined and "\n-" not in joined:
+        return
+    for index, name, value in _settings(words):
+        item = items[index]
         if isinstance(item, Scalar) and is_secret(name, value):
-            yield Named((*path, at), name, item, value)
+            yield Named((*_path(at), index), name, item, value)
 
 
 def _command(path: Path, node: Scalar) -> Iterator[Named]:
+    if "=" not in node.text and "-" not in node.text:
+        return
     for _, name, value in _settings(node.text.split()):
         if is_secret(name, value):
             yield Named(path, name, node, value)
