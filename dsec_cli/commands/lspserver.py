@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
@@ -20,14 +21,18 @@ from dsec.errors import DSecError
 from dsec_cli.commands import lspwords as words
 from dsec_cli.commands.checking import Checker
 from dsec_cli.commands.configuring import Configuration
+from dsec_cli.commands.language import speech, teller, told
 from dsec_cli.editor import complete, hover, mend, outline, page
 from dsec_cli.editor.positions import UTF8, UTF16, UTF32, offset_of
+from dsec_cli.languages import of_locale
 from dsec_cli.options import Args, command, defaults
+from dsec_cli.report.format import as_it_is
 from dsec_cli.source.text import SourceText
 
 if TYPE_CHECKING:
     from dsec_cli.diagnostics import Diagnostic
     from dsec_cli.editor.page import Page
+    from dsec_cli.report.format import Tell
 
 LONGEST_PAUSE_S = 0.3
 """Most that is waited for the next key; less where the last lint was quick, so that long files lag little."""
@@ -41,6 +46,7 @@ _UNITS = {
 def serve() -> None:
     """Answer until the editor leaves."""
     server = Server()
+    _begin(server)
     _follow(server)
     _answer(server)
     _offer(server)
@@ -61,6 +67,7 @@ class Server(LanguageServer):
         self.found: dict[str, tuple[SourceText, tuple[Diagnostic, ...]]] = {}
         self.waiting: dict[str, asyncio.Task[None]] = {}
         self.told = ""
+        self.tell: Tell = as_it_is
         self.took_s = 0.0
 
     @property
@@ -107,7 +114,10 @@ class Server(LanguageServer):
             types.PublishDiagnosticsParams(
                 uri=uri,
                 version=self.workspace.get_text_document(uri).version,
-                diagnostics=[words.diagnostic(one, text, uri, unit=self.unit) for one in self.checked(uri)],
+                diagnostics=[
+                    words.diagnostic(one, text, uri, unit=self.unit, tell=self.tell)
+                    for one in self.checked(uri)
+                ],
             )
         )
 
@@ -123,7 +133,7 @@ class Server(LanguageServer):
         except DSecError as problem:
             self._tell(str(problem))
             found = _lint(text, isolated=True)
-        counted = tuple(one for one in found if one.silenced is None)
+        counted = tuple(told(one, self.tell) for one in found if one.silenced is None)
         self.found[uri] = (text, counted)
         self.took_s = time.monotonic() - begun
         return counted
@@ -159,6 +169,23 @@ def _name(uri: str) -> str:
         return uri.rpartition("/")[2] or "untitled.yaml"
     relative = os.path.relpath(path)
     return path if relative.startswith(os.pardir) else relative
+
+
+def _begin(server: Server) -> None:
+    """What is learnt of the editor."""
+
+    @server.feature(types.INITIALIZE)
+    def begun(params: types.InitializeParams) -> None:
+        configured = None
+        with suppress(DSecError):  # the first lint tells what is wrong there
+            configured = Configuration(isolated=False).here().text("lang")
+        try:
+            wanted = speech(None, configured)
+        except DSecError as problem:
+            server._tell(str(problem))
+            return
+        # The editor shows its menus in its own language, so that goes before the locale.
+        server.tell = teller(wanted.asked or (of_locale(params.locale) if params.locale else wanted.local))
 
 
 def _follow(server: Server) -> None:
@@ -236,7 +263,7 @@ def _offer(server: Server) -> None:
         meant = [(known.code, known.range) for known in params.context.diagnostics]
         start, end = server.offset(here, params.range.start), server.offset(here, params.range.end)
         return [
-            words.action(offer, one, here.text, uri, unit=server.unit)
+            words.action(offer, one, here.text, uri, unit=server.unit, tell=server.tell)
             for one in found
             if (one.place.span.start <= end and start <= one.place.span.end)
             or (one.code, words.range_(here.text, one.place.span, unit=server.unit)) in meant

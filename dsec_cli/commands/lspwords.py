@@ -8,6 +8,8 @@ from lsprotocol import types
 
 from dsec_cli.diagnostics import Severity
 from dsec_cli.editor.positions import range_of
+from dsec_cli.report.format import as_it_is
+from dsec_cli.words import say
 
 if TYPE_CHECKING:
     from dsec_cli.diagnostics import Diagnostic
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from dsec_cli.editor.hover import Hover
     from dsec_cli.editor.mend import Offered
     from dsec_cli.editor.outline import Heading
+    from dsec_cli.report.format import Tell
     from dsec_cli.source.text import SourceText, Span
 
 _SEVERITIES = {
@@ -36,12 +39,14 @@ def range_(text: SourceText, span: Span, *, unit: str) -> types.Range:
     return types.Range(types.Position(*start), types.Position(*end))
 
 
-def diagnostic(one: Diagnostic, text: SourceText, uri: str, *, unit: str) -> types.Diagnostic:
+def diagnostic(
+    one: Diagnostic, text: SourceText, uri: str, *, unit: str, tell: Tell = as_it_is
+) -> types.Diagnostic:
     """A finding: message, reason and advice in one text, related places beside it."""
     parts = [one.message, one.reason, one.help]
     related = [
         types.DiagnosticRelatedInformation(
-            types.Location(uri, range_(text, place.span, unit=unit)), label or "see also"
+            types.Location(uri, range_(text, place.span, unit=unit)), label or tell(say("see also"))
         )
         for place, label in one.related
         if place.file == one.place.file
@@ -94,13 +99,15 @@ def symbol(one: Heading, text: SourceText, *, unit: str) -> types.DocumentSymbol
     )
 
 
-def action(offer: Offered, one: Diagnostic, text: SourceText, uri: str, *, unit: str) -> types.CodeAction:
+def action(
+    offer: Offered, one: Diagnostic, text: SourceText, uri: str, *, unit: str, tell: Tell = as_it_is
+) -> types.CodeAction:
     """A change that the reader may choose."""
     edits = [types.TextEdit(range_(text, edit.span, unit=unit), edit.text) for edit in offer.edits]
     return types.CodeAction(
-        title=f"{one.code}: {offer.title}",
+        title=f"{one.code}: {tell(offer.title)}",
         kind=types.CodeActionKind.QuickFix,
-        diagnostics=[diagnostic(one, text, uri, unit=unit)],
+        diagnostics=[diagnostic(one, text, uri, unit=unit, tell=tell)],
         is_preferred=offer.preferred or None,
         edit=types.WorkspaceEdit(changes={uri: edits}),
     )

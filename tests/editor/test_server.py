@@ -46,7 +46,7 @@ class Editor(LanguageClient):
         return self.published.pop(uri)
 
 
-def session(folder: Path, talk, *, encodings=None) -> None:
+def session(folder: Path, talk, *, encodings=None, locale=None) -> None:
     """Start the server in `folder`, let `talk(editor)` speak with it, and see it leave."""
 
     async def whole() -> None:
@@ -64,7 +64,9 @@ def session(folder: Path, talk, *, encodings=None) -> None:
             general = types.GeneralClientCapabilities(position_encodings=encodings) if encodings else None
             await editor.initialize_async(
                 types.InitializeParams(
-                    capabilities=types.ClientCapabilities(general=general), root_uri=folder.as_uri()
+                    capabilities=types.ClientCapabilities(general=general),
+                    root_uri=folder.as_uri(),
+                    locale=locale,
                 )
             )
             editor.initialized(types.InitializedParams())
@@ -106,6 +108,39 @@ def test_findings_are_published_where_they_stand(tmp_path: Path) -> None:
         assert "no Step has this id" in step.message
 
     session(tmp_path, talk)
+
+
+@pytest.mark.parametrize(
+    ("locale", "asked", "said"),
+    [
+        ("zh-cn", None, "没有 Step 用这个 ID"),
+        ("en-us", None, "no Step has this id"),
+        ("zh-cn", "en", "no Step has this id"),
+        (None, "zh", "没有 Step 用这个 ID"),
+    ],
+)
+def test_findings_are_told_in_the_editors_language(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, locale: str | None, asked: str | None, said: str
+) -> None:
+    if asked is not None:
+        monkeypatch.setenv("DSEC_LANG", asked)
+
+    async def talk(editor: Editor) -> None:
+        document = opened(tmp_path, WRONG)
+        editor.text_document_did_open(document)
+        found = await editor.findings(document.text_document.uri)
+        assert said in found[1].message
+        actions = await editor.text_document_code_action_async(
+            types.CodeActionParams(
+                types.TextDocumentIdentifier(document.text_document.uri),
+                found[1].range,
+                types.CodeActionContext([found[1]]),
+            )
+        )
+        excuse = actions[-1].title
+        assert ("豁免" in excuse) == ("没有" in said)
+
+    session(tmp_path, talk, locale=locale)
 
 
 def test_findings_follow_a_change_and_go_with_the_file(tmp_path: Path) -> None:
