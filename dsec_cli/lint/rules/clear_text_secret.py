@@ -67,14 +67,21 @@ def check(facts: Facts) -> Iterator[Finding]:
     for one in _named(facts.document.root) if facts.document.root is not None else ():
         span = _span(facts, one)
         kind = next((hit.kind for hit in shaped if _inside(hit.span, span)), "")
-        what = f": it looks like {kind}" if kind else ""
+        what = say(": it looks like {kind}", kind=kind) if kind else ""
         where = one.path if span == one.node.span else span
         told.append(span)
-        yield _finding(where, f"{one.name} is a secret in clear text{what}", one.name)
+        message = say("{name} is a secret in clear text{what}", "named", name=one.name, what=what)
+        yield _finding(where, message, one.name)
     for hit in shaped:
         if not any(_inside(hit.span, span) for span in told):
             size = hit.span.end - hit.span.start
-            yield _finding(hit.span, f"clear-text secret: {size} characters that look like {hit.kind}", "")
+            message = say(
+                "clear-text secret: {size} characters that look like {kind}",
+                "shaped",
+                size=size,
+                kind=hit.kind,
+            )
+            yield _finding(hit.span, message, "")
 
 
 def _extent(facts: Facts) -> tuple[int, int]:
