@@ -16,6 +16,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Set
 
+_CODECS: dict[str, str] = {
+    "invalid start byte": say("invalid start byte"),
+    "invalid continuation byte": say("invalid continuation byte"),
+    "unexpected end of data": say("unexpected end of data"),
+    "truncated data": say("truncated data"),
+    "illegal encoding": say("illegal encoding"),
+    "illegal UTF-16 surrogate": say("illegal UTF-16 surrogate"),
+}
+"""What Python's decoders say."""
 _BREAKS = {
     "\x85": "U+0085 NEXT LINE",
     "\u2028": "U+2028 LINE SEPARATOR",
@@ -102,7 +111,7 @@ def _undecodable(source: SourceText, span: Span, reason: str) -> Problem:
             "the file is not valid {name}: {reason} at byte {at}",
             "undecodable",
             name=name,
-            reason=reason,
+            reason=_CODECS.get(reason, reason),
             at=at,
         ),
         say("save the file as UTF-8; what cannot be decoded is read as U+FFFD"),

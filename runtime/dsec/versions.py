@@ -64,21 +64,34 @@ def coerced(text: str) -> str:
     return guess if is_semver(guess) else ""
 
 
+EMPTY = "it is empty"
+NO_SIGN = "{clause!r} has no comparison sign"
+NO_VERSION = "{clause!r} is not a version"
+COMPARES_NOTHING = "{clause!r} compares with no version"
+"""What may be wrong with a range."""
+
+
 def range_problem(text: str) -> str:
     """Why `text` is no PEP 440 version or range, or "" when it is one.
 
     A single bare version means exactly that version.
     """
+    template, clause = range_fault(text)
+    return template.format_map({"clause": clause}) if template else ""
+
+
+def range_fault(text: str) -> tuple[str, str]:
+    """What is wrong with a range, as a template, and the clause that it names; both "" for a right one."""
     clauses = [clause for clause in (part.strip() for part in text.split(",")) if clause]
     if not clauses:
-        return "it is empty"
+        return EMPTY, ""
     for clause in clauses:
         operator = next((known for known in OPERATORS if clause.startswith(known)), "")
         if not operator and "," in text:
-            return f"{clause!r} has no comparison sign"
+            return NO_SIGN, clause
         if not _clause(operator, clause[len(operator) :].strip()):
-            return f"{clause!r} is not a version" if not operator else f"{clause!r} compares with no version"
-    return ""
+            return (COMPARES_NOTHING, clause) if operator else (NO_VERSION, clause)
+    return "", ""
 
 
 def _clause(operator: str, version: str) -> bool:

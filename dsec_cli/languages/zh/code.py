@@ -50,6 +50,8 @@ TEXTS: dict[str, str] = {
     "{what}, and a model chooses it through {tool}": "{what}，而且内容由模型通过 {tool} 决定",
     "it can do whatever the job may do; {seen}": "任务能做的，它都能做；{seen}",
     "a shell reads it, and runs whatever is put in; {seen}": "命令由 shell 解释，填进去什么就执行什么；{seen}",
+    "a model chooses arguments of {program} through {tool}": "模型通过 {tool} 决定 {program} 的参数",
+    "let the tool choose from a list, or put -- in front of what it is given": "让工具从名单中选择，或在传给它的内容前面加上 --",
     "{count} of the ports listened on cannot be known": "有 {count} 个监听端口无法得知",
     "{why} ({places})": "{why}（{places}）",
     "check these places by hand: what they need is not compared": "请人工核对这些位置：它们的需求没有参与比较",

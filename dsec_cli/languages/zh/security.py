@@ -2,6 +2,9 @@
 
 TEXTS: dict[str, str] = {
     "everyone who reads this file, its history, a log or a snapshot of it has the secret": "凡能看到本文件、其历史、日志或快照的人，都得到了这个密钥",
+    "{name} is a secret in clear text{what}": "{name} 是明文密钥{what}",
+    ": it looks like {kind}": "：看起来是 {kind}",
+    "clear-text secret: {size} characters that look like {kind}": "明文密钥：{size} 个字符，看起来是 {kind}",
     "replace it by a reference such as `{store}` or `$NAME`, and revoke it: it has been in a file": "换成引用，例如 `{store}` 或 `$NAME`，并作废这个密钥：它已经写进过文件",
     "a tool that is led astray reaches whatever is not ruled out": "被诱导的工具可以访问一切没有排除的主机",
     "list the hosts by name, one rule each": "按名称列出主机，每台一条规则",

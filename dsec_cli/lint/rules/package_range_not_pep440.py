@@ -22,7 +22,15 @@ Source: seed B section 2 (PEP 440 versions).
 
 from __future__ import annotations
 
-from dsec.versions import empty_range, range_problem
+from dsec.versions import (
+    COMPARES_NOTHING,
+    EMPTY,
+    NO_SIGN,
+    NO_VERSION,
+    empty_range,
+    range_fault,
+    range_problem,
+)
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.words import say
@@ -62,10 +70,19 @@ def check(facts: Facts) -> Iterator[Finding]:
             yield with_value(facts, found, (*dependency.path, "version"), f">={low},<{high}")
 
 
+_FAULTS = {
+    EMPTY: "it is empty",
+    NO_SIGN: "{clause!r} has no comparison sign",
+    NO_VERSION: "{clause!r} is not a version",
+    COMPARES_NOTHING: "{clause!r} compares with no version",
+}
+"""The faults in words that can be translated."""
+
+
 def _why(version: str) -> str:
-    problem = range_problem(version)
-    if problem:
-        return problem
+    template, clause = range_fault(version)
+    if template:
+        return say(_FAULTS[template], clause=clause)
     low, high = empty_range(version)
     return say("no version is both {low} and {high}", low=low, high=high) if low else ""
 
