@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from dsec_cli.commands.language import speech, teller
+from dsec_cli.commands.language import speech
+from dsec_cli.commands.speaking import teller
 from dsec_cli.commands.terminal import colored
 from dsec_cli.diagnostics import SEVERITY_WORDS
 from dsec_cli.exit import YES, UsageError

@@ -11,16 +11,12 @@ import sys
 
 from dsec.record import Record
 from dsec_cli.exit import UsageError
-from dsec_cli.languages import ENGLISH, LANGUAGES, of_locale
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dsec_cli.diagnostics import Diagnostic
-    from dsec_cli.report.format import Report, RuleInfo, Tell
-
-AUTO = "auto"
+AUTO, ENGLISH = "auto", "en"
 VARIABLE = "DSEC_LANG"
 FOR_PEOPLE = ("concise", "markdown", "text")
 """Formats that follow the locale."""
@@ -54,7 +50,11 @@ def speech(
 
 def _variable(environ: Mapping[str, str]) -> str | None:
     wish = environ.get(VARIABLE) or None
-    if wish is not None and wish not in (*LANGUAGES, AUTO):
+    if wish is None:
+        return None
+    from dsec_cli.languages import LANGUAGES
+
+    if wish not in (*LANGUAGES, AUTO):
         raise UsageError(f"{VARIABLE} is {wish!r}", hint=f"one of {', '.join((*LANGUAGES, AUTO))}")
     return wish
 
@@ -70,56 +70,14 @@ def _setting() -> str | None:
 
 def _locale(environ: Mapping[str, str]) -> str:
     """The language of messages, unless standard output cannot hold its letters."""
-    found = of_locale(environ.get("LC_ALL") or environ.get("LC_MESSAGES") or environ.get("LANG") or "")
+    name = environ.get("LC_ALL") or environ.get("LC_MESSAGES") or environ.get("LANG") or ""
+    if not name or name.startswith((ENGLISH, "C", "POSIX")):
+        return ENGLISH  # most machines: nothing is imported for them
+    from dsec_cli.languages import of_locale
+
+    found = of_locale(name)
     try:
         "中文".encode((sys.stdout and sys.stdout.encoding) or "utf-8")
     except (LookupError, UnicodeEncodeError):
         return ENGLISH
     return found
-
-
-def teller(language: str, *, of_pages: bool = False) -> Tell:
-    """The function that says a text of ours in `language`; `of_pages`: those of rules' pages, too."""
-    from dsec_cli.languages import catalogue, pages
-    from dsec_cli.words import translated
-
-    texts = pages(language) if of_pages else catalogue(language)
-    return lambda text: translated(text, texts)
-
-
-def spoken(report: Report, language: str) -> Report:
-    """The report in a language; codes, names, message ids and arguments are the same in all."""
-    if language == ENGLISH:
-        return report
-    tell = teller(language)
-    return report._replace(
-        diagnostics=tuple(told(one, tell) for one in report.diagnostics),
-        notes=tuple(map(tell, report.notes)),
-        rules=lambda: _rules(report.rules(), language),
-        tell=tell,
-    )
-
-
-def told(one: Diagnostic, tell: Tell) -> Diagnostic:
-    """One diagnostic with all its words told."""
-    return one._replace(
-        message=tell(one.message),
-        reason=tell(one.reason),
-        help=tell(one.help),
-        related=tuple((place, tell(label)) for place, label in one.related),
-        fixes=tuple(fix._replace(title=tell(fix.title)) for fix in one.fixes),
-    )
-
-
-def _rules(rules: tuple[RuleInfo, ...], language: str) -> tuple[RuleInfo, ...]:
-    from dsec_cli.lint import page
-    from dsec_cli.lint.rule import find_rules
-
-    tell = teller(language, of_pages=True)
-    known = {rule.code: rule for rule in find_rules()}
-    return tuple(
-        one._replace(
-            summary=tell(one.summary), why=tell(one.why), page=page.markdown(known[one.code], tell=tell)
-        )
-        for one in rules
-    )

@@ -8,7 +8,7 @@ from dsec.errors import DSecError
 from dsec_cli import exit as codes
 from dsec_cli.commands.checking import Checker
 from dsec_cli.commands.configuring import Configuration
-from dsec_cli.commands.language import speech, teller
+from dsec_cli.commands.language import speech
 from dsec_cli.commands.outputs import wanted, write
 from dsec_cli.commands.sources import STDIN, expand, read_source
 from dsec_cli.diagnostics import SEVERITIES, Severity
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dsec_cli.diagnostics import Diagnostic
     from dsec_cli.lint.rule import Rule
     from dsec_cli.options import Args
-    from dsec_cli.report.format import RuleInfo, Tell
+    from dsec_cli.report.format import RuleInfo
     from dsec_cli.source.text import SourceText
 
 _COUNTS = {
@@ -53,19 +53,21 @@ def main(args: Args) -> int:
     put, mending = write, args.fix or args.diff or args.unsafe_fixes
     if mending:
         from dsec_cli.commands import fixing  # few runs mend anything
+        from dsec_cli.commands.speaking import teller
+
+        tell = teller(speaking.of("text"))
 
         def judged(text: SourceText) -> tuple[Diagnostic, ...]:
             return _compared(args, [text], checker.check([text]), here).diagnostics
 
         if args.diff:
-            code = fixing.show(args, texts, judged, tell=teller(speaking.of("text")))
+            code = fixing.show(args, texts, judged, tell=tell)
             return _say(problems) or code
-        tell = teller(speaking.of("text"))
         texts = fixing.mend(args, texts, judged, problems=problems, tell=tell)
         put = fixing.written_aside if STDIN in args.paths else write
     checked = checker.check(texts)
     if args.write_baseline is not None:
-        _write_baseline(args, texts, checked, teller(speaking.of("text")))
+        _write_baseline(args, texts, checked, speaking.of("text"))
         return _say(problems) or codes.YES
     checked = _compared(args, texts, checked, here)
     report = _report(texts, checked, left_out)
@@ -120,13 +122,14 @@ def _excluded(file: str, args: Args, configuration: Configuration) -> bool:
     return meant(file, patterns, folder=folder) != ""
 
 
-def _write_baseline(args: Args, texts: list[SourceText], checked: Checked, tell: Tell) -> None:
+def _write_baseline(args: Args, texts: list[SourceText], checked: Checked, language: str) -> None:
     from dsec_cli.commands import baselining
+    from dsec_cli.commands.speaking import teller
     from dsec_cli.report.output import to_stdout
 
     names = {text.name: text for text in texts}
     line = baselining.write(args.write_baseline, checked.diagnostics, texts=names, codes=checked.codes())
-    to_stdout(tell(line) + "\n")
+    to_stdout(teller(language)(line) + "\n")
 
 
 def _compared(args: Args, texts: list[SourceText], checked: Checked, here: Configured) -> Checked:

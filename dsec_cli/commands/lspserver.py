@@ -21,7 +21,8 @@ from dsec.errors import DSecError
 from dsec_cli.commands import lspwords as words
 from dsec_cli.commands.checking import Checker
 from dsec_cli.commands.configuring import Configuration
-from dsec_cli.commands.language import speech, teller, told
+from dsec_cli.commands.language import speech
+from dsec_cli.commands.speaking import teller, told
 from dsec_cli.editor import complete, hover, mend, outline, page
 from dsec_cli.editor.positions import UTF8, UTF16, UTF32, offset_of
 from dsec_cli.languages import of_locale

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from dsec.record import Record
-from dsec_cli.commands.language import spoken
+from dsec_cli.commands.language import ENGLISH
 from dsec_cli.commands.terminal import colored
 from dsec_cli.exit import UsageError
 from dsec_cli.options_lint import FORMATS
@@ -73,7 +73,7 @@ def write(report: Report, outputs: tuple[Output, ...], args: Args, *, speech: Sp
     """Render the report once for each output and put it there; gives what went to standard output."""
     shown = ""
     for one in sorted(outputs, key=lambda one: not one.file):
-        fitted = spoken(report, speech.of(one.format))._replace(
+        fitted = _spoken(report, speech.of(one.format))._replace(
             color=colored("never" if one.file and args.color == "auto" else args.color, sys.stdout),
             width=columns(sys.stdout),
             quiet=args.quiet,
@@ -83,6 +83,14 @@ def write(report: Report, outputs: tuple[Output, ...], args: Args, *, speech: Sp
         emit(text, one.file or None)  # files before standard output
         shown = shown if one.file else text
     return shown
+
+
+def _spoken(report: Report, language: str) -> Report:
+    if language == ENGLISH:
+        return report
+    from dsec_cli.commands.speaking import spoken  # loads a catalogue
+
+    return spoken(report, language)
 
 
 def _format(name: str) -> Format:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dsec_cli.commands.language import spoken
+from dsec_cli.commands.speaking import spoken
 from dsec_cli.lint.linter import lint_all
 from dsec_cli.lint.rule import Surroundings
 from dsec_cli.report.cells import cells
