@@ -75,6 +75,8 @@ def wrap(text: str, width: int) -> list[str]:
 
 _CLOSING = "，。：；、！？）」』》…"
 """Marks that no line may begin with: they stay with what is before them."""
+_OPENING = "（「『《“"
+"""Marks that no line may end with."""
 
 
 def _words(text: str) -> Iterator[str]:
@@ -84,13 +86,13 @@ def _words(text: str) -> Iterator[str]:
         return
     run = ""
     for ch, width in _widths(text):
-        if run and ch in _CLOSING:
+        if run and not (ch.isspace() or run[-1].isspace()) and (ch in _CLOSING or run[-1] in _OPENING):
             run += ch
         elif width == 2:
             if run:
                 yield run
             run = ch
-        elif run and (ch.isspace() != run[-1].isspace() or (width and cells(run[0]) == 2)):
+        elif run and (ch.isspace() != run[-1].isspace() or (width and cells(run[-1]) == 2)):
             yield run
             run = ch
         else:
@@ -128,6 +130,8 @@ def _head(text: str, width: int) -> str:
     """The first `width` cells of `text`, an ellipsis in place of what is missing."""
     if cells(text) <= width:
         return text
+    if text.isascii():
+        return text[: width - 1] + "…" if width > 0 else ""
     used, kept = 0, 0
     for ch, size in _widths(text):
         if used + size > width - 1:
@@ -141,6 +145,8 @@ def _tail(text: str, width: int) -> str:
     """The last `width` cells of `text`, an ellipsis in place of what is missing."""
     if cells(text) <= width:
         return text
+    if text.isascii():
+        return "…" + text[len(text) - width + 1 :] if width > 0 else ""
     used, kept = 0, 0
     for ch, size in reversed(list(_widths(text))):
         if used + size > width - 1:

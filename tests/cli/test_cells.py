@@ -62,6 +62,12 @@ def test_wide_text_folds_between_characters() -> None:
     assert wrap("GPU 内存不足", 9) == ["GPU 内存", "不足"]
 
 
+def test_no_line_begins_with_a_closing_mark_or_ends_with_an_opening_one() -> None:
+    assert wrap("显存不足，等待", 8) == ["显存不", "足，等待"]
+    assert wrap("端口（--port）在用", 10) == ["端口", "（--port）", "在用"]
+    assert wrap("GPU：显存", 6) == ["GPU：", "显存"]
+
+
 @given(TEXT, st.integers(0, 80), st.integers(0, 80), st.integers(20, 100))
 def test_a_window_fits_and_marks_what_is_in_it(text: str, start: int, length: int, width: int) -> None:
     text = shown(text)
