@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dsec.core.leases import Ledger
+from dsec.core.contest import Contest
 from dsec.core.order import critical_path, earliest_starts, levels, upward_ranks
 from dsec.core.overlap import Rounds, covered, overlap
-from dsec.core.schedule import Slice, Work, list_schedule, lower_bounds, makespan
+from dsec.core.schedule import Slice, Work, slices_of
+from dsec.core.search import best_order
 from dsec.record import Record
 
 TYPE_CHECKING = False
@@ -29,6 +30,7 @@ class Analysis(Record):
     estimates: tuple[Estimate, ...]
     demands: tuple[Demand, ...]
     ranks_ms: tuple[int, ...]
+    """Of the order that was chosen: the higher goes first, the earlier in topological order on a tie."""
     slacks_ms: tuple[int, ...]
     """How much later a Step could start without lengthening the critical path."""
     critical_path: tuple[int, ...]
@@ -36,13 +38,19 @@ class Analysis(Record):
     bounds_ms: tuple[tuple[str, int], ...]
     """By name: no schedule on the inventory can be shorter."""
     slices: tuple[Slice, ...]
-    """A list schedule on the inventory."""
+    """The best schedule found on the inventory."""
     makespan_ms: int
     gpus: int
     gpu_idle_permille: int | None
     """Of the GPUs' time until the makespan, in that schedule; None without GPUs or time."""
     overlap: Overlap | None
     """All iterations; None when there is one."""
+    order: str
+    """The order that the schedule follows: `fifo`, `lpt`, `rank`, `rank+fbi` or `search`."""
+    makespans_ms: tuple[tuple[str, int], ...]
+    """Of every order that was tried."""
+    trials: int
+    """Changes that were tried in the search."""
 
     @property
     def lower_bound_ms(self) -> int:
@@ -70,22 +78,27 @@ def analyze(
         Work(demands[at], weights[at], ranks[at], worker_of(step.worker, step.run and step.run.call, step.id))
         for at, step in enumerate(graph.steps)
     ]
-    slices = list_schedule(successors, works, Ledger(inventory))
-    span = makespan(slices)
+    found = best_order(Contest(successors, order.sequence, works, inventory))
+    best = found.best
+    ordered = [work._replace(rank=rank) for work, rank in zip(works, best.priorities, strict=True)]
+    slices = slices_of(best.run)
     return Analysis(
         levels=_grouped(levels(order.sequence, successors)),
         estimates=tuple(estimates),
         demands=tuple(demands),
-        ranks_ms=tuple(ranks),
+        ranks_ms=tuple(best.priorities),
         slacks_ms=tuple(longest - start - rank for start, rank in zip(starts, ranks, strict=True)),
         critical_path=tuple(path),
         critical_path_ms=longest,
-        bounds_ms=tuple(lower_bounds(works, longest, inventory).items()),
+        bounds_ms=found.bounds,
         slices=tuple(slices),
-        makespan_ms=span,
+        makespan_ms=best.run.makespan,
         gpus=len(inventory.devices),
-        gpu_idle_permille=_idle(slices, len(inventory.devices), span),
-        overlap=overlap(successors, works, rounds=rounds, inventory=inventory),
+        gpu_idle_permille=_idle(slices, len(inventory.devices), best.run.makespan),
+        overlap=overlap(successors, ordered, rounds=rounds, inventory=inventory),
+        order=best.order,
+        makespans_ms=found.makespans,
+        trials=found.trials,
     )
 
 

@@ -6,7 +6,7 @@ from dsec.codec import canonical
 from dsec.core.placement import Refusal, feasible, reason, slots
 from dsec.hashing import digest
 from dsec.inventory import steady
-from dsec.plan import FORMAT, Analysis, Dependency, Iterations, Placement, Plan, Source
+from dsec.plan import FORMAT, Analysis, Dependency, Iterations, Placement, Plan, Schedule, Source
 from dsec.planfile import seal
 from dsec.record import Record
 from dsec.versions import coerced
@@ -194,6 +194,18 @@ def _analysis(graph: StepGraph, found: analysis.Analysis) -> Analysis:
         makespan_ms=found.makespan_ms,
         levels=tuple(tuple(ids[at] for at in level) for level in found.levels),
         cuts=tuple(sorted({(edge.source, edge.target) for edge in graph.cuts})),
+        schedule=_schedule(found),
+    )
+
+
+def _schedule(found: analysis.Analysis) -> Schedule:
+    bound = found.lower_bound_ms
+    return Schedule(
+        order=found.order,
+        makespans_ms=found.makespans_ms,
+        trials=found.trials,
+        bounds_ms=found.bounds_ms,
+        over_bound_ppm=(found.makespan_ms - bound) * 1_000_000 // bound if bound else 0,
     )
 
 

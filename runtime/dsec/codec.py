@@ -36,12 +36,21 @@ def _plain(value: object) -> object:
         return [_plain(item) for item in value]  # type: ignore[attr-defined]  # kind is known to iterate
     names = _FIELDS.get(kind)
     if names is not None:
-        return {name: _plain(getattr(value, name)) for name in names}
+        plain = {name: _plain(getattr(value, name)) for name in names}
+        for name in _LATER.get(kind, ()):
+            if plain[name] is None:
+                del plain[name]
+        return plain
     return _plain_other(value)
 
 
 _FIELDS: dict[type, tuple[str, ...]] = {}
 """Field names of the records met so far."""
+_LATER: dict[type, tuple[str, ...]] = {}
+"""Of these, the fields that are None by default: added to a form that was stored without them.
+
+They are left out when they are None, so what was stored before keeps its bytes and its hash.
+"""
 
 
 def _plain_other(value: object) -> object:
@@ -53,12 +62,20 @@ def _plain_other(value: object) -> object:
     names = getattr(type(value), "_fields", None) or getattr(type(value), "__dataclass_fields__", None)
     if names is not None:
         _FIELDS[type(value)] = tuple(names)
+        later = _later(type(value))
+        if later:
+            _LATER[type(value)] = later
         return _plain(value)
     if isinstance(value, (tuple, list)):
         return [_plain(item) for item in value]
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     raise TypeError(f"{type(value).__name__} has no canonical form")
+
+
+def _later(cls: type) -> tuple[str, ...]:
+    defaults: dict[str, object] = getattr(cls, "_field_defaults", {})
+    return tuple([name for name, value in defaults.items() if value is None])
 
 
 def decode(cls: type[T], data: object, *, where: str = "document") -> T:
@@ -114,6 +131,8 @@ def _build_record(cls: type, data: object, where: str) -> object:
     if unknown:
         raise StoredFormError(f"{where} has the unknown key {unknown[0]!r}")
     missing = [name for name in hints if name not in data]
-    if missing:
+    if missing and not set(missing) <= set(_later(cls)):
         raise StoredFormError(f"{where} lacks {missing[0]!r}")
-    return cls(**{name: _build(hint, data[name], f"{where}.{name}") for name, hint in hints.items()})
+    return cls(
+        **{name: _build(hint, data[name], f"{where}.{name}") for name, hint in hints.items() if name in data}
+    )

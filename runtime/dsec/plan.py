@@ -99,7 +99,11 @@ class PlannedStep(Record):
     estimate_source: str
     """`declared`, `history` or `default`."""
     rank_ms: int
-    """Upward rank: longest estimated path from the Step's start to the end of its iteration."""
+    """The higher starts first; the earlier in the plan on a tie.
+
+    In the order `rank` the upward rank: the longest estimated path from the Step's start to the end
+    of its iteration. What it is in the order that was chosen, `Schedule` says.
+    """
     slack_ms: int
     reasons: tuple[str, ...]
     key: str
@@ -115,6 +119,25 @@ class Iterations(Record):
     in_flight: int
 
 
+class Schedule(Record):
+    """How the order of the Steps was chosen: by the makespan of one iteration on the inventory.
+
+    Of each order, a Step's `rank_ms` is: `fifo`, how many Steps become ready with it or later; `lpt`,
+    its estimate; `rank`, its upward rank; `rank+fbi` and `search`, the time from its start to the end
+    of the iteration in the schedule that the order was read from.
+    """
+
+    order: str
+    makespans_ms: tuple[tuple[str, int], ...]
+    """Of every order that was tried."""
+    trials: int
+    """Changes that `search` tried."""
+    bounds_ms: tuple[tuple[str, int], ...]
+    """By name: no schedule on the inventory is shorter."""
+    over_bound_ppm: int
+    """By how many millionths the makespan is longer than the highest bound."""
+
+
 class Analysis(Record):
     """What the compiler knows of the graph before anything runs."""
 
@@ -126,6 +149,8 @@ class Analysis(Record):
     levels: tuple[tuple[str, ...], ...]
     cuts: tuple[tuple[str, str], ...]
     """Edges (from, to) turned into carried ones by `break_cycle`."""
+    schedule: Schedule | None = None
+    """None: the plan was written before orders were compared; its ranks are upward ranks."""
 
 
 class Dependency(Record):

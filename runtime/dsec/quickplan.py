@@ -19,6 +19,7 @@ from dsec.plan import (
     Dependency,
     Iterations,
     Plan,
+    Schedule,
     Source,
 )
 from dsec.quicksteps import read_steps
@@ -147,4 +148,15 @@ def _analysis(data: dict[str, Any]) -> Analysis:
         makespan_ms=data["makespan_ms"],
         levels=tuple([tuple(level) for level in data["levels"]]),
         cuts=tuple([(before, after) for before, after in data["cuts"]]),
+        schedule=_schedule(data["schedule"]) if "schedule" in data else None,
+    )
+
+
+def _schedule(data: dict[str, Any]) -> Schedule:
+    return Schedule(
+        order=data["order"],
+        makespans_ms=tuple([(order, span) for order, span in data["makespans_ms"]]),
+        trials=data["trials"],
+        bounds_ms=tuple([(name, bound) for name, bound in data["bounds_ms"]]),
+        over_bound_ppm=data["over_bound_ppm"],
     )

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dsec.core.bounds import lower_bounds
 from dsec.core.leases import Ledger
 from dsec.core.order import critical_path, earliest_starts, levels, topological, upward_ranks
 from dsec.core.overlap import Rounds, covered, overlap
-from dsec.core.schedule import Work, list_schedule, lower_bounds, makespan
+from dsec.core.schedule import Work, list_schedule, makespan
 from dsec.inventory import Device, Inventory
 from dsec.plan import Demand
 

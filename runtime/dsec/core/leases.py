@@ -29,6 +29,7 @@ class Ledger:
     """Grants and takes back leases on one inventory; never more than it has."""
 
     def __init__(self, inventory: Inventory) -> None:
+        self.inventory = inventory
         self._slots = slots(inventory)
         self._by_uuid = {slot.device.uuid: slot for slot in self._slots}
         self._cpu_m = self.cpu_free_m = inventory.cpu_m

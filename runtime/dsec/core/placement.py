@@ -134,12 +134,18 @@ def _components(devices: Sequence[Device], joins: Callable[[str], bool]) -> list
     return [root(at) for at in range(len(devices))]
 
 
-def choose(demand: Demand, table: Iterable[Slot]) -> tuple[Slot, ...] | None:
-    """The devices that `demand` gets now, by index; None when there are not enough."""
+def choose(demand: Demand, table: Iterable[Slot], *, quickest: bool = False) -> tuple[Slot, ...] | None:
+    """The devices that `demand` gets now, by index; None when there are not enough.
+
+    Best fit decides, unless `quickest` asks for the devices of the highest speed first.
+    """
     count = demand.gpu_count
     free = [slot for slot in table if slot.free_for(demand)]
     if len(free) < count:
         return None
+    if quickest:
+        pace = sorted((slot.device.speed for slot in free), reverse=True)[count - 1]
+        free = [slot for slot in free if slot.device.speed >= pace]
     if count > 1:
         free = _narrowed(free, count)
     crowd = _sizes(free, LEVELS.index("nvlink"))

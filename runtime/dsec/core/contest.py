@@ -1,0 +1,72 @@
+"""A graph on a machine, where orders of its Steps are tried against each other.
+
+An order is a number per Step, its priority: the higher goes first, the earlier in topological order
+on a tie. That is how the runtime orders Steps, so it can follow any order that is tried here.
+"""
+
+from __future__ import annotations
+
+from dsec.core.machine import Machine
+from dsec.core.order import earliest_starts, upward_ranks
+from dsec.core.trial import Slots, equal_slots, graph_of
+from dsec.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dsec.core.order import Adjacency
+    from dsec.core.schedule import Work
+    from dsec.core.trial import Bench, Graph, Manner, Run
+    from dsec.inventory import Inventory
+
+
+class Candidate(Record):
+    """An order, and the schedule that it leads to."""
+
+    order: str
+    priorities: Sequence[int]
+    quick: bool
+    """Whether Steps take the quickest free devices rather than those that fit best."""
+    run: Run
+
+
+class Contest:
+    """Priorities in, schedule out, forwards and backwards in time."""
+
+    def __init__(
+        self, successors: Adjacency, sequence: Sequence[int], works: Sequence[Work], inventory: Inventory
+    ) -> None:
+        """`sequence` is a topological order; ranks of the works are not looked at."""
+        self.works = works
+        self.inventory = inventory
+        self.durations = [work.duration for work in works]
+        slots = equal_slots(works, inventory)
+        self.bench: Bench = Machine(works, inventory) if slots is None else Slots(self.durations, slots)
+        self.ranks = upward_ranks(sequence, successors, self.durations)
+        """Upward ranks: the least time from a Step's start to the end of all."""
+        self.heads = earliest_starts(sequence, successors, self.durations)
+        """The least time before a Step's start."""
+        self._sequence = sequence
+        self._successors = successors
+        self._graph = graph_of(successors, self.ranks)
+        self._mirror: Graph | None = None
+
+    def forward(self, priorities: Sequence[int], manner: Manner) -> Run | None:
+        """The schedule of the priorities; None as soon as it must end after the manner's limit."""
+        order = sorted(self._sequence, key=priorities.__getitem__, reverse=True)
+        return self.bench.run(self._graph, order, manner)
+
+    def backward(self, priorities: Sequence[int], manner: Manner) -> Run | None:
+        """The same with time running from the end to the start."""
+        if self._mirror is None:
+            self._mirror = self._mirrored()
+        order = sorted(self._sequence, key=priorities.__getitem__, reverse=True)
+        return self.bench.run(self._mirror, order, manner)
+
+    def _mirrored(self) -> Graph:
+        before: list[list[int]] = [[] for _ in self.durations]
+        for step, targets in enumerate(self._successors):
+            for target in targets:
+                before[target].append(step)
+        return graph_of(before, [head + own for head, own in zip(self.heads, self.durations, strict=True)])

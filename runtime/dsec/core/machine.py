@@ -1,0 +1,252 @@
+"""The list schedule on a machine with processors, memory, devices and resident workers.
+
+Whatever fits is started, the first of the order first. Once a Step does not fit, it has a
+reservation: the first time at which what runs now will have left it enough. A Step behind it starts
+only when it ends before that time, or holds nothing that is then needed. So small Steps fill gaps
+and cannot starve a large one.
+
+Ready Steps are kept in buckets of equal demand, so a decision costs the number of different demands,
+not the number of Steps.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+from dsec.core.grants import Grants
+from dsec.core.trial import Run, places
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dsec.core.grants import Group, State
+    from dsec.core.schedule import Work
+    from dsec.core.trial import Graph, Manner
+    from dsec.inventory import Inventory
+
+_AMPLE = 2**63
+
+
+class Machine:
+    """What works take and what there is, granted as the runtime's ledger grants it."""
+
+    def __init__(self, works: Sequence[Work], inventory: Inventory) -> None:
+        numbers: dict[object, int] = {}
+        self.bucket_of = [numbers.setdefault((work.demand, work.worker), len(numbers)) for work in works]
+        firsts = dict(zip(reversed(self.bucket_of), reversed(works), strict=True))
+        kinds = [firsts[number] for number in range(len(numbers))]
+        self.workers = [work.worker for work in kinds]
+        self.durations = [work.duration for work in works]
+        self.cpu = inventory.cpu_m
+        self.memory = _AMPLE if inventory.memory_bytes is None else inventory.memory_bytes
+        self.cpus = [min(work.demand.cpu_m, inventory.cpu_m) for work in kinds]
+        self.memories = [work.demand.memory_bytes for work in kinds]
+        self.on_devices = [bool(work.demand.gpu_count) for work in kinds]
+        self.grants = Grants(inventory, [work.demand for work in kinds])
+        self.mixed = self.grants.mixed and any(self.on_devices)
+
+    def run(self, graph: Graph, order: Sequence[int], manner: Manner) -> Run | None:
+        """The schedule that `order` leads to; None as soon as it must end after the limit."""
+        return _Course(self, graph, order, manner).to_the_end()
+
+
+class _Reservation:
+    """When the first Step that does not fit will, and what the machine then has beside it."""
+
+    __slots__ = ("cpu", "memory", "state", "time")
+
+    def __init__(self, time: int, cpu: int, memory: int, state: State) -> None:
+        self.time = time
+        self.cpu = cpu
+        self.memory = memory
+        self.state = state
+
+
+class _Course:
+    """One schedule in the making."""
+
+    def __init__(self, machine: Machine, graph: Graph, order: Sequence[int], manner: Manner) -> None:
+        self._machine = machine
+        self._graph = graph
+        self._order = order
+        self._limit, self._quick, self._queued = manner
+        self._place = places(order)
+        self._waits = list(graph.waits)
+        self._buckets: list[list[int]] = [[] for _ in machine.workers]
+        self._arrived: list[int] = []
+        for step, count in enumerate(self._waits):
+            if not count:
+                self._arrive(step)
+        self._busy: set[str] = set()
+        self._running: list[int] = []
+        self._now = 0
+        self._cpu, self._memory, self._state = machine.cpu, machine.memory, machine.grants.empty
+        n = len(order)
+        self._starts, self._ends = [-1] * n, [0] * n
+        self._groups: list[Group | None] = [None] * n
+
+    def to_the_end(self) -> Run | None:
+        """Start and end Steps until none is left."""
+        while True:
+            if not self._start_all():
+                return None
+            if not self._running:
+                break
+            self._end_next()
+        if -1 in self._starts:
+            raise AssertionError(
+                "a Step fits no empty machine, or the graph has a circle: both are refused before"
+            )
+        return Run(self._now, self._starts, self._ends, self._groups, places(self._arrived))
+
+    def _start_all(self) -> bool:
+        """Start what may start now; False when the schedule must then end after the limit."""
+        machine, order, buckets, tails = self._machine, self._order, self._buckets, self._graph.tails
+        latest = self._limit - self._now
+        heads = [(bucket[0], number) for number, bucket in enumerate(buckets) if bucket]
+        heads.sort()
+        waiting = -1
+        reserved: _Reservation | None = None
+        while heads:
+            place, number = heappop(heads)
+            worker = machine.workers[number]
+            if worker and worker in self._busy:
+                continue
+            step = order[place % len(order)]
+            if machine.cpus[number] > self._cpu or machine.memories[number] > self._memory:
+                fits = False
+            elif waiting < 0:
+                fits = self._begin(step, number)
+            else:
+                reserved = reserved or self._reserve(waiting)
+                fits = self._begin_before(step, number, reserved)
+            if not fits:
+                waiting = number if waiting < 0 else waiting
+                continue
+            if tails[step] > latest:
+                return False
+            bucket = buckets[number]
+            heappop(bucket)
+            if bucket:
+                heappush(heads, (bucket[0], number))
+        return True
+
+    def _begin(self, step: int, number: int) -> bool:
+        """Start a Step if there are devices for it."""
+        if not self._machine.on_devices[number]:
+            self._hold(step, number, None, self._state)
+            return True
+        answer = self._machine.grants.grant(self._state, number, quick=self._quick)
+        if answer is None:
+            return False
+        self._hold(step, number, answer[1], answer[0])
+        return True
+
+    def _hold(self, step: int, number: int, group: Group | None, state: State) -> None:
+        machine = self._machine
+        self._starts[step] = self._now
+        self._ends[step] = end = self._now + self._length(step, number, group)
+        self._groups[step] = group
+        self._state = state
+        self._cpu -= machine.cpus[number]
+        self._memory -= machine.memories[number]
+        if machine.workers[number]:
+            self._busy.add(machine.workers[number])
+        heappush(self._running, end * len(self._order) + step)
+
+    def _length(self, step: int, number: int, group: Group | None) -> int:
+        """How long the Step takes there: what is expected of it, it takes on the quickest devices."""
+        length = self._machine.durations[step]
+        if group is None:
+            return length
+        best = self._machine.grants.best_speeds[number]
+        return length if group.speed >= best else -(-length * best // max(group.speed, 1))
+
+    def _end_next(self) -> None:
+        """Let time pass until a Step ends; take back what all that end then hold."""
+        machine, running, n = self._machine, self._running, len(self._order)
+        self._now = running[0] // n
+        after = (self._now + 1) * n
+        while running and running[0] < after:
+            step = heappop(running) % n
+            number, group = machine.bucket_of[step], self._groups[step]
+            self._cpu += machine.cpus[number]
+            self._memory += machine.memories[number]
+            if group is not None:
+                self._state = machine.grants.release(self._state, number, group)
+            if machine.workers[number]:
+                self._busy.discard(machine.workers[number])
+            for target in self._graph.successors[step]:
+                self._waits[target] -= 1
+                if not self._waits[target]:
+                    self._arrive(target)
+
+    def _arrive(self, step: int) -> None:
+        """Put a Step that waits for nothing any more into its bucket."""
+        before = len(self._arrived) * len(self._order)
+        heappush(self._buckets[self._machine.bucket_of[step]], before + self._place[step])
+        if self._queued:
+            self._arrived.append(step)
+
+    def _reserve(self, waiting: int) -> _Reservation:
+        """When demand `waiting` will fit, as far as what runs now decides it."""
+        machine, n = self._machine, len(self._order)
+        cpu, memory, state = self._cpu, self._memory, self._state
+        ends = sorted(self._running)
+        for at, entry in enumerate(ends):
+            step = entry % n
+            number, group = machine.bucket_of[step], self._groups[step]
+            cpu += machine.cpus[number]
+            memory += machine.memories[number]
+            if group is not None:
+                state = machine.grants.release(state, number, group)
+            time = entry // n
+            if at + 1 < len(ends) and ends[at + 1] // n == time:
+                continue
+            if machine.cpus[waiting] > cpu or machine.memories[waiting] > memory:
+                continue
+            if machine.on_devices[waiting]:
+                answer = machine.grants.grant(state, waiting, quick=self._quick)
+                if answer is None:
+                    continue
+                state = answer[0]
+            return _Reservation(time, cpu - machine.cpus[waiting], memory - machine.memories[waiting], state)
+        raise AssertionError("a Step fits no empty machine: this is refused before")
+
+    def _begin_before(self, step: int, number: int, reserved: _Reservation) -> bool:
+        """Start a Step if it does not delay the one that has the reservation."""
+        machine, state = self._machine, self._state
+        group: Group | None = None
+        if machine.on_devices[number]:
+            answer = machine.grants.grant(state, number, quick=self._quick)
+            if answer is None:
+                return False
+            state, group = answer
+        if self._now + self._length(step, number, group) > reserved.time:
+            if machine.cpus[number] > reserved.cpu or machine.memories[number] > reserved.memory:
+                return False
+            if group is not None:
+                beside = self._beside(number, group, reserved)
+                if beside is None:
+                    return False
+                group, state = beside
+            reserved.cpu -= machine.cpus[number]
+            reserved.memory -= machine.memories[number]
+        self._hold(step, number, group, state)
+        return True
+
+    def _beside(self, number: int, group: Group, reserved: _Reservation) -> tuple[Group, State] | None:
+        """Devices that are free now and not needed by the reservation, and the state with them held."""
+        grants = self._machine.grants
+        later = grants.take(reserved.state, number, group)
+        if later is None:
+            answer = grants.grant(reserved.state, number, quick=self._quick)
+            if answer is None:
+                return None
+            later, group = answer
+        now = grants.take(self._state, number, group)
+        if now is None:
+            return None
+        reserved.state = later
+        return group, now

@@ -1,0 +1,60 @@
+"""The orders that are always worth trying, each with the schedule that it leads to.
+
+- `fifo`: whatever became ready earlier goes first. What a run without a plan does.
+- `lpt`: the longest goes first.
+- `rank`: the longest path from the Step's start to the end of all goes first (upward rank).
+- `rank+fbi`: that, improved by going through its schedule backwards and forwards: Steps in the order
+  of their ends, latest first, are scheduled from the end to the start, and then again from the start
+  in the order which that leaves, as long as it gets shorter.
+"""
+
+from __future__ import annotations
+
+from dsec.core.contest import Candidate, Contest
+from dsec.core.trial import Manner
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dsec.core.trial import Run
+
+_PASSES = 6
+_MANY = 20_000
+"""Steps from which only what is needed is tried: `fifo` and `rank`."""
+
+
+def candidates(contest: Contest, *, quick: bool) -> Iterator[Candidate]:
+    """Each order with its schedule, best known method last."""
+    manner = Manner(quick=quick)
+    queue = _whole(contest.forward(contest.ranks, manner._replace(queued=True)))
+    yield Candidate("fifo", [len(queue.arrived) - place for place in queue.arrived], quick, queue)
+    few = len(contest.durations) < _MANY
+    if few:
+        yield _tried(contest, "lpt", contest.durations, manner)
+    ranked = _tried(contest, "rank", contest.ranks, manner)
+    yield ranked
+    if few:
+        yield improved(contest, ranked._replace(order="rank+fbi"))
+
+
+def improved(contest: Contest, candidate: Candidate, passes: int = _PASSES) -> Candidate:
+    """The candidate after going backwards and forwards through its schedule while that helps."""
+    manner = Manner(quick=candidate.quick)
+    for _ in range(passes):
+        back = _whole(contest.backward(candidate.run.ends, manner))
+        again = contest.forward(back.ends, manner._replace(limit=candidate.run.makespan))
+        if again is None or again.makespan >= candidate.run.makespan:
+            break
+        candidate = candidate._replace(priorities=back.ends, run=again)
+    return candidate
+
+
+def _tried(contest: Contest, order: str, priorities: Sequence[int], manner: Manner) -> Candidate:
+    return Candidate(order, priorities, manner.quick, _whole(contest.forward(priorities, manner)))
+
+
+def _whole(run: Run | None) -> Run:
+    if run is None:
+        raise AssertionError("a run without a limit is never given up")
+    return run

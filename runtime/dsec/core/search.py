@@ -1,0 +1,132 @@
+"""The best order of Steps that a bounded search finds for a machine.
+
+After the candidates of `orders`, small changes of the best schedule are tried: some Steps are moved
+forwards or backwards in time, and the order which that leaves is kept when its schedule is no longer.
+The search is counted in trials, draws its own numbers from what it is given and never looks at a
+clock: same input, same order, on every machine and in every Python.
+"""
+
+from __future__ import annotations
+
+from dsec.core.bounds import Ends, lower_bounds
+from dsec.core.contest import Candidate
+from dsec.core.orders import candidates, improved
+from dsec.core.rounds import counting_bounds
+from dsec.core.trial import Manner
+from dsec.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dsec.core.contest import Contest
+
+_MOST_TRIALS = 500
+_PER_STEP = 4
+_STEPS_IN_ALL = 50_000
+"""Trials times Steps: what the search may cost, whatever the graph."""
+_REACH = (50, 12, 4, 1)
+"""Parts of the makespan by which a Step is moved at most."""
+_WORD = 2**64
+
+
+class Found(Record):
+    """The best order, what was tried to find it, and how good it can be at most."""
+
+    best: Candidate
+    makespans: tuple[tuple[str, int], ...]
+    """Per order that was tried, the shortest schedule it led to; `search` last, if there was one."""
+    trials: int
+    """Changes that were tried at the end."""
+    bounds: tuple[tuple[str, int], ...]
+    """By name, times that no schedule can beat."""
+
+
+def best_order(contest: Contest) -> Found:
+    """The shortest schedule that is found, never longer than first come, first served.
+
+    What costs more is done only while a schedule is longer than the bounds say it must be.
+    """
+    best, makespans = _compared(contest)
+    tails = [rank - own for rank, own in zip(contest.ranks, contest.durations, strict=True)]
+    ends = Ends(contest.heads, tails)
+    bounds = lower_bounds(contest.works, max(contest.ranks, default=0), contest.inventory, ends)
+    trials = 0
+    if best.run.makespan > max(bounds.values()):
+        bounds |= counting_bounds(contest.works, ends, contest.inventory)
+        best, trials = _searched(contest, best, max(bounds.values()), trials_for(len(tails)))
+    if trials:
+        makespans["search"] = best.run.makespan
+    best = best._replace(priorities=_from_zero(best.priorities))
+    return Found(best, tuple(makespans.items()), trials, tuple(bounds.items()))
+
+
+def _compared(contest: Contest) -> tuple[Candidate, dict[str, int]]:
+    """The best of the candidates, and the makespan of each order."""
+    best: Candidate | None = None
+    makespans: dict[str, int] = {}
+    for quick in (False, True) if contest.bench.mixed else (False,):
+        for one in candidates(contest, quick=quick):
+            makespans[one.order] = min(one.run.makespan, makespans.get(one.order, one.run.makespan))
+            # On a tie `rank` wins: it looks ahead also when durations turn out otherwise.
+            if best is None or (one.run.makespan, one.order != "rank") < (
+                best.run.makespan,
+                best.order != "rank",
+            ):
+                best = one
+    if best is None:
+        raise AssertionError("there are always candidates")
+    return best, makespans
+
+
+def trials_for(steps: int) -> int:
+    """How many changes are tried on a graph of so many Steps."""
+    return min(_MOST_TRIALS, _PER_STEP * steps, _STEPS_IN_ALL // max(steps, 1))
+
+
+def _searched(contest: Contest, best: Candidate, bound: int, trials: int) -> tuple[Candidate, int]:
+    draw = Draw(contest.durations)
+    now, tried = best, 0
+    while tried < trials and best.run.makespan > bound:
+        tried += 1
+        changed = _changed(contest, now, draw)
+        if changed is None:
+            continue
+        shorter = changed.run.makespan < now.run.makespan
+        now = improved(contest, changed, passes=1) if shorter else changed
+        if now.run.makespan < best.run.makespan:
+            best = now
+    return best, tried
+
+
+def _changed(contest: Contest, now: Candidate, draw: Draw) -> Candidate | None:
+    """The schedule with some Steps moved; None when it is longer."""
+    span, count = now.run.makespan, len(now.priorities)
+    reach = span // _REACH[draw.below(len(_REACH))] + 1
+    many = (2, 4, max(2, count // 4), count)[draw.below(4)]
+    priorities = [span - start for start in now.run.starts]
+    for _ in range(1 + draw.below(many)):
+        priorities[draw.below(count)] += draw.below(2 * reach) - reach
+    quick = now.quick != (contest.bench.mixed and draw.below(8) == 0)
+    run = contest.forward(priorities, Manner(limit=span, quick=quick))
+    return None if run is None else Candidate("search", priorities, quick, run)
+
+
+def _from_zero(priorities: Sequence[int]) -> Sequence[int]:
+    lowest = min(priorities, default=0)
+    return [one - lowest for one in priorities] if lowest < 0 else priorities
+
+
+class Draw:
+    """Numbers that look drawn: a linear congruential generator (Knuth's MMIX constants)."""
+
+    def __init__(self, content: Sequence[int]) -> None:
+        """Seeded from what is searched."""
+        self._state = len(content)
+        for value in content:
+            self._state = (self._state * 1_099_511_628_211 + value) % _WORD
+
+    def below(self, limit: int) -> int:
+        """A number from 0 to `limit` - 1."""
+        self._state = (self._state * 6_364_136_223_846_793_005 + 1_442_695_040_888_963_407) % _WORD
+        return (self._state >> 32) * limit >> 32
