@@ -32,6 +32,10 @@ def _command(program: str, argv: list[str]) -> tuple[Command | None, list[str]]:
         from dsec_cli.options_lint import LINT  # the tables of all commands cost as much as twenty rules
 
         return LINT, argv if program == "ds-contract-lint" else argv[1:]
+    if program == "ds-dag-analyze" or (program == "dsec" and argv[:1] == ["dag"]):
+        from dsec_cli.options_contract import DAG
+
+        return DAG, argv if program == "ds-dag-analyze" else argv[1:]
     from dsec_cli.options import PROGRAMS, command
 
     name, names = PROGRAMS[program]

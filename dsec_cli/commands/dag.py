@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from dsec_cli import exit as codes
 from dsec_cli.commands.drawing import PICTURES, draw
@@ -15,6 +14,7 @@ from dsec_cli.dag.picture import picture_of
 from dsec_cli.dag.view import View
 from dsec_cli.report.output import emit, emit_bytes
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec_cli.dag.view import Picture, Run
     from dsec_cli.options import Args

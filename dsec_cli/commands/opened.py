@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, NamedTuple
 
 from dsec.errors import FileProblem
 from dsec.plan import Source
+from dsec.record import Record
 from dsec_cli.commands.sources import read_source
 from dsec_cli.contract.build import build_all
 from dsec_cli.diagnostics import Place, concretise
@@ -14,6 +14,7 @@ from dsec_cli.source.locate import locate, step_ids
 from dsec_cli.source.text import Span
 from dsec_cli.source.yaml import parse
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -28,7 +29,7 @@ BESIDE = ("ds_config.yaml", "ds_config.yml")
 _MERGED = ("iterations", "data_source", "bandwidth_cap", "latency_cap", "snapshot_interval")
 
 
-class Part(NamedTuple):
+class Part(Record):
     """One document that the contract is made of."""
 
     text: SourceText
@@ -38,7 +39,7 @@ class Part(NamedTuple):
     """What building the contract could not accept."""
 
 
-class Opened(NamedTuple):
+class Opened(Record):
     """A contract with everything that was merged into it."""
 
     path: str

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, NamedTuple
 
 from dsec import __version__
 from dsec.durations import read_durations
+from dsec.record import Record
 from dsec.rundir import home
 from dsec_cli.commands.opened import Opened, diagnose, locator, open_contract
-from dsec_cli.dag.compile import Infeasible, Origin, compile_plan
 from dsec_cli.dag.cycles import Cycles, order_steps
 from dsec_cli.dag.findings import cut_findings, cycle_findings
 from dsec_cli.dag.graph import step_graph
@@ -24,18 +23,20 @@ from dsec_cli.report.formats.text import render
 from dsec_cli.report.terminal import columns, wants_color
 from dsec_cli.source.tree import Tree
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dsec.inventory import Inventory
     from dsec.plan import Plan
+    from dsec_cli.dag.compile import Origin
     from dsec_cli.dag.cycles import Order
     from dsec_cli.dag.graph import StepGraph
     from dsec_cli.diagnostics import Diagnostic
     from dsec_cli.source.text import SourceText
 
 
-class Refused(NamedTuple):
+class Refused(Record):
     """Why there is no plan: statements about the user's documents."""
 
     diagnostics: tuple[Diagnostic, ...]
@@ -54,6 +55,8 @@ def prepare(path: str, inventory: Inventory) -> Plan | Refused:
 
     Warnings do not stand in the way of a plan; errors do, and all of them are told at once.
     """
+    from dsec_cli.dag.compile import Infeasible, compile_plan  # drawing a graph does not pay for it
+
     opened = open_contract(path)
     graph = step_graph(opened.contract)
     order = order_steps(graph)
@@ -140,6 +143,8 @@ def _refused(opened: Opened, diagnostics: tuple[Diagnostic, ...]) -> Refused:
 
 
 def _origin(opened: Opened) -> Origin:
+    from dsec_cli.dag.compile import Origin
+
     return Origin(
         file=os.path.basename(opened.path),
         content=tuple(part.text.data for part in opened.parts),

@@ -9,6 +9,7 @@ from dsec.record import Record
 from dsec.units import Duration
 from dsec_cli.dag.analysis import worker_of
 from dsec_cli.dag.demand import gpu_type_text
+from dsec_cli.dag.tolerance import LEVEL, level_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 GRACE = Duration(10 * 10**9)
 """Between TERM and KILL where the contract states no checkpoint_grace_period."""
-LEVEL = "pauseable"
 NO_RETRIES = Retries(max=0, backoff_ms=0, factor=1)
 
 
@@ -83,12 +83,6 @@ def _step(at: int, decided: Decided, *, needs: tuple[Edge, ...]) -> PlannedStep:
         key="",
         src=decided.locate(step.path),
     )
-
-
-def level_of(step: Step, contract: Contract) -> str:
-    """The Step's tolerance level: its own, else the contract's, else pauseable."""
-    tolerance = contract.fault_tolerance
-    return step.level or (tolerance.level if tolerance is not None else None) or LEVEL
 
 
 def _command(step: Step) -> Command:

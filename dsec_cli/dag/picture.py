@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from dsec_cli.dag.analysis import analyze, rounds_of
 from dsec_cli.dag.cycles import Order, order_steps
 from dsec_cli.dag.demand import demand_of
 from dsec_cli.dag.estimates import estimate
-from dsec_cli.dag.lowering import level_of
 from dsec_cli.dag.pool import basis_text, pool_of, untyped
+from dsec_cli.dag.tolerance import level_of
 from dsec_cli.dag.view import Picture
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 

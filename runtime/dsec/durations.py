@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-from json.encoder import encode_basestring as quoted
 
 from dsec.errors import FileProblem, StoredFormError
 from dsec.record import Record
@@ -41,6 +39,8 @@ def read_durations(state: str) -> dict[str, Learned]:
 
 def parse_durations(data: bytes, *, where: str) -> dict[str, Learned]:
     """The content of a durations file; StoredFormError when it is none."""
+    import json  # the first run of a contract finds no file
+
     hint = "delete it: durations are learned again with the next run"
     try:
         document = json.loads(data)
@@ -68,6 +68,8 @@ def _learned(entry: object, where: str, hint: str) -> Learned:
 
 def write_durations(state: str, learned: Mapping[str, Learned]) -> None:
     """Replace the file as a whole; raises OSError when the folder cannot be written to."""
+    from json.encoder import encode_basestring as quoted
+
     path = os.path.join(state, NAME)
     aside = f"{path}.{os.getpid()}.tmp"
     steps = ", ".join(

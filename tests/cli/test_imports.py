@@ -118,3 +118,15 @@ def test_entries_are_the_programs(entry: str) -> None:
 
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
     assert f"dsec_cli.fast:{entry}" in scripts.values()
+
+
+def test_drawing_a_graph_imports_nothing_heavy(tmp_path: Path) -> None:
+    lines = "".join(
+        f"  - {{id: S{at}, run: a, timeout: 9s, needs: [{f'S{at - 1}' if at else ''}]}}\n" for at in range(20)
+    )
+    (tmp_path / "dsandbox.yaml").write_text(f"steps:\n{lines}")
+    for words in (["dag_analyze", "dsandbox.yaml"], ["dsec", "dag", "dsandbox.yaml"]):
+        loaded = modules(*words, folder=tmp_path)
+        assert "dsec_cli.dag.views.text" in loaded
+        assert sorted(loaded & (HEAVY | {"numpy", "re", "dsec.codec", "dsec_cli.dag.compile"})) == []
+        assert not loaded & {"dsec_cli.options", "dsec_cli.options_run", "dsec_cli.dag.views.html"}

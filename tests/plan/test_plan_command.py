@@ -249,7 +249,7 @@ def test_dag_writes_each_view_to_a_file(job, view):
 
 def test_dag_of_an_unknown_run_or_view(job):
     assert call("dag_analyze", "--job-id", "nobody", cwd=job).returncode == 3
-    assert call("dag_analyze", "--output", "svg", cwd=job).returncode == 2
+    assert call("dag_analyze", "--output", "gif", cwd=job).returncode == 2
 
 
 def test_dag_says_when_break_cycle_breaks_nothing(job):
