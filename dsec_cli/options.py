@@ -24,6 +24,7 @@ from dsec_cli.options_code import CODE
 from dsec_cli.options_contract import CONFIG, DAG, EXPLAIN, INIT, INVENTORY_PAGE, PLAN, VERSION
 from dsec_cli.options_editor import LSP
 from dsec_cli.options_form import FMT, SCHEMA
+from dsec_cli.options_import import IMPORT
 from dsec_cli.options_knowledge import KNOWLEDGE
 from dsec_cli.options_lint import LINT, RULES
 from dsec_cli.options_packages import PACKAGES
@@ -41,6 +42,7 @@ COMMANDS: tuple[Command, ...] = (
     EXPLAIN,
     FMT,
     HASH,
+    IMPORT,
     INIT,
     INVENTORY_PAGE,
     KNOWLEDGE,

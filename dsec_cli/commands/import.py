@@ -1,0 +1,83 @@
+"""`dsec import`: a contract made of what people have already, and the list of what is not in it."""  # noqa: N999
+
+# The command's name is a keyword of Python: the module is found by name, as that of every command is.
+
+from __future__ import annotations
+
+import json
+import os
+
+from dsec_cli.commands.sources import STDIN, read_source
+from dsec_cli.exit import YES, UsageError, tell
+from dsec_cli.importing.kind import Imported, Kind, convert, kinds
+from dsec_cli.importing.tables import refuse_undecodable
+from dsec_cli.report.output import emit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec_cli.options import Args
+    from dsec_cli.source.text import SourceText
+
+
+def main(args: Args) -> int:
+    """Write the contract (or all there is as JSON); tell what is not in it on standard error."""
+    kind = next(one for one in kinds() if one.name == args.kind)
+    if len(args.files) > 1 and not kind.many:
+        raise UsageError(
+            f"{kind.name} takes one file, not {len(args.files)}", hint="import one after the other"
+        )
+    if len(set(args.files)) < len(args.files):
+        raise UsageError("a file is named twice", hint="name each file once")
+    sources = tuple(read_source(path) for path in args.files)
+    for source in sources:
+        refuse_undecodable(source)
+    found = convert(kind, sources, _beside(kind, sources))
+    if args.json:
+        emit(as_json(found), args.output)
+        return YES
+    emit(found.text, args.output)
+    for left in found.left:
+        tell(f"not mapped: {left.line()}")
+    for text in found.taken:
+        tell(f"assumed: {text}")
+    tell(_summary(found, args.output))
+    return YES
+
+
+def _beside(kind: Kind, sources: tuple[SourceText, ...]) -> dict[str, SourceText]:
+    """The files that the first one names, as far as they are in its folder and were not given."""
+    first = sources[0]
+    if first.name.startswith("<"):
+        return {}
+    folder = os.path.dirname(first.name)
+    given = {os.path.normpath(source.name) for source in sources}
+    found = {}
+    for name in kind.beside(first):
+        path = os.path.join(folder, name)
+        if os.path.normpath(path) not in given and os.path.isfile(path):
+            found[name] = read_source(path)
+    return found
+
+
+def as_json(found: Imported) -> str:
+    """The contract's text, what was not mapped with all its places, and what was assumed."""
+    left = [
+        {"what": one.what, "why": one.why, "places": [place._asdict() for place in one.places]}
+        for one in found.left
+    ]
+    body = {
+        "version": 1,
+        "contract": found.text,
+        "steps": found.steps,
+        "not_mapped": left,
+        "assumed": list(found.taken),
+    }
+    return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
+
+
+def _summary(found: Imported, output: str | None) -> str:
+    steps = "1 Step" if found.steps == 1 else f"{found.steps} Steps"
+    left = "all is mapped" if not found.left else f"not mapped: {len(found.left)}"
+    if output in (None, STDIN):
+        return f"{steps}; {left}"
+    return f"{output}: {steps}; {left}; next: dsec lint {output}"

@@ -1,0 +1,61 @@
+"""What a contract must say and the source did not: time limits, commands, the standing resources."""
+
+from __future__ import annotations
+
+from dsec_cli.importing.draft import Command, Draft, Gpu, Step
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec_cli.importing.notes import Notes
+
+SECOND_NS = 10**9
+MINUTE_NS = 60 * SECOND_NS
+DAY_NS = 24 * 60 * MINUTE_NS
+TIMES = 10
+"""A Step that took a minute is given ten before it is stopped."""
+NO_COMMAND = ("sh", "-c", "echo 'the imported file has no command for this Step' >&2; exit 1")
+
+
+def complete(draft: Draft, notes: Notes) -> Draft:
+    """The draft with a command and a time limit for every Step, and needs on Steps that exist."""
+    ids = {step.id for step in draft.steps}
+    return draft._replace(steps=tuple(_step(step, ids, notes) for step in draft.steps))
+
+
+def _step(step: Step, ids: set[str], notes: Notes) -> Step:
+    needs = tuple(dict.fromkeys(need for need in step.needs if need in ids and need != step.id))
+    if not any(step.command):
+        notes.taken("run: a command that fails, where the file has none")
+        step = step._replace(command=Command(argv=NO_COMMAND))
+    if step.command.script:
+        notes.taken("run: scripts are read by sh, and stop at the first command that fails")
+    return step._replace(needs=needs, timeout_ns=step.timeout_ns or _limit(step, notes))
+
+
+def _limit(step: Step, notes: Notes) -> int:
+    if step.expected_ns is None:
+        notes.taken("timeout: 1d, where the file has no time limit")
+        return DAY_NS
+    notes.taken(f"timeout: {TIMES} times what the Step took, at least 1m")
+    return -(-max(step.expected_ns * TIMES, MINUTE_NS) // MINUTE_NS) * MINUTE_NS
+
+
+def standing_gpu(draft: Draft) -> Gpu | None:
+    """The GPUs that the largest Step holds: the baseline; a Step that names a type comes first."""
+    found = [step.gpu for step in draft.steps if step.gpu is not None and step.gpu.count]
+    if not found:
+        return None
+    most = max(gpu.count for gpu in found)
+    named = [gpu for gpu in found if gpu.type] or found
+    best = max(named, key=lambda gpu: gpu.count)
+    return best._replace(count=most)
+
+
+def standing_cpu_m(draft: Draft) -> int:
+    """Thousandths of a processor that the largest Step holds, at least one whole."""
+    return max([1000, *(step.cpu_m for step in draft.steps if step.cpu_m)])
+
+
+def standing_memory(draft: Draft) -> int | None:
+    """Memory that the largest Step holds; None where none says."""
+    return max((step.memory_bytes for step in draft.steps if step.memory_bytes), default=None)

@@ -1,0 +1,1 @@
+"""One module per kind of file that can be imported; found because it is there."""

@@ -1,0 +1,70 @@
+"""What an import leaves behind, each with its place and reason, and what it takes where nothing is said."""
+
+from __future__ import annotations
+
+from dsec.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec_cli.source.text import SourceText, Span
+
+LONGEST = 72
+
+
+class Where(Record):
+    """A place of a source file; both numbers count from 1."""
+
+    file: str
+    line: int
+    column: int
+
+    def text(self) -> str:
+        """`dvc.yaml:3:5`."""
+        return f"{one_line(self.file)}:{self.line}:{self.column}"
+
+
+class Left(Record):
+    """One thing that could not be mapped, and all places where the source has it."""
+
+    what: str
+    why: str
+    places: tuple[Where, ...]
+
+    def line(self) -> str:
+        """The first place, what and why, in one line."""
+        more = f" ({len(self.places)} places)" if len(self.places) > 1 else ""
+        return f"{self.places[0].text()}: {self.what}: {self.why}{more}"
+
+
+class Notes:
+    """Collects both lists while a file is read; equal statements are joined."""
+
+    def __init__(self) -> None:
+        self._left: dict[tuple[str, str], dict[Where, None]] = {}
+        self._taken: dict[str, None] = {}
+
+    def left(self, source: SourceText, span: Span, what: str, why: str) -> None:
+        """`what` at `span` has no place in a contract, because of `why`."""
+        line, column = source.position(span.start)
+        self._left.setdefault((one_line(what), one_line(why, 200)), {})[Where(source.name, line, column)] = (
+            None
+        )
+
+    def taken(self, text: str) -> None:
+        """Something was assumed."""
+        self._taken[one_line(text, 200)] = None
+
+    def all_left(self) -> tuple[Left, ...]:
+        """Everything left behind, in the order of the first places."""
+        found = [Left(what, why, tuple(sorted(places))) for (what, why), places in self._left.items()]
+        return tuple(sorted(found, key=lambda one: (one.places[0], one.what, one.why)))
+
+    def all_taken(self) -> tuple[str, ...]:
+        """Everything assumed, in the order it was."""
+        return tuple(self._taken)
+
+
+def one_line(text: str, longest: int = LONGEST) -> str:
+    """`text` as a part of a line: nothing that a terminal or a comment would obey, and not too long."""
+    plain = "".join(ch if ch.isprintable() else ch.encode("unicode_escape").decode() for ch in text[:longest])
+    return plain if len(text) <= longest else f"{plain}..."

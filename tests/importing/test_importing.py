@@ -1,0 +1,255 @@
+"""Importers: golden inputs of every kind, what lint says of the result, and any text at all."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dsec.devices.profiles import profile
+from dsec.plan import Plan
+from dsec_cli.commands.pipeline import prepare
+from dsec_cli.diagnostics import Severity
+from dsec_cli.importing.draft import Draft
+from dsec_cli.importing.kind import Imported, ImportProblem, convert, kinds
+from dsec_cli.lint.linter import lint
+from dsec_cli.options_import import KINDS
+from dsec_cli.source.text import SourceText
+from dsec_cli.source.yaml import parse
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "import"
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "wf"
+BY_NAME = {kind.name: kind for kind in kinds()}
+CASES = sorted(path for path in GOLDEN.glob("*/*") if path.is_dir())
+FIRST = ("submit.sh", "dvc.yaml", "task.yaml", "compose.yaml", "run.json")
+EXPECTED = "expected.yaml"
+STRUCTURE = {f"DS0{number:02}" for number in range(1, 12)} | {f"DS1{number:02}" for number in range(1, 10)}
+"""What is wrong with the text or its keys: never, whatever was imported."""
+LISTED = {
+    "DS204": "no GPU type",
+    "DS205": "not in the table of GPU types",
+    "DS405": "",  # a mounted bucket: lint has the better words
+    "DS510": "",  # a task that took no time
+}
+"""What lint may find in a golden contract, and the words of the list that say so as well."""
+
+
+def _id(path: Path) -> str:
+    return f"{path.parent.name}-{path.name}"
+
+
+def read(case: Path) -> Imported:
+    """Import a golden folder as the command would from within it."""
+    kind = BY_NAME[case.parent.name]
+    first = [case / name for name in FIRST if (case / name).exists()]
+    files = first or sorted(path for path in case.iterdir() if path.name != EXPECTED)
+    sources = tuple(SourceText.from_bytes(path.name, path.read_bytes()) for path in files)
+    names = [name for name in kind.beside(sources[0]) if (case / name).is_file()]
+    beside = {name: SourceText.from_bytes(name, (case / name).read_bytes()) for name in names}
+    return convert(kind, sources, beside)
+
+
+@pytest.mark.parametrize("case", CASES, ids=_id)
+def test_golden(case: Path) -> None:
+    found = read(case).text
+    path = case / EXPECTED
+    if os.environ.get("DSEC_BLESS"):
+        path.write_text(found, encoding="utf-8")
+    assert found == path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("case", CASES, ids=_id)
+def test_lint_finds_nothing_that_is_not_listed(case: Path) -> None:
+    found = read(case)
+    whys = " ".join(one.why for one in found.left)
+    for one in lint(SourceText.from_bytes("dsandbox.yaml", found.text.encode())):
+        if one.severity is not Severity.INFO:
+            assert one.code in LISTED, f"{one.code} {one.message}"
+            assert LISTED[one.code] in whys
+
+
+def test_every_kind_has_several_goldens_and_stands_in_the_grammar() -> None:
+    assert tuple(BY_NAME) == KINDS
+    for name in BY_NAME:
+        assert len([case for case in CASES if case.parent.name == name]) >= 2
+
+
+def test_what_is_left_behind_has_its_place() -> None:
+    found = read(GOLDEN / "compose" / "gpus")
+    lines = [one.line() for one in found.left]
+    assert any(line.startswith("compose.yaml:26:30: value of PASSWORD: a secret") for line in lines)
+    assert "Vn9Rt4Kw8Pz1" not in found.text + " ".join(lines)
+
+
+def test_a_secret_in_a_command_is_not_copied() -> None:
+    token = "ghp_" + "a1B2c3D4e5" * 4
+    text = f"run: |\n  curl -H 'Authorization: {token}' https://example.com\n"
+    found = convert(BY_NAME["skypilot"], (SourceText.from_bytes("t.yaml", text.encode()),), {})
+    assert token not in found.text
+    assert any("GitHub token" in one.what for one in found.left)
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("dvc", "stages: 3"),
+        ("dvc", "- a"),
+        ("dvc", ""),
+        ("compose", "services: {}"),
+        ("compose", "a: [1"),
+        ("skypilot", "name: x"),
+        ("slurm", "echo nothing of Slurm"),
+        ("wfcommons", "{}"),
+        ("wfcommons", '{"workflow": {"specification": {"tasks": []}}}'),
+        ("wfcommons", "[" * 500),
+    ],
+)
+def test_what_is_not_of_the_kind_is_one_line(kind: str, text: str) -> None:
+    with pytest.raises(ImportProblem) as told:
+        convert(BY_NAME[kind], (SourceText.from_bytes("f", text.encode()),), {})
+    assert told.value.what.startswith("f")
+    assert "\n" not in str(told.value)
+
+
+def test_a_matrix_without_end_is_refused() -> None:
+    axes = ", ".join(f"a{at}: [{', '.join(map(str, range(10)))}]" for at in range(9))
+    text = f"stages:\n  s:\n    matrix: {{{axes}}}\n    cmd: x\n"
+    with pytest.raises(ImportProblem, match="more than 10,000"):
+        convert(BY_NAME["dvc"], (SourceText.from_bytes("dvc.yaml", text.encode()),), {})
+
+
+def _checked(kind: str, text: str) -> None:
+    """Any text is refused in one line, or makes a contract whose structure is right."""
+    source = SourceText.from_bytes("f", text.encode("utf-8", "surrogatepass"))
+    try:
+        BY_NAME[kind].beside(source)
+        found = convert(BY_NAME[kind], (source,), {})
+    except ImportProblem:
+        return
+    made = SourceText.from_bytes("dsandbox.yaml", found.text.encode())
+    assert not parse(made).problems, found.text
+    wrong = [one for one in lint(made) if one.code in STRUCTURE and one.severity is Severity.ERROR]
+    assert not wrong, f"{wrong[0].code} {wrong[0].message}\n{found.text}"
+    assert convert(BY_NAME[kind], (source,), {}) == found
+
+
+@settings(max_examples=40, deadline=None)
+@given(kind=st.sampled_from(KINDS), text=st.text(max_size=200))
+def test_any_text_is_answered(kind: str, text: str) -> None:
+    _checked(kind, text)
+
+
+INPUTS = [
+    (case.parent.name, path.read_text(encoding="utf-8"))
+    for case in CASES
+    for path in sorted(case.iterdir())
+    if path.name in FIRST or path.suffix in (".sh", ".slurm")
+]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    at=st.integers(0, len(INPUTS) - 1),
+    kind=st.none() | st.sampled_from(KINDS),
+    cuts=st.lists(
+        st.tuples(
+            st.floats(0, 1),
+            st.integers(0, 12),
+            st.sampled_from(
+                ("", "0", "-1", ": ", "[", "null", "é\u2028", "'", '"', "${", "\t", "{run}", "#", "x" * 70)
+            )
+            | st.text(max_size=4),
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+)
+def test_damaged_inputs_are_answered(at: int, kind: str | None, cuts) -> None:
+    name, text = INPUTS[at]
+    for place, length, put in cuts:
+        start = int(place * len(text))
+        text = text[:start] + put + text[start + length :]
+    _checked(kind or name, text)
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the recorded workflows are not beside this checkout")
+def test_recorded_workflows_import_and_have_a_plan(tmp_path: Path) -> None:
+    machine = profile("builtin:8xh100-sxm-80gb")
+    files = sorted(SHARED.glob("*.json"))
+    for path in files:
+        source = SourceText.from_bytes(path.name, path.read_bytes())
+        found = convert(BY_NAME["wfcommons"], (source,), {})
+        tasks = json.loads(source.text)["workflow"]["specification"]["tasks"]
+        assert found.steps == len(tasks)
+        contract = tmp_path / "dsandbox.yaml"
+        contract.write_text(found.text, encoding="utf-8")
+        plan = prepare(str(contract), machine)
+        assert isinstance(plan, Plan), path.name
+        assert len(plan.steps) == len(tasks)
+    assert files
+
+
+def run(argv: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """The installed command."""
+    return subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "import sys; from dsec_cli.fast import dsec; sys.exit(dsec())",
+            "import",
+            *argv,
+        ],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_command_writes_the_contract_and_the_list(tmp_path: Path) -> None:
+    done = run(
+        ["compose", str(GOLDEN / "compose" / "service" / "compose.yaml"), "-o", "dsandbox.yaml"], tmp_path
+    )
+    assert done.returncode == 0
+    assert done.stdout == ""
+    assert "not mapped: " in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("dsandbox.yaml: 2 Steps; not mapped: ")
+    assert (tmp_path / "dsandbox.yaml").read_text().startswith("# Made of ")
+
+
+def test_command_reads_the_scripts_beside(tmp_path: Path) -> None:
+    done = run(["slurm", "submit.sh", "--json"], GOLDEN / "slurm" / "chain")
+    body = json.loads(done.stdout)
+    assert body["version"] == 1
+    assert body["steps"] == 4
+    assert {"what", "why", "places"} == set(body["not_mapped"][0])
+    assert body["contract"] == (GOLDEN / "slurm" / "chain" / EXPECTED).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "words"),
+    [
+        (["dvc", "nowhere.yaml"], 3, "nowhere.yaml could not be read"),
+        (["dvc", "a", "b"], 2, "dvc takes one file, not 2"),
+        (["slurm", "a", "a"], 2, "named twice"),
+        (["nothing", "a"], 2, "compose"),
+    ],
+)
+def test_command_asked_wrongly(argv: list[str], code: int, words: str, tmp_path: Path) -> None:
+    done = run(argv, tmp_path)
+    assert done.returncode == code
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_module_of_the_command_is_found_by_its_name() -> None:
+    assert callable(importlib.import_module("dsec_cli.commands.import").main)
+    assert Draft._fields[0] == "name"
