@@ -186,7 +186,8 @@ def _begin(server: Server) -> None:
             server._tell(str(problem))
             return
         # The editor shows its menus in its own language, so that goes before the locale.
-        server.tell = teller(wanted.asked or (of_locale(params.locale) if params.locale else wanted.local))
+        language = wanted.asked or (of_locale(params.locale) if params.locale else wanted.local)
+        server.tell = teller(language, of_pages=True)
 
 
 def _follow(server: Server) -> None:
@@ -216,7 +217,7 @@ def _answer(server: Server) -> None:
     @server.feature(types.TEXT_DOCUMENT_HOVER)
     def hovered(params: types.HoverParams) -> types.Hover | None:
         here = server.page_of(params.text_document.uri)
-        found = hover.hover(here, server.offset(here, params.position))
+        found = hover.hover(here, server.offset(here, params.position), tell=server.tell)
         return None if found is None else words.hover(found, here.text, unit=server.unit)
 
     @server.feature(types.TEXT_DOCUMENT_DEFINITION)
@@ -250,7 +251,9 @@ def _offer(server: Server) -> None:
     def completed(params: types.CompletionParams) -> types.CompletionList:
         here = server.page_of(params.text_document.uri)
         at = server.offset(here, params.position)
-        return words.completions(complete.complete(here, at), here.text, at, unit=server.unit)
+        return words.completions(
+            complete.complete(here, at, tell=server.tell), here.text, at, unit=server.unit
+        )
 
     @server.feature(
         types.TEXT_DOCUMENT_CODE_ACTION,

@@ -11,6 +11,13 @@ from dsec_cli.contract.table import SECTIONS
 from dsec_cli.editor import cursor as cursors
 from dsec_cli.editor import hover, page
 from dsec_cli.editor.page import Page
+from dsec_cli.words import say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Tell = Callable[[str], str]
 
 
 class Item(Record):
@@ -33,7 +40,7 @@ class Offer(Record):
     back: int
 
 
-def complete(here: Page, offset: int) -> Offer:
+def complete(here: Page, offset: int, *, tell: Tell = str) -> Offer:
     """Everything that fits at `offset`, required keys first."""
     cursor = cursors.at(here.text, offset)
     if cursor is None:
@@ -42,14 +49,14 @@ def complete(here: Page, offset: int) -> Offer:
     shapes = below(kind, cursor.keys)
     items: list[Item] = []
     if not cursor.value:
-        items += [item for shape in shapes for item in _keys(shape, cursor)]
+        items += [item for shape in shapes for item in _keys(shape, cursor, tell)]
     if cursor.value or cursor.keys[-1:] == (None,):
         items += [item for shape in shapes for item in _values(shape, cursor.keys, here)]
     unique = {item.label: item for item in reversed(items)}
     return Offer(tuple(item for item in items if unique.get(item.label) is item), len(cursor.word))
 
 
-def _keys(shape: tuple[object, ...], cursor: cursors.Cursor) -> list[Item]:
+def _keys(shape: tuple[object, ...], cursor: cursors.Cursor, tell: Tell) -> list[Item]:
     found = []
     for section in sections_under(shape):
         texts = descriptions()[section]
@@ -57,9 +64,15 @@ def _keys(shape: tuple[object, ...], cursor: cursors.Cursor) -> list[Item]:
             if key in cursor.present and key != cursor.word:
                 continue
             text = texts[key]
-            detail = "required" if text.required else f"default: {text.default}" if text.default else ""
+            detail = ""
+            if text.required:
+                detail = tell(say("required"))
+            elif text.default:
+                detail = tell(say("default: {default}", default=tell(text.default)))
             written = f"{key}{_after(inner)}" if cursor.bare else key
-            found.append((not text.required, Item(key, "key", detail, written, hover.of_key(text, inner))))
+            found.append(
+                (not text.required, Item(key, "key", detail, written, hover.of_key(text, inner, tell=tell)))
+            )
     return [item for _, item in sorted(found, key=lambda one: one[0])]
 
 

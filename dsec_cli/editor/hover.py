@@ -11,6 +11,13 @@ from dsec_cli.contract.forms import FORMS
 from dsec_cli.editor import page
 from dsec_cli.editor.page import Page, Spot
 from dsec_cli.source.text import Span
+from dsec_cli.words import joined, say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Tell = Callable[[str], str]
 
 
 class Hover(Record):
@@ -20,17 +27,17 @@ class Hover(Record):
     span: Span
 
 
-def hover(here: Page, offset: int) -> Hover | None:
+def hover(here: Page, offset: int, *, tell: Tell = str) -> Hover | None:
     """The key's page or what the value means; None where there is nothing to say."""
     spot = page.spot_at(here, offset)
     if spot is None:
         return None
     said = _of_value(here, spot) if spot.part == "value" else ""
-    said = said or _of_path(here, spot, offset)
+    said = said or _of_path(here, spot, offset, tell=tell)
     return Hover(said, spot.span) if said else None
 
 
-def _of_path(here: Page, spot: Spot, offset: int) -> str:
+def _of_path(here: Page, spot: Spot, offset: int, *, tell: Tell) -> str:
     """The page of the key at the end of the path."""
     keys = tuple(None if isinstance(part, int) else part for part in spot.path)
     while keys and keys[-1] is None:
@@ -43,20 +50,21 @@ def _of_path(here: Page, spot: Spot, offset: int) -> str:
             text = descriptions()[section].get(str(keys[-1]))
             if text is not None:
                 inner = next(iter(below(kind, keys)), ("text",))
-                return of_key(text, inner)
+                return of_key(text, inner, tell=tell)
     return ""
 
 
-def of_key(text: KeyText, shape: tuple[object, ...]) -> str:
+def of_key(text: KeyText, shape: tuple[object, ...], *, tell: Tell = str) -> str:
     """A key's page: meaning, what it takes, default and example."""
-    parts = [f"**{text.name}**{' (required)' if text.required else ''}", text.meaning]
+    head = say("**{name}** (required)", name=text.name) if text.required else f"**{text.name}**"
+    parts = [tell(head), tell(text.meaning)]
     takes = _takes(shape)
     if takes:
-        parts.append(f"Takes {takes}.")
+        parts.append(tell(say("Takes {takes}.", takes=takes)))
     if text.default:
-        parts.append(f"Default: {text.default}.")
+        parts.append(tell(say("Default: {default}.", default=tell(text.default))))
     if text.example:
-        parts.append(f"Example: `{text.name}: {text.example}`")
+        parts.append(tell(say("Example: `{name}: {example}`", name=text.name, example=text.example)))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -65,12 +73,16 @@ def _takes(shape: tuple[object, ...]) -> str:
     if kind == "enum" and isinstance(shape[1], tuple):
         return ", ".join(f"`{word}`" for word in shape[1])
     if kind == "quantity":
-        return f"{with_article(str(shape[1]))} such as `{quantities.example(str(shape[1]))}`"
+        kind = str(shape[1])
+        return say("{kind} such as {sample}", kind=with_article(kind), sample=f"`{quantities.example(kind)}`")
     if kind == "form":
         return FORMS[str(shape[1])].says
     if kind in ("whole", "number"):
-        return f"a {'whole ' if kind == 'whole' else ''}number from {shape[1]} to {shape[2]}"
-    return {"bool": "`true` or `false`", "list": "a list"}.get(str(kind), "")
+        number = say("a whole number") if kind == "whole" else say("a number")
+        return say("{number} from {least} to {most}", number=number, least=shape[1], most=shape[2])
+    if kind == "list":
+        return say("a list")
+    return joined(" or ", ["`true`", "`false`"]) if kind == "bool" else ""
 
 
 def _of_value(here: Page, spot: Spot) -> str:

@@ -31,7 +31,7 @@ def catalogue(language: str) -> Mapping[str, str]:
 
 
 def pages(language: str) -> Mapping[str, str]:
-    """Summaries and reasons of the rules' pages, by their English texts, and what `catalogue` holds."""
+    """The rules' pages and the meanings of keys, by their English texts, and what `catalogue` holds."""
     if language == ENGLISH:
         return {}
     from dsec_cli.languages import zh

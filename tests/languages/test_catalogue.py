@@ -8,8 +8,10 @@ import unicodedata
 
 import pytest
 
+from dsec_cli.contract.describe import descriptions
 from dsec_cli.languages import LANGUAGES, catalogue, of_locale, pages
 from dsec_cli.languages.zh import PARTS
+from dsec_cli.languages.zh.keys import TEXTS as KEYS
 from dsec_cli.languages.zh.pages import TEXTS
 from dsec_cli.lint import page
 from dsec_cli.lint.rule import find_rules
@@ -41,6 +43,13 @@ def test_every_page_has_its_chinese_and_no_chinese_is_left_over() -> None:
     assert not sorted(set(TEXTS) - texts), "no rule's page says these any more"
 
 
+def test_every_key_has_its_chinese_and_no_chinese_is_left_over() -> None:
+    keys = [key for section in descriptions().values() for key in section.values()]
+    meanings, defaults = {key.meaning for key in keys}, {key.default for key in keys}
+    assert not sorted(meanings - set(KEYS)), "add these to dsec_cli/languages/zh/keys.py"
+    assert not sorted(set(KEYS) - meanings - defaults), "no key means these any more"
+
+
 def test_words_of_findings_are_said_and_not_pasted() -> None:
     assert not [text for text in unsaid() if not text.startswith(OTHERS)]
 
@@ -68,7 +77,7 @@ def _takes_arguments(template: str) -> bool:
 
 def test_chinese_is_written_as_chinese() -> None:
     """Marks between Chinese letters are full-width, and no blank stands beside a full-width mark."""
-    texts = [*CHINESE.values(), *TEXTS.values()]
+    texts = [*CHINESE.values(), *TEXTS.values(), *KEYS.values()]
     assert not [text for text in texts if not _is_well_set(text)]
     assert not _is_well_set("先写, 再读")
     assert not _is_well_set("先写,再读")

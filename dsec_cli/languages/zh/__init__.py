@@ -28,7 +28,7 @@ def findings() -> dict[str, str]:
 
 
 def of_pages() -> dict[str, str]:
-    """The texts of the rules' pages."""
-    from dsec_cli.languages.zh.pages import TEXTS  # findings are shown without them
+    """The texts of the rules' pages, and what the keys of the contract mean."""
+    from dsec_cli.languages.zh import keys, pages  # findings are shown without them
 
-    return TEXTS
+    return pages.TEXTS | keys.TEXTS
