@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dsec_cli.code.compare.missing import Missing, places, related
+from dsec_cli.code.compare.reasons import worded
 from dsec_cli.code.compare.settled import unknowns
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.words import say
@@ -47,7 +48,7 @@ def _message(kind: str, count: int) -> str:
 
 
 def _finding(kind: str, where: tuple[str, ...], found: list[Unknown]) -> Finding:
-    reason = say("{why} ({places})", why=found[0].reason, places=places(found))
+    reason = say("{why} ({places})", why=worded(found[0].reason), places=places(found))
     advice = say("check these places by hand: what they need is not compared")
     message = _message(kind, len(found))
     return Finding(CODE, Severity.INFO, where, message, reason, advice, related=related(found))
@@ -60,6 +61,6 @@ def _unread(needs: Needs) -> Finding:
         Severity.INFO,
         (),
         say("{count} of the code's files could not be read", "unread", count=len(needs.unread)),
-        say("{file}: {why}", file=first.file, why=first.reason),
+        say("{file}: {why}", file=first.file, why=worded(first.reason)),
         say("what they need is not compared"),
     )
