@@ -10,6 +10,7 @@ from dsec_cli.code.codec import render as plain
 from dsec_cli.commands.agentcode import read_needs
 from dsec_cli.commands.code_page import page
 from dsec_cli.commands.opened import open_contract
+from dsec_cli.commands.speaking import locally
 from dsec_cli.commands.terminal import colored
 from dsec_cli.diagnostics import Severity
 from dsec_cli.lint.linter import lint
@@ -50,7 +51,7 @@ def _compared(args: Args, folder: str) -> int:
         from dsec_cli.report.formats.json import FORMAT
     else:
         from dsec_cli.report.formats.text import FORMAT
-    emit(FORMAT.render(report), args.output)
+    emit(FORMAT.render(locally(report, FORMAT.name)), args.output)
     bad = any(one.severity is not Severity.INFO for one in report.counting())
     return codes.NO if bad else codes.YES
 

@@ -9,6 +9,7 @@ from dsec.record import Record
 from dsec_cli.commands.opened import contract_here
 from dsec_cli.commands.packaging import environment, tables
 from dsec_cli.commands.sources import read_source
+from dsec_cli.commands.speaking import locally
 from dsec_cli.commands.terminal import colored
 from dsec_cli.contract.build import build_all
 from dsec_cli.diagnostics import Severity
@@ -131,7 +132,7 @@ def _text(text: SourceText, lines: list[Line], diagnostics: tuple[Diagnostic, ..
         color=args.output is None and colored("auto", sys.stdout),
         width=columns(sys.stdout),
     )
-    return _table(lines) + "\n" + render(report)
+    return _table(lines) + "\n" + render(locally(report))
 
 
 def _table(lines: list[Line]) -> str:

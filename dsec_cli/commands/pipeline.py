@@ -134,8 +134,10 @@ def show(refused: Refused) -> None:
         color=wants_color("auto", sys.stderr),
         width=columns(sys.stderr),
     )
+    from dsec_cli.commands.speaking import locally  # only what is refused is told
+
     sys.stdout.flush()
-    sys.stderr.write(render(report))
+    sys.stderr.write(render(locally(report)))
 
 
 def _refused(opened: Opened, diagnostics: tuple[Diagnostic, ...]) -> Refused:

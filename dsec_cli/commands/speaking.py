@@ -30,6 +30,13 @@ def spoken(report: Report, language: str) -> Report:
     )
 
 
+def locally(report: Report, form: str = "text") -> Report:
+    """The report in the language that the user has chosen for all commands, or the locale's."""
+    from dsec_cli.commands.language import speech
+
+    return spoken(report, speech(None).of(form))
+
+
 def told(one: Diagnostic, tell: Tell) -> Diagnostic:
     """One diagnostic with all its words told."""
     return one._replace(

@@ -156,3 +156,10 @@ def test_an_english_lint_does_not_load_the_catalogue(tmp_path: Path) -> None:
         assert loaded <= names
         assert "dsec_cli.languages.zh.pages" not in names
         assert (names == loaded) == (word == "'-q'")
+
+
+def test_other_commands_tell_findings_in_the_language_too(lint: Lint) -> None:
+    said = lint("plan", program="dsec", DSEC_LANG="zh")
+    assert ZH in said
+    assert "个错误" in said
+    assert EN in lint("plan", program="dsec")
