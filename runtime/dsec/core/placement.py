@@ -272,7 +272,7 @@ def _unfit(slot: Slot, demand: Demand) -> str:
     if not slot.healthy:
         return f"{kind} is {device.health}"
     if demand.gpu_types and device.type not in demand.gpu_types:
-        return f"{kind} is another type"
+        return f"{kind} is another type" if device.type else f"{kind} is of an unknown type"
     if slot.mig and demand.gpu_count > 1:
         return f"{kind} is a MIG instance, of which a process sees one"
     if slot.capacity is not None and demand.gpu_memory_bytes > slot.capacity:
