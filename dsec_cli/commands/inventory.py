@@ -47,10 +47,8 @@ def read_inventory(spec: str | None) -> Inventory:
     source = read_source(spec)
     if source.undecodable is not None:
         raise InventoryProblem(f"{spec} is no text: {source.undecodable[1]}", hint="save it as UTF-8")
-    if smi.is_xml(source.text):
-        return smi.from_smi_xml(source.text, spec)
-    if smi.is_listing(source.text):
-        return smi.from_listing(source.text, spec)
+    if smi.is_output(source.text):
+        return smi.from_output(source.text, spec)
     _refuse_other_output(source.text, spec)
     document = _json(source) if source.text.lstrip()[:1] == "{" else _yaml(source)
     if isinstance(document, dict) and "format" in document:
@@ -59,10 +57,10 @@ def read_inventory(spec: str | None) -> Inventory:
 
 
 _OTHER_OUTPUT = {
-    "NVSMI LOG==": "text of nvidia-smi -q",
-    "| NVIDIA-SMI ": "the table of nvidia-smi",
-    "pci.bus_id": "a table of nvidia-smi --query",
-    "gpu_bus_id": "a table of nvidia-smi --query",
+    "NVSMI LOG==": "text of nvidia-smi -q without a GPU",
+    "| NVIDIA-SMI ": "a table of nvidia-smi without a GPU",
+    "pci.bus_id": "a table of nvidia-smi --query-gpu without name and memory.total",
+    "gpu_bus_id": "a table of nvidia-smi --query-compute-apps",
     "# Idx ": "a table of nvidia-smi pmon or dmon",
     "Failed to initialize NVML": "the failure of an nvidia-smi",
     "NVIDIA-SMI has failed": "the failure of an nvidia-smi",
@@ -75,7 +73,7 @@ def _refuse_other_output(text: str, name: str) -> None:
         if mark in text[:4000]:
             raise InventoryProblem(
                 f"{name} is {what}, which is no inventory",
-                hint="save the output of nvidia-smi -q -x, or of nvidia-smi -L and topo -m",
+                hint="save the output of nvidia-smi -q -x and topo -m, or of nvidia-smi -L and topo -m",
             )
 
 

@@ -95,9 +95,10 @@ def test_unknown_is_said_not_zero() -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("==============NVSMI LOG==============\n\nTimestamp : Thu\n", "text of nvidia-smi -q"),
-        ("+---+\n| NVIDIA-SMI 590.48.01   Driver Version: 590 |\n", "the table of nvidia-smi"),
-        ("name, pci.bus_id, memory.total [MiB]\nL4, 00:09.0, 23034\n", "a table of nvidia-smi --query"),
+        ("==============NVSMI LOG==============\n\nTimestamp : Thu\n", "text of nvidia-smi -q without a GPU"),
+        ("+---+\n| NVIDIA-SMI 590.48.01   Driver Version: 590 |\n", "a table of nvidia-smi without a GPU"),
+        ("name, pci.bus_id\nL4, 00:09.0\n", "--query-gpu without name and memory.total"),
+        ("pid, gpu_bus_id\n1, 00:09.0\n", "a table of nvidia-smi --query-compute-apps"),
         ("# gpu  pid  type\n# Idx    #   C/G\n    0  11327 C -\n", "a table of nvidia-smi pmon or dmon"),
         ("Failed to initialize NVML: Driver/library version mismatch\n", "the failure of an nvidia-smi"),
     ],

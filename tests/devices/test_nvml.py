@@ -209,6 +209,23 @@ def test_mig_instances_are_devices(read: Any) -> None:
     assert any("GPU 2 is in MIG mode without an instance" in note for note in found.notes)
 
 
+def test_compute_instances_share_the_memory_of_their_gpu_instance(read: Any) -> None:
+    scenario = "count 1\ngpu * name NVIDIA H200\ngpu * total 143771\ngpu 0 mig 1\n"
+    scenario += "gpu 0 instance 1c.3g.71gb 71424\ngpu 0 instance 2c.3g.71gb 71424\n"
+    found = read(scenario)
+    assert [device.type for device in found.devices] == ["mig:1c.3g.71gb", "mig:2c.3g.71gb"]
+    assert [device.memory_bytes for device in found.devices] == [23808 * MIB, 47616 * MIB]
+
+
+@pytest.mark.parametrize(
+    ("level", "link"),
+    [(0, "PIX"), (10, "PIX"), (20, "PXB"), (30, "PHB"), (40, "NODE"), (50, "SYS"), (60, "")],
+)
+def test_common_ancestors_are_link_classes(read: Any, level: int, link: str) -> None:
+    found = read(f"count 2\ngpu * name NVIDIA L40S\ngpu * total 46068\ngpu * level * {level}\n")
+    assert [[link for _, link in device.links] for device in found.devices] == [[link] if link else []] * 2
+
+
 @pytest.mark.parametrize("count", [0, 64])
 def test_any_number_of_gpus(read: Any, count: int) -> None:
     found = read(H100.replace("count 8", f"count {count}"))

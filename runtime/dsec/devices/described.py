@@ -19,8 +19,10 @@ DRIVER_MIB = 640
 were seen to keep (614 MiB), rounded up."""
 
 _KEYS = ("cpu", "disk", "gpus", "memory", "name")
-_GPU_KEYS = ("count", "memory", "numa", "nvlink", "type")
+_GPU_KEYS = ("count", "memory", "numa", "nvlink", "nvlinks", "pcie", "switch", "type")
 _NVLINK = ("full", "none", "pairs")
+_PCIE = ("PIX", "PXB", "PHB", "NODE")
+_SWITCHED = "PIX"
 _NVLINK_COUNTS = {
     "a100": 12,
     "a800": 8,
@@ -43,6 +45,12 @@ class _Group:
     count: int
     memory_bytes: int
     nvlink: str
+    nvlinks: int
+    """Links between two GPUs that are linked."""
+    pcie: str
+    """What joins GPUs of one NUMA node."""
+    switch: int
+    """GPUs that share a PCIe switch; 1: none do."""
     numa: tuple[int | None, ...]
 
 
@@ -129,9 +137,31 @@ def _group(entry: object, key: str, name: str) -> _Group:
         memory = cards.total_bytes(row) - DRIVER_MIB * cards.MIB
     if memory is None:
         raise InventoryProblem(f"{name}: {key} lacks memory", hint=f"state the memory of one {type_}")
+    usual = _NVLINK_COUNTS.get(row.family if row is not None else "", 4)
     return _Group(
-        type_, count, memory, _nvlink(stated, key, name, row=row), _numa(stated, key, name, count=count)
+        type=type_,
+        count=count,
+        memory_bytes=memory,
+        nvlink=_nvlink(stated, key, name, row=row),
+        nvlinks=_number(stated, key, "nvlinks", name, usual=usual),
+        pcie=_pcie(stated, key, name),
+        switch=_number(stated, key, "switch", name, usual=1),
+        numa=_numa(stated, key, name, count=count),
     )
+
+
+def _number(stated: Mapping[object, object], key: str, of: str, name: str, *, usual: int) -> int:
+    value = stated.get(of, usual)
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 64:
+        raise _wrong(name, f"{key}.{of}", value, "a whole number from 1 to 64")
+    return value
+
+
+def _pcie(stated: Mapping[object, object], key: str, name: str) -> str:
+    value = stated.get("pcie", "NODE")
+    if value not in _PCIE:
+        raise _wrong(name, f"{key}.pcie", value, f"one of {', '.join(_PCIE)}")
+    return str(value)
 
 
 def _type(stated: Mapping[object, object], key: str, name: str, *, known_memory: bool) -> str:
@@ -210,9 +240,10 @@ def _one(group: _Group, at: int, *, index: int, uuids: Sequence[str]) -> Device:
 
 def _link(group: _Group, one: int, two: int) -> str:
     if group.nvlink == "full" or (group.nvlink == "pairs" and one // 2 == two // 2):
-        row = cards.card(group.type)
-        return f"NV{_NVLINK_COUNTS.get(row.family if row is not None else '', 4)}"
+        return f"NV{group.nvlinks}"
+    if group.switch > 1 and one // group.switch == two // group.switch:
+        return _SWITCHED
     here, there = group.numa[one], group.numa[two]
     if here is None or there is None:
         return ""
-    return "NODE" if here == there else "SYS"
+    return group.pcie if here == there else "SYS"

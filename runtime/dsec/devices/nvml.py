@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from dsec import cards
-from dsec.devices import host
+from dsec.devices import host, instances
 from dsec.devices.apart import read_apart
 from dsec.devices.links import nvlink_counts, pci_link
 from dsec.inventory import Device, Inventory
@@ -124,12 +124,12 @@ def _inventory(door: _Door, machine: Inventory) -> Inventory:
             devices.append(_unreadable(index, door.code))
             continue
         device = _device(door, handle, index, machine, notes)
-        instances = _instances(door, handle, device, notes)
-        if instances is None:
+        parts = _instances(door, handle, device, notes)
+        if parts is None:
             handles[device.uuid] = handle
             devices.append(device)
         else:
-            devices += instances
+            devices += parts
     notes += [f"GPU {device.index}: {_trouble(device.health)}" for device in devices if device.health != "ok"]
     return machine._replace(origin="nvml", devices=_linked(door, devices, handles), notes=tuple(notes))
 
@@ -236,6 +236,8 @@ def _instance(door: _Door, handle: Any, parent: Device, at: int) -> Device:
     model = door.ask("nvmlDeviceGetName", handle) or parent.model
     usable, free, _, _ = _memory(door, handle)
     profile = cards.resolve("mig:" + model.rpartition(" MIG ")[2]) if " MIG " in model else ()
+    if profile:
+        usable, free = instances.part(profile[0], usable), instances.part(profile[0], free)
     return parent._replace(
         uuid=uuid or f"unread-{parent.index}-{at}",
         model=model,

@@ -1,36 +1,103 @@
-"""What `nvidia-smi` printed, as an inventory: `-q -x`, `-L` and `topo -m`, saved on another machine.
+"""Saved output of `nvidia-smi` as an inventory, several of its outputs in one text if need be.
 
-The three say different things: XML knows sizes and UUIDs, `-L` knows types and MIG instances,
-`topo -m` knows links and processors. `-L` and `topo -m` may stand in one file.
+Each says something else: `-q -x` and `-q` know sizes and UUIDs, `-L` knows types and MIG profiles, the
+table and `--query-gpu` know types and sizes, `topo -m` knows links, NUMA nodes and processors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from xml.etree import ElementTree
 
-from dsec import cards
-from dsec.devices.described import AMPLE_CPU_M, DRIVER_MIB, uuid_of
+from dsec.devices import smitext
+from dsec.devices.described import AMPLE_CPU_M, uuid_of
+from dsec.devices.instances import share
 from dsec.devices.procfs import members
+from dsec.devices.seen import CUT, Instance, Seen, devices_of
 from dsec.devices.topology import Matrix, matrix
 from dsec.errors import InventoryProblem
 from dsec.inventory import Device, Inventory
 
-_NO_CPU = "processors not stated: taken as ample"
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_ROOT, _END = "<nvidia_smi_log", "</nvidia_smi_log>"
+_READERS = (smitext.queried, smitext.comma_separated, smitext.listed, smitext.tabled)
+"""The one that says most first."""
 
 
-def is_xml(text: str) -> bool:
-    """Whether the text is what `nvidia-smi -q -x` prints."""
-    return "<nvidia_smi_log" in text[:2000]
+def is_output(text: str) -> bool:
+    """Whether the text holds output of nvidia-smi that says which GPUs there are."""
+    return _ROOT in text[:4000] or bool(matrix(text).names) or any(read(text) for read in _READERS)
 
 
-def is_listing(text: str) -> bool:
-    """Whether the text has lines of `nvidia-smi -L` or a `topo -m` matrix."""
-    return any(_listed(line) is not None for line in text.splitlines()) or bool(matrix(text).names)
+def from_output(text: str, name: str) -> Inventory:
+    """The inventory in saved output; raises InventoryProblem."""
+    xml, rest = _apart(text)
+    links = matrix(rest)
+    seen = _from_xml(xml, name) if xml else _printed(rest)
+    found = [device for one in seen for device in devices_of(one)]
+    if not seen:
+        found = [devices_of(Seen(at, ""))[0] for at in range(len(links.names))]
+    if not found and not seen:
+        raise InventoryProblem(f"{name} lists no GPU", hint="save nvidia-smi -q -x on a machine with GPUs")
+    if links.names and seen and len(seen) != len(links.names):
+        raise InventoryProblem(
+            f"{name} lists {len(seen)} GPUs but its matrix has {len(links.names)}",
+            hint="save both outputs on the same machine",
+        )
+    return _inventory(found, name, links, notes=_notes(seen, found, links))
 
 
-def from_smi_xml(text: str, name: str) -> Inventory:
-    """The inventory in an `nvidia-smi -q -x` document; raises InventoryProblem.
+def _apart(text: str) -> tuple[str, str]:
+    """The XML document in the text, and the rest."""
+    start = text.find(_ROOT) if _ROOT in text[:4000] else -1
+    if start < 0:
+        return "", text
+    end = text.find(_END, start)
+    end = len(text) if end < 0 else end + len(_END)
+    # What stands before the root (declaration, DOCTYPE, remarks of whoever saved it) says nothing.
+    return text[:end], text[end:]
+
+
+def _printed(text: str) -> list[Seen]:
+    """GPUs of whatever was printed; names that the table cut short are taken from -L."""
+    found = [seen for read in _READERS if (seen := read(text))]
+    if not found:
+        return []
+    best, *others = found
+    for other in others:
+        if len(other) == len(best):
+            best = [_joined(one, two) for one, two in zip(best, other, strict=True)]
+    return best
+
+
+def _joined(one: Seen, two: Seen) -> Seen:
+    """What `one` says, and of `two` what `one` leaves open."""
+    profiles = two.instances if one.instances is None or not one.instances else one.instances
+    if one.instances and two.instances and len(one.instances) == len(two.instances):
+        profiles = tuple(
+            mine._replace(
+                uuid=mine.uuid or other.uuid,
+                profile=mine.profile or other.profile,
+                total=other.total if mine.total is None else mine.total,
+                group=mine.group or other.group,
+                cores=mine.cores or other.cores,
+            )
+            for mine, other in zip(one.instances, two.instances, strict=True)
+        )
+    return one._replace(
+        model=two.model if smitext.is_cut(one) else one.model or two.model,
+        uuid=one.uuid or two.uuid,
+        pci=one.pci or two.pci,
+        total=two.total if one.total is None else one.total,
+        reserved=two.reserved if one.reserved is None else one.reserved,
+        instances=profiles,
+    )
+
+
+def _from_xml(text: str, name: str) -> list[Seen]:
+    """GPUs of a `-q -x` document.
 
     Entities are refused: nvidia-smi prints none, and they are how a small document becomes a huge one.
     """
@@ -39,137 +106,64 @@ def from_smi_xml(text: str, name: str) -> Inventory:
             f"{name} declares XML entities", hint="nvidia-smi -q -x prints none; save it again"
         )
     try:
-        # What stands before the root (declaration, DOCTYPE, remarks of whoever saved it) says nothing.
-        root = ElementTree.fromstring(text[text.find("<nvidia_smi_log") :])  # noqa: S314 - no entities
+        root = ElementTree.fromstring(text[text.find(_ROOT) :])  # noqa: S314 - no entities
     except ElementTree.ParseError as problem:
         raise InventoryProblem(f"{name} is no XML: {problem}", hint="save nvidia-smi -q -x again") from None
-    devices: list[Device] = []
-    for index, gpu in enumerate(root.iter("gpu")):
-        devices += _xml_devices(gpu, index)
-    if not devices:
-        raise InventoryProblem(f"{name} lists no GPU", hint="save nvidia-smi -q -x on a machine with GPUs")
-    return _inventory(devices, name, cpu_m=None)
+    return [_xml_gpu(gpu, index) for index, gpu in enumerate(root.iter("gpu"))]
 
 
-def _xml_devices(gpu: ElementTree.Element, index: int) -> list[Device]:
-    model = (gpu.findtext("product_name") or "").strip()
-    total = _mib(gpu.findtext("fb_memory_usage/total"))
-    reserved = _mib(gpu.findtext("fb_memory_usage/reserved"))
-    whole = _device(index, model, total, total if reserved is None or total is None else total - reserved)
-    whole = whole._replace(pci=gpu.get("id"), uuid=(gpu.findtext("uuid") or "").strip())
-    if (gpu.findtext("mig_mode/current_mig") or "").strip() != "Enabled":
-        return [whole]
-    return [
-        whole._replace(
-            uuid="",
-            type="",
-            memory_bytes=_mib(instance.findtext("fb_memory_usage/total")),
-            model=f"{model} MIG",
+def _xml_gpu(gpu: ElementTree.Element, index: int) -> Seen:
+    mig = (gpu.findtext("mig_mode/current_mig") or "").strip() == "Enabled"
+    return Seen(
+        index,
+        (gpu.findtext("product_name") or "").strip(),
+        (gpu.findtext("uuid") or "").strip(),
+        gpu.get("id"),
+        smitext.mib(gpu.findtext("fb_memory_usage/total")),
+        smitext.mib(gpu.findtext("fb_memory_usage/reserved")) or 0,
+        tuple(map(_xml_instance, gpu.iterfind("mig_devices/mig_device"))) if mig else None,
+    )
+
+
+def _xml_instance(instance: ElementTree.Element) -> Instance:
+    cores = (instance.findtext("device_attributes/shared/multiprocessor_count") or "").strip()
+    return Instance(
+        uuid=(instance.findtext("uuid") or "").strip(),
+        total=smitext.mib(instance.findtext("fb_memory_usage/total")),
+        group=(instance.findtext("gpu_instance_id") or "").strip(),
+        cores=int(cores) if cores.isdecimal() and len(cores) < 7 else None,
+    )
+
+
+def _notes(seen: Sequence[Seen], found: Sequence[Device], links: Matrix) -> list[str]:
+    notes = [] if any(links.cpus) else ["processors not stated: taken as ample"]
+    if not seen:
+        notes.append(
+            "the types and sizes of the GPUs are not known: topo -m does not print them, so a Step that "
+            "names a type does not match; save nvidia-smi -L with it"
         )
-        for instance in gpu.iterfind("mig_devices/mig_device")
+    for model in sorted({device.model or "a GPU" for device in found if seen and not device.type}):
+        why = ": its name is cut short; save nvidia-smi -L with it" if model.endswith(CUT) else ""
+        notes.append(f"{model}: type not known, so a Step that names one does not match{why}")
+    notes += [
+        f"GPU {one.index} is in MIG mode, but no instance is listed: it is left out; save nvidia-smi -L"
+        for one in seen
+        if one.instances == ()
     ]
+    if any(share(device.type) != (1, 1) for device in found):
+        notes.append("compute instances share the memory of their GPU instance: each counts with its part")
+    return [*notes, "host memory not stated: taken as ample"]
 
 
-def _mib(text: str | None) -> int | None:
-    """`81559 MiB` in bytes; N/A and absent are unknown."""
-    words = (text or "").split()
-    if len(words) != 2 or not words[0].isdecimal() or words[1] != "MiB":
-        return None
-    return int(words[0]) * cards.MIB
-
-
-def _device(index: int, model: str, total: int | None, usable: int | None) -> Device:
-    kind = cards.from_model(model, total)
-    row = cards.card(kind)
-    if usable is None and row is not None:
-        usable = cards.total_bytes(row) - DRIVER_MIB * cards.MIB
-    return Device(
-        uuid="",
-        index=index,
-        model=model,
-        type=kind,
-        memory_bytes=usable,
-        free_bytes=None,
-        numa=None,
-        pci=None,
-        links=(),
-        speed=cards.UNKNOWN_SPEED if row is None else row.speed,
-        health="ok",
-    )
-
-
-def from_listing(text: str, name: str) -> Inventory:
-    """The inventory in `nvidia-smi -L` and `nvidia-smi topo -m` output, either or both in one text."""
-    listed = [found for line in text.splitlines() if (found := _listed(line)) is not None]
-    links = matrix(text)
-    devices = _listed_devices(listed) or [_device(at, "", None, None) for at in range(len(links.names))]
-    if not devices:
-        raise InventoryProblem(
-            f"{name} lists no GPU", hint="save the output of nvidia-smi -L and nvidia-smi topo -m"
-        )
-    whole = [device for device in devices if not device.type.startswith("mig:")]
-    if links.names and len(whole) == len(devices) and len(whole) != len(links.names):
-        raise InventoryProblem(
-            f"{name} lists {len(whole)} GPUs but its matrix has {len(links.names)}",
-            hint="save both outputs on the same machine",
-        )
-    cpus = {cpu for affinity in links.cpus for cpu in members(affinity)}
-    return _inventory(devices, name, cpu_m=len(cpus) * 1000 or None, links=links)
-
-
-def _listed(line: str) -> tuple[str, str, str] | None:
-    """(`GPU` or `MIG`, model or profile, UUID) of a line of `nvidia-smi -L`; else None."""
-    bare = line.strip()
-    head, mark, rest = bare.partition(" (UUID: ")
-    uuid = rest.removesuffix(")") if mark else ""
-    if bare.startswith("GPU ") and ": " in head and head[4:].split(":")[0].isdecimal():
-        return "GPU", head.split(": ", 1)[1], uuid
-    if bare.startswith("MIG ") and " Device " in head:
-        return "MIG", head.split()[1], bare.partition("(UUID: ")[2].removesuffix(")")
-    return None
-
-
-def _listed_devices(listed: Sequence[tuple[str, str, str]]) -> list[Device]:
-    devices: list[Device] = []
-    index, parent = -1, None
-    for kind, text, uuid in listed:
-        if kind == "GPU":
-            index += 1
-            parent = _device(index, text, None, None)._replace(uuid=uuid)
-            devices.append(parent)
-        elif parent is not None:
-            if devices[-1] is parent:
-                devices.pop()  # a GPU with instances is used through them
-            devices.append(_listed_instance(parent, text, uuid))
-    return devices
-
-
-def _listed_instance(parent: Device, profile: str, uuid: str) -> Device:
-    kind = cards.resolve(f"mig:{profile}")
-    gigabytes = profile.rpartition(".")[2].removesuffix("gb")
-    return parent._replace(
-        uuid=uuid,
-        model=f"{parent.model} MIG {profile}",
-        type=kind[0] if kind else "",
-        memory_bytes=int(gigabytes) * 10**9 if gigabytes.isdecimal() else None,
-        speed=cards.mig_speed(kind[0], parent.speed) if kind else parent.speed,
-    )
-
-
-def _inventory(
-    devices: Sequence[Device], name: str, *, cpu_m: int | None, links: Matrix | None = None
-) -> Inventory:
+def _inventory(devices: Sequence[Device], name: str, links: Matrix, *, notes: Sequence[str]) -> Inventory:
     named = _named(devices)
-    if links is not None and links.names:
+    if links.names:
         named = [_linked(device, at, named, links) for at, device in enumerate(named)]
     nodes = {device.numa for device in named if device.numa is not None}
-    unknown = sorted({device.model or "GPU" for device in named if not device.type})
-    notes = [] if cpu_m is not None else [_NO_CPU]
-    notes += [f"{model}: type not known, so a Step that names one does not match" for model in unknown]
-    notes += ["host memory not stated: taken as ample"]
+    cpus = {cpu for affinity in links.cpus for cpu in members(affinity)}
     return Inventory(
         origin=f"described:{name}",
-        cpu_m=AMPLE_CPU_M if cpu_m is None else cpu_m,
+        cpu_m=len(cpus) * 1000 or AMPLE_CPU_M,
         memory_bytes=None,
         disk_bytes=None,
         numa_nodes=len(nodes) or None,
