@@ -19,10 +19,9 @@ if TYPE_CHECKING:
 
 def topological(successors: Adjacency) -> list[int]:
     """Kahn's order, lowest ready node first; nodes that wait in or behind a circle are left out."""
-    waits = [0] * len(successors)
-    for targets in successors:
-        for target in targets:
-            waits[target] += 1
+    if all(not targets or min(targets) > node for node, targets in enumerate(successors)):
+        return list(range(len(successors)))  # written in an order that can run, as most graphs are
+    waits = waiting(successors)
     ready = [node for node, count in enumerate(waits) if not count]
     heapify(ready)
     order: list[int] = []
@@ -36,57 +35,95 @@ def topological(successors: Adjacency) -> list[int]:
     return order
 
 
+def generations(successors: Adjacency) -> list[list[int]]:
+    """Nodes by level, each level ascending; nodes that wait in or behind a circle are left out."""
+    waits = waiting(successors)
+    some = [node for node, count in enumerate(waits) if not count]
+    found: list[list[int]] = []
+    while some:
+        found.append(some)
+        following: list[int] = []
+        for node in some:
+            for target in successors[node]:
+                waits[target] -= 1
+                if not waits[target]:
+                    following.append(target)
+        following.sort()
+        some = following
+    return found
+
+
+def waiting(successors: Adjacency) -> list[int]:
+    """How many nodes each one waits for."""
+    waits = [0] * len(successors)
+    for targets in successors:
+        for target in targets:
+            waits[target] += 1
+    return waits
+
+
 def components(nodes: Iterable[int], successors: Partial) -> list[list[int]]:
-    """Circles among `nodes`: every strongly connected component that holds one (Tarjan, iterative).
+    """Circles among `nodes`: every strongly connected component that holds one.
 
     Members ascend, components are ordered by their lowest member; a node alone counts only when
     it waits for itself.
     """
-    # -1: not seen yet. Finished nodes get a number above all others, so they never lower a low link.
-    seen = dict.fromkeys(nodes, -1)
-    done = len(seen)
+    names = sorted(nodes)
+    number = {node: at for at, node in enumerate(names)}
+    near = [[number[target] for target in successors[node] if target in number] for node in names]
+    return [[names[at] for at in members] for members in circles(near)]
+
+
+def circles(successors: Adjacency) -> list[list[int]]:
+    """`components` of a whole graph (Tarjan, iterative)."""
+    size = len(successors)
+    # 0: not seen yet. Finished nodes get a number above all others, so they never lower a low link.
+    seen, low, done = [0] * size, [0] * size, size + 1
     clock = 0
-    low: dict[int, int] = {}
     stack: list[int] = []
     found: list[list[int]] = []
-    for root in sorted(seen):
-        if seen[root] >= 0:
+    for root in range(size):
+        if seen[root]:
             continue
-        trail = [(root, iter(successors[root]))]
-        seen[root] = low[root] = clock
         clock += 1
+        seen[root] = low[root] = clock
         stack.append(root)
+        trail, rest = [root], [iter(successors[root])]
         while trail:
-            node, rest = trail[-1]
-            target = _descend(node, rest, seen, low)
-            if target is not None:
-                seen[target] = low[target] = clock
+            node = trail[-1]
+            target = _unseen(node, rest[-1], seen, low)
+            if target >= 0:
                 clock += 1
+                seen[target] = low[target] = clock
                 stack.append(target)
-                trail.append((target, iter(successors[target])))
+                trail.append(target)
+                rest.append(iter(successors[target]))
                 continue
             trail.pop()
-            if trail and low[node] < low[trail[-1][0]]:
-                low[trail[-1][0]] = low[node]
-            if low[node] == seen[node]:
-                members = _unstack(node, stack)
-                seen.update(dict.fromkeys(members, done))
-                if len(members) > 1 or node in successors[node]:
-                    found.append(members)
+            rest.pop()
+            if low[node] != seen[node]:
+                low[trail[-1]] = min(low[trail[-1]], low[node])
+                continue
+            members = _unstack(node, stack)
+            for member in members:
+                seen[member] = done
+            if len(members) > 1 or node in successors[node]:
+                found.append(members)
     return sorted(found)
 
 
-def _descend(node: int, rest: Iterator[int], seen: dict[int, int], low: dict[int, int]) -> int | None:
-    """The next target not seen yet; targets still on the stack lower the low link on the way."""
+def _unseen(node: int, rest: Iterator[int], seen: list[int], low: list[int]) -> int:
+    """The next target not seen yet, -1: none; targets still on the stack lower the low link on the way."""
+    lowest = low[node]
     for target in rest:
-        at = seen.get(target)
-        if at is None:
-            continue
-        if at < 0:
+        at = seen[target]
+        if not at:
+            low[node] = lowest
             return target
-        if at < low[node]:
-            low[node] = at
-    return None
+        if at < lowest:
+            lowest = at
+    low[node] = lowest
+    return -1
 
 
 def _unstack(node: int, stack: list[int]) -> list[int]:
@@ -125,19 +162,17 @@ def _walk_back(node: int, start: int, came: dict[int, int]) -> list[int]:
 
 def levels(order: Sequence[int], successors: Adjacency) -> list[int]:
     """Level of each node: 0 where nothing is waited for, else one more than the latest need."""
-    level = [0] * len(successors)
-    for node in order:
-        below = level[node] + 1
-        for target in successors[node]:
-            level[target] = max(level[target], below)
-    return level
+    return earliest_starts(order, successors, [1] * len(successors))
 
 
 def upward_ranks(order: Sequence[int], successors: Adjacency, weights: Sequence[int]) -> list[int]:
     """Longest weighted path from each node to the end, the node's own weight included."""
     rank = list(weights)
+    of = rank.__getitem__
     for node in reversed(order):
-        rank[node] += max((rank[target] for target in successors[node]), default=0)
+        targets = successors[node]
+        if targets:
+            rank[node] += max(map(of, targets))
     return rank
 
 
@@ -147,7 +182,8 @@ def earliest_starts(order: Sequence[int], successors: Adjacency, weights: Sequen
     for node in order:
         end = start[node] + weights[node]
         for target in successors[node]:
-            start[target] = max(start[target], end)
+            if start[target] < end:
+                start[target] = end
     return start
 
 
@@ -155,7 +191,7 @@ def critical_path(order: Sequence[int], successors: Adjacency, ranks: Sequence[i
     """One longest path, from a node that waits for nothing; the lowest node wins a tie."""
     if not order:
         return []
-    node = min(range(len(ranks)), key=lambda at: (-ranks[at], at))
+    node = ranks.index(max(ranks))
     path = [node]
     while successors[node]:
         node = min(successors[node], key=lambda at: (-ranks[at], at))
