@@ -124,7 +124,7 @@ INVENTORY_PAGE: Command = (
         "What was not available is said with its reason and remedy; a reading that could not be had "
         "is unknown, never 0. GPUs that CUDA_VISIBLE_DEVICES hides do not belong to the inventory.",
         "With --inventory the machines of a file are shown: YAML, JSON, the output of dsec inventory "
-        "--json, saved output of nvidia-smi -q -x or of nvidia-smi -L and topo -m; or builtin:NAME.",
+        "--json, what nvidia-smi printed (-q -x, -q, -L, the table, --query-gpu, topo -m); or builtin:NAME.",
     ),
     (),
     (INVENTORY, JSON, OUTPUT),

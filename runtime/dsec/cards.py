@@ -136,7 +136,9 @@ def _words(text: str) -> list[str]:
     words: list[str] = []
     for word in flat.split("-"):
         plain = _word(word)
-        if plain in ("s", "ti") and words and words[-1][-1:].isdecimal():
+        if plain.endswith("ada") and plain[:-3].lstrip("rtx").isdecimal():  # RTX6000Ada
+            words += [*(["rtx"] if plain.startswith("rtx") else []), plain[:-3].lstrip("rtx"), "ada"]
+        elif plain in ("s", "ti") and words and words[-1][-1:].isdecimal():
             words[-1] += plain
         elif plain == "rtx" or not plain.startswith("rtx"):
             words += [plain] if plain else []
@@ -166,11 +168,13 @@ def _tokens(row: Card) -> frozenset[str]:
 
 
 def _named(text: str) -> tuple[str, ...]:
-    """The type whose driver name the text is, `NVIDIA` optional."""
-    low = text.lower().removeprefix("nvidia ")
-    return tuple(
-        row.type for row in CARDS for name in row.names if name.lower().removeprefix("nvidia ") == low
-    )
+    """The type whose driver name the text is, `NVIDIA` optional; node labels have `-` for blanks."""
+    low = _label(text)
+    return tuple(row.type for row in CARDS for name in row.names if _label(name) == low)
+
+
+def _label(name: str) -> str:
+    return name.lower().replace(" ", "-").replace("_", "-").removeprefix("nvidia-")
 
 
 def _matching(text: str) -> tuple[str, ...]:

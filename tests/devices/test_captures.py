@@ -135,6 +135,30 @@ def test_outputs_pasted_into_one_file(box: str, tmp_path: Path) -> None:
         assert not any("type not known" in note for note in found.notes)
 
 
+@pytest.mark.parametrize(
+    ("name", "profile"),
+    [
+        ("topo-m_2x3090_NVLink.txt", "2xrtx-3090"),
+        ("topo-m_4xA100-PCIe_nvlinkpairs.txt", "4xa100-pcie-80gb"),
+        ("topo-m_4xA100-SXM_NV4_npsnuma.txt", "4xa100-sxm-40gb"),
+        ("topo-m_8xA100-SXM_p4d.txt", "8xa100-sxm-40gb"),
+        ("topo-m_8xA100-SXM_p4d.txt", "8xa100-sxm-80gb"),
+        ("topo-m_8xH100_nonic.txt", "8xh100-sxm-80gb"),
+        ("topo-m_8xL4_PHB.txt", "8xl4"),
+        ("topo-m_8xPCIe_dualnuma_PIX_NODE.txt", "8xl40s"),
+    ],
+)
+def test_built_in_machines_are_linked_as_recorded_ones(name: str, profile: str) -> None:
+    recorded, built_in = read(name), read_inventory(f"builtin:{profile}")
+    places = [{device.uuid: at for at, device in enumerate(box.devices)} for box in (recorded, built_in)]
+    links = [
+        [sorted((place[other], link) for other, link in device.links) for device in box.devices]
+        for box, place in zip((recorded, built_in), places, strict=True)
+    ]
+    assert links[0] == links[1]
+    assert [device.numa for device in recorded.devices] == [device.numa for device in built_in.devices]
+
+
 def test_nothing_is_left_untested() -> None:
     known = ("smi-L", "smi-q", "smi-table", "query-gpu", "topo-m", "nvlink-s", *REFUSED)
     assert [name for name in FILES if not name.startswith(known)] == []

@@ -50,6 +50,17 @@ def test_a_described_box() -> None:
     assert found == from_document(json.loads(json.dumps(BOX)), "box.yaml")
 
 
+def test_links_of_a_described_box() -> None:
+    group = {"type": "l40s", "count": 4, "numa": [0, 0, 0, 1], "switch": 2, "pcie": "PHB"}
+    found = from_document({"gpus": [group]}, "box.yaml").devices
+    assert [link for _, link in found[0].links] == ["PIX", "PHB", "SYS"]
+    mesh = from_document({"gpus": [{"type": "a100-sxm-40gb", "count": 2, "nvlinks": 4}]}, "box.yaml").devices
+    assert mesh[0].links == (("GPU-a100-sxm-40gb-1", "NV4"),)
+    for key, value in (("pcie", "SYS"), ("switch", 0), ("nvlinks", True), ("nvlinks", 65)):
+        with pytest.raises(InventoryProblem, match=f"gpus.0..{key} is {value!r}"):
+            from_document({"gpus": [{**group, key: value}]}, "box.yaml")
+
+
 def test_what_is_not_stated_is_unknown_or_ample() -> None:
     found = from_document({}, "empty.yaml")
     assert found.memory_bytes is None
@@ -157,6 +168,12 @@ def test_every_profile_stands(name: str) -> None:
     assert feasible(Demand(1000, 0, len(found.devices), 0, (found.devices[0].type,), 0, 0), found) is None
 
 
+def test_the_page_lists_every_profile() -> None:
+    page = (EXAMPLES.parents[1] / "docs" / "reference" / "inventory.md").read_text(encoding="utf-8")
+    rows = [line.split("`")[1] for line in page.splitlines() if line[:3] in ("| `",) and "x" in line[:6]]
+    assert [row for row in rows if row[0].isdigit()] == list(profiles.names())
+
+
 def test_an_unknown_profile_names_the_others() -> None:
     with pytest.raises(InventoryProblem) as caught:
         read_inventory("builtin:9xz")
@@ -164,7 +181,7 @@ def test_an_unknown_profile_names_the_others() -> None:
 
 
 def test_examples_are_inventories() -> None:
-    paths = sorted(EXAMPLES.glob("*.yaml"))
+    paths = sorted(EXAMPLES.glob("*.*"))
     assert len(paths) >= 4
     for path in paths:
         assert read_inventory(str(path)).origin.startswith("described:")
