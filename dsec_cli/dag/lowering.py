@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dsec.codec import canonical
 from dsec.hashing import digest
 from dsec.plan import Command, Edge, PlannedStep, Retries
+from dsec.plantext import Texts, quoted, strings, written
 from dsec.record import Record
 from dsec.units import Duration
 from dsec_cli.dag.analysis import worker_of
@@ -42,11 +42,12 @@ def lowered(decided: Decided) -> tuple[PlannedStep, ...]:
     graph = decided.order.graph
     needs = _needs(graph, decided)
     keys: dict[str, str] = {}
+    texts = Texts()
     planned: list[PlannedStep] = []
     for at in decided.order.sequence:
         one = _step(at, decided, needs=needs[at])
-        one = one._replace(key=_key(one, keys))
-        keys[one.id] = one.key
+        key = keys[one.id] = _key(one, keys, texts)
+        one = one._replace(key=key)
         planned.append(one)
     return tuple(planned)
 
@@ -156,21 +157,18 @@ def _carried_reason(edge: Edge, cut: bool) -> str:
     return f"carried: reads {edge.step} of {rounds} before" + (" (break_cycle)" if cut else "")
 
 
-def _key(step: PlannedStep, keys: dict[str, str]) -> str:
+def _key(step: PlannedStep, keys: dict[str, str], texts: Texts) -> str:
     """Merkle key: what decides the Step's result, and the keys of what it waits for.
 
     Demands, timeouts and places are left out: a Step that is given more memory does the same
     work. The number of GPUs stays in, because the Step sees it.
     """
-    own = {
-        "id": step.id,
-        "command": step.command,
-        "env": step.env,
-        "cwd": step.cwd,
-        "inputs": step.inputs,
-        "outputs": step.outputs,
-        "gpu_count": step.demand.gpu_count,
-        "carried": sorted((edge.step, edge.staleness) for edge in step.needs if edge.kind == "carried"),
-    }
-    before = sorted(edge.step for edge in step.needs if edge.kind != "carried")
-    return digest("dsec.step/1", canonical(own), *(keys[name].encode() for name in before))
+    carried = sorted([(edge.step, edge.staleness) for edge in step.needs if edge.kind == "carried"])
+    before = sorted([edge.step for edge in step.needs if edge.kind != "carried"])
+    own = (
+        f'{{"carried":{written(carried) if carried else "[]"},"command":{texts.commands[step.command]}'
+        f',"cwd":{texts.files[step.cwd]},"env":{texts.variables[step.env]}'
+        f',"gpu_count":{step.demand.gpu_count:d},"id":{quoted(step.id)}'
+        f',"inputs":{strings(step.inputs)},"outputs":{strings(step.outputs)}}}'
+    )
+    return digest("dsec.step/1", own.encode("utf-8"), *[keys[name].encode() for name in before])

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 
-from dsec.codec import canonical, decode
+from dsec.codec import decode
 from dsec.errors import FileProblem, StoredFormError
 from dsec.hashing import digest
 from dsec.plan import FORMAT, Plan
+from dsec.plantext import canonical_plan
 
 _FAMILY = FORMAT.rpartition("/")[0] + "/"
 _LARGEST = 256 * 2**20
@@ -16,7 +17,7 @@ _LARGEST = 256 * 2**20
 
 def plan_hash(plan: Plan) -> str:
     """BLAKE3 over the plan's canonical JSON with `hash` empty, under the format as domain tag."""
-    return digest(FORMAT, canonical(plan._replace(hash="")))
+    return digest(FORMAT, canonical_plan(plan._replace(hash="")))
 
 
 def seal(plan: Plan) -> Plan:
@@ -26,7 +27,7 @@ def seal(plan: Plan) -> Plan:
 
 def plan_bytes(plan: Plan) -> bytes:
     """The stored form: canonical JSON and a line feed."""
-    return canonical(plan) + b"\n"
+    return canonical_plan(plan) + b"\n"
 
 
 def save_plan(path: str, plan: Plan) -> None:

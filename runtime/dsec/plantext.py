@@ -1,0 +1,93 @@
+"""A plan's canonical JSON, written piece by piece: what repeats in its Steps is written once.
+
+The bytes are those of `codec.canonical`, which walks every value and took 100 us a Step. Most of a
+plan is the same demand, retries and placement again and again, so their texts are kept by value.
+"""
+
+from __future__ import annotations
+
+from json.encoder import encode_basestring as quoted
+
+from dsec.codec import canonical
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from dsec.plan import Edge, Plan, PlannedStep, Source
+
+_PLACE = b',"steps":[],"tool":'
+"""Where the Steps go; a quote within a string would have a backslash before it."""
+
+
+def canonical_plan(plan: Plan) -> bytes:
+    """`canonical(plan)`, faster."""
+    before, place, after = canonical(plan._replace(steps=())).partition(_PLACE)
+    if not place:
+        raise AssertionError("the keys of a plan are sorted, so steps stand before tool")
+    texts = Texts()
+    steps = ",".join([step_text(step, texts) for step in plan.steps])
+    return b"".join((before, b',"steps":[', steps.encode("utf-8"), b'],"tool":', after))
+
+
+class _Kept(dict[object, str]):
+    """From a value to its text, written when it is met first."""
+
+    def __init__(self, write: Callable[[object], str]) -> None:
+        super().__init__()
+        self._write = write
+
+    def __missing__(self, value: object) -> str:
+        text = self[value] = self._write(value)
+        return text
+
+
+class Texts:
+    """The texts of values that many Steps have, by field: values of two fields may be equal and differ."""
+
+    def __init__(self) -> None:
+        self.commands = _Kept(written)
+        self.demands = _Kept(written)
+        self.placements = _Kept(written)
+        self.retries = _Kept(written)
+        self.variables = _Kept(written)
+        self.lists = _Kept(written)
+        self.files = _Kept(written)
+
+
+def written(value: object) -> str:
+    """Canonical JSON of any value."""
+    return canonical(value).decode("utf-8")
+
+
+def step_text(step: PlannedStep, texts: Texts) -> str:
+    """One Step, keys sorted."""
+    return (
+        f'{{"command":{texts.commands[step.command]},"cwd":{texts.files[step.cwd]}'
+        f',"demand":{texts.demands[step.demand]},"env":{texts.variables[step.env]}'
+        f',"estimate_ms":{step.estimate_ms:d},"estimate_source":{quoted(step.estimate_source)}'
+        f',"grace_ms":{step.grace_ms:d},"id":{quoted(step.id)},"inputs":{texts.lists[step.inputs]}'
+        f',"key":{quoted(step.key)},"level":{quoted(step.level)},"name":{quoted(step.name)}'
+        f',"needs":[{",".join([_edge(edge, texts) for edge in step.needs])}]'
+        f',"outputs":{texts.lists[step.outputs]},"placement":{texts.placements[step.placement]}'
+        f',"rank_ms":{step.rank_ms:d},"reasons":{strings(step.reasons)}'
+        f',"retries":{texts.retries[step.retries]},"slack_ms":{step.slack_ms:d}'
+        f',"src":{_source(step.src, texts)},"timeout_ms":{step.timeout_ms:d}}}'
+    )
+
+
+def strings(values: Sequence[str]) -> str:
+    """A list of strings."""
+    return f"[{','.join(map(quoted, values))}]"
+
+
+def _edge(edge: Edge, texts: Texts) -> str:
+    return (
+        f'{{"kind":{quoted(edge.kind)},"src":{_source(edge.src, texts)}'
+        f',"staleness":{edge.staleness:d},"step":{quoted(edge.step)}}}'
+    )
+
+
+def _source(source: Source, texts: Texts) -> str:
+    file, line, column = source
+    return f'{{"column":{column:d},"file":{texts.files[file]},"line":{line:d}}}'
