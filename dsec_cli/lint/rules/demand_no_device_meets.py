@@ -160,7 +160,7 @@ def _by_inventory(ask: Ask, inventory: Inventory, types: Types) -> Iterator[Find
 
 
 def _named(device: Device) -> str:
-    return device.type or device.model
+    return device.type or device.model or say("GPU of unknown type")
 
 
 def _count_finding(ask: Ask, wanted: int, there: int) -> Finding:

@@ -95,7 +95,7 @@ def _meant(wanted: str) -> str:
 def _stock(inventory: Inventory) -> str:
     kinds: dict[str, int] = {}
     for device in inventory.devices:
-        kind = device.type or device.model
+        kind = device.type or device.model or say("GPU of unknown type")
         kinds[kind] = kinds.get(kind, 0) + 1
     return ", ".join(f"{count} x {kind}" for kind, count in sorted(kinds.items())) or counted(0, "GPU")
 

@@ -225,7 +225,7 @@ def reason(chosen: Sequence[Slot]) -> str:
     if not chosen:
         return "no GPU asked for"
     devices = [slot.device for slot in chosen]
-    kinds = sorted({device.type or device.model for device in devices})
+    kinds = sorted({device.type or device.model or "GPU" for device in devices})
     where = ",".join(str(device.index) for device in devices)
     nodes = {device.numa for device in devices}
     facts = [_links(devices)] if len(devices) > 1 else []
