@@ -14,7 +14,11 @@ def time_ns(text: str) -> int | None:
     """`90` (minutes), `1:30:00`, `2-12`, `2-12:30:00`; None also for no limit."""
     days, dash, rest = text.rpartition("-")
     parts = rest.split(":")
-    if len(parts) > 3 or not all(part.isdecimal() and len(part) < 9 for part in (*parts, days or "0")):
+    if (
+        (dash and not days)
+        or len(parts) > 3
+        or not all(part.isdecimal() and len(part) < 9 for part in (*parts, days or "0"))
+    ):
         return None
     numbers = [int(part) for part in parts]
     if dash:

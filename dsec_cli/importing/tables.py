@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     Solid = Scalar | Sequence | Mapping
 
-ODD_CHARACTER = "DS005"
-"""The one complaint of the YAML door that leaves the meaning clear."""
+CLEAR = ("DS004", "DS005")
+"""Complaints of the YAML door that leave the meaning clear: merge keys written over, odd characters."""
 NO_KEY = "a contract has no such key"
 
 
@@ -30,7 +30,7 @@ def documents(source: SourceText) -> list[Mapping]:
     refuse_undecodable(source)
     tree = parse(source)
     for problem in tree.problems:
-        if problem.code != ODD_CHARACTER:
+        if problem.code not in CLEAR:
             where = source.position(problem.span.start)
             raise ImportProblem(
                 f"{source.name}:{where.line}:{where.column}: {problem.message}", hint=problem.help
