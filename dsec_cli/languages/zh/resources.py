@@ -83,4 +83,5 @@ TEXTS: dict[str, str] = {
     "{type} has {memory}": "{type} 只有 {memory}",
     "{gb} GB by its name (true size unknown)": "标称的 {gb} GB（实际大小未知）",
     "{largest}, {type}, has {memory}": "{largest} {type} 只有 {memory}",
+    "GPU of unknown type": "型号未知的 GPU",
 }
