@@ -164,14 +164,13 @@ def _expanded(step: Step, job: Job, ids: Ids, *, known: dict[str, str], notes: N
             option._replace(value=f"%{most}"), "how many run at a time follows from their resources"
         )
     steps = []
+    whole = {
+        "SLURM_ARRAY_TASK_COUNT": str(len(indices)),
+        "SLURM_ARRAY_TASK_MIN": str(min(indices)),
+        "SLURM_ARRAY_TASK_MAX": str(max(indices)),
+    }
     for index in indices:
-        more = {
-            **known,
-            "SLURM_ARRAY_TASK_ID": str(index),
-            "SLURM_ARRAY_TASK_COUNT": str(len(indices)),
-            "SLURM_ARRAY_TASK_MIN": str(min(indices)),
-            "SLURM_ARRAY_TASK_MAX": str(max(indices)),
-        }
+        more = {**known, "SLURM_ARRAY_TASK_ID": str(index), **whole}
         env = (*step.env, *_given({*used, "SLURM_ARRAY_TASK_ID"}, more, job, notes))
         label = f"{job.name}-{index}"
         steps.append(step._replace(id=ids.give(label), name=label, env=env))
