@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from itertools import islice, takewhile
+
 from dsec_cli.diagnostics import Edit, Fix
 from dsec_cli.lint.edits import inserted, replaced, spot
 from dsec_cli.lint.removal import comment_removed, removed
@@ -49,9 +52,9 @@ def without(facts: Facts, finding: Finding, path: Path, *, safe: bool) -> Findin
 
 def without_code(facts: Facts, finding: Finding, suppression: Suppression, *, safe: bool) -> Finding:
     """The finding with the fix that takes a code out of its comment, or the comment when it is the last."""
-    comment = next(one for one in facts.tree.comments if one.span == suppression.comment)
-    codes = [one.code for one in facts.suppressions if one.comment == comment.span]
-    idle = {one.code for one in facts.unused if one.comment == comment.span} or set(codes)
+    comment = _comment(facts, suppression)
+    codes = _codes(facts.suppressions, comment)
+    idle = set(_codes(facts.unused, comment) or codes)
     left = [code for code in codes if code not in idle]
     if not left:
         return with_fix(
@@ -63,12 +66,29 @@ def without_code(facts: Facts, finding: Finding, suppression: Suppression, *, sa
 
 def with_code(facts: Facts, finding: Finding, suppression: Suppression, code: str) -> Finding:
     """The finding with the unsafe fix that writes `code` for the one that no rule has."""
-    if not code:
+    comment = _comment(facts, suppression)
+    codes = _codes(facts.suppressions, comment)
+    if not code or len(codes) > MOST_CODES:
         return finding
-    comment = next(one for one in facts.tree.comments if one.span == suppression.comment)
-    codes = [one.code for one in facts.suppressions if one.comment == comment.span]
     edits = _listing(comment, [code if one == suppression.code else one for one in codes])
     return with_fix(finding, say("write {value}", value=code), edits, safe=False)
+
+
+MOST_CODES = 100
+"""Of one comment: each unknown one of more would come with a new list of them all."""
+
+
+def _comment(facts: Facts, suppression: Suppression) -> Comment:
+    """The comment of a suppression; both stand in the order of the text."""
+    comments = facts.tree.comments
+    return comments[bisect_left(comments, suppression.comment, key=lambda one: one.span)]
+
+
+def _codes(suppressions: tuple[Suppression, ...], comment: Comment) -> list[str]:
+    at = bisect_left(suppressions, comment.span, key=lambda one: one.comment)
+    return [
+        one.code for one in takewhile(lambda one: one.comment == comment.span, islice(suppressions, at, None))
+    ]
 
 
 def _listing(comment: Comment, codes: list[str]) -> tuple[Edit, ...]:

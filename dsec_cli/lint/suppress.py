@@ -70,19 +70,22 @@ def expired(suppression: Suppression, today: str) -> bool:
 
 def read(text: str, tree: Tree) -> tuple[Suppression, ...]:
     """Every suppression in the comments of `tree`, in text order."""
+    if MARK not in text:
+        return ()
     asked = [(comment, said) for comment in tree.comments if (said := _asked(comment.text)) is not None]
     if not asked:
         return ()
     spans = sorted(_spans(tree))
     starts = [span.start for span in spans]
+    lines = _lines(text, [comment for comment, _ in asked])
+    covered: dict[int, Span] = {}
     found: list[Suppression] = []
-    for comment, said in asked:
-        if said.whole:
-            covers = Span(0, len(text) + 1)
-        else:
-            start, line_end = _line(text, comment)
+    for (comment, said), start in zip(asked, lines, strict=True):
+        if start not in covered:
+            line_end = _line_end(text, start)
             begun = spans[bisect_left(starts, start) : bisect_left(starts, line_end)]
-            covers = Span(start, max([line_end, *(span.end for span in begun)]))
+            covered[start] = Span(start, max([line_end, *(span.end for span in begun)]))
+        covers = Span(0, len(text) + 1) if said.whole else covered[start]
         found.extend(Suppression(code, comment.span, covers, said.reason, said.until) for code in said.codes)
     return tuple(found)
 
@@ -103,7 +106,7 @@ def _asked(comment: str) -> Said | None:
     if not rest.startswith("["):
         return Said(("",), "", rest.strip(), whole)
     inside, closed, reason = rest[1:].partition("]")
-    codes = tuple(code.strip() for code in inside.split(",") if code.strip())
+    codes = tuple(dict.fromkeys(code.strip() for code in inside.split(",") if code.strip()))
     if not closed or not codes:
         return Said(("",), "", reason.strip(), whole)
     reason = reason.strip(" \t:-")
@@ -116,12 +119,17 @@ def _asked(comment: str) -> Said | None:
     return Said(codes, until, reason, whole)
 
 
-def _line(text: str, comment: Comment) -> tuple[int, int]:
-    """The line that a comment speaks about: its own, or the next one that says something."""
-    start = text.rfind("\n", 0, comment.span.start) + 1
-    if not text[start : comment.span.start].strip():
-        start = _next_statement(text, comment.span.end)
-    return start, _line_end(text, start)
+def _lines(text: str, comments: list[Comment]) -> list[int]:
+    """Where the lines begin that comments speak about: each one's own, or the next that says something."""
+    found: list[int] = []
+    spoken: dict[int, int] = {}
+    """Line of a comment -> the line it speaks about: a thousand in a row ask the same."""
+    for comment in reversed(comments):
+        own = start = text.rfind("\n", 0, comment.span.start) + 1
+        if not text[own : comment.span.start].strip():
+            start = spoken[own] = _next_statement(text, comment.span.end, spoken)
+        found.append(start)
+    return found[::-1]
 
 
 def _line_end(text: str, start: int) -> int:
@@ -129,10 +137,12 @@ def _line_end(text: str, start: int) -> int:
     return len(text) if end < 0 else end
 
 
-def _next_statement(text: str, offset: int) -> int:
-    """Start of the first line after `offset` that is neither empty nor a comment."""
+def _next_statement(text: str, offset: int, known: dict[int, int]) -> int:
+    """Start of the first line after `offset` that is neither empty nor a comment; some are `known`."""
     at = _line_end(text, offset) + 1
     while at < len(text):
+        if at in known:
+            return known[at]
         line = text[at : _line_end(text, at)].strip()
         if line and not line.startswith("#"):
             return at

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 MOST = 12
 """Places shown of one diagnostic; a cycle can have hundreds."""
+FAR = 4000
+"""Characters looked at on each side of a place: more than any line of a terminal holds."""
 
 
 class Mark(Record):
@@ -91,8 +93,10 @@ def _marked(mark: Mark, text: SourceText, frame: _Frame, *, again: bool) -> list
     """The line of a mark (unless it was just shown) with the mark below it."""
     line, start, end = _line_of(mark.place, text)
     line = _starred(line, text.line_start(mark.place.start.line), frame.hidden.get(mark.place.file, []))
-    before, inside = shown(line[:start]), shown(line[start:end])
-    whole = before + inside + shown(line[end:])
+    # A line may be megabytes long and have a mark in each word; what is far away is never shown.
+    stop = min(end, start + FAR)
+    before, inside = shown(line[max(start - FAR, 0) : start]), shown(line[start:stop])
+    whole = before + inside + shown(line[stop : stop + FAR])
     cut, left, right = window(whole, len(before), len(before) + len(inside), width=frame.width)
     sign = mark.sign * max(right - left, 1)
     rows = (

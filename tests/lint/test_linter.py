@@ -149,7 +149,7 @@ def test_a_suppression_reaches_no_further_than_its_document() -> None:
         ("# dsec: ignore[DS777] no such rule", ["DS902", "DS203"]),
         ("# dsec: ignore everything", ["DS902", "DS203"]),
         ("# dsec: ignore[DS203 unclosed", ["DS902", "DS203"]),
-        ("# dsec: ignored", ["DS203"]),
+        ("# dsec: ignored", ["DS203", "DS905"]),
         ("# dsec ignore[DS203] no colon", ["DS203"]),
         ("# remark # dsec: ignore[DS203] behind another remark", ["DS203"]),
     ],
@@ -173,7 +173,7 @@ def test_findings_about_suppressions_cannot_be_suppressed() -> None:
 
 def test_a_hash_in_a_block_scalar_suppresses_nothing() -> None:
     text = "steps:\n  - id: a\n    run: |\n      # dsec: ignore[DS505] not a comment\n      x\n"
-    assert codes(text, "ds_config.yaml") == ["DS505"]
+    assert codes(text, "ds_config.yaml") == ["DS505", "DS905"]
 
 
 def test_a_crash_is_told_whatever_is_selected() -> None:
