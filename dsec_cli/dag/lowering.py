@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from dsec.plan import Demand, Placement, Source
-    from dsec_cli.contract.values import Contract, Step
+    from dsec_cli.contract.values import Contract, EnvVar, Step
     from dsec_cli.dag.analysis import Analysis
     from dsec_cli.dag.cycles import Order
     from dsec_cli.dag.graph import StepGraph
@@ -41,48 +41,58 @@ def lowered(decided: Decided) -> tuple[PlannedStep, ...]:
     """The plan's Steps, in topological order."""
     graph = decided.order.graph
     needs = _needs(graph, decided)
+    cut = {(edge.source, edge.target) for edge in graph.cuts}
+    shared = _env(decided.contract.env_vars)
     keys: dict[str, str] = {}
     texts = Texts()
     planned: list[PlannedStep] = []
     for at in decided.order.sequence:
-        one = _step(at, decided, needs=needs[at])
-        key = keys[one.id] = _key(one, keys, texts)
-        one = one._replace(key=key)
-        planned.append(one)
+        step = graph.steps[at]
+        env = tuple(sorted({**dict(shared), **dict(step.env)}.items())) if step.env else shared
+        work = _Work(step, _command(step), env, needs[at], decided.found.demands[at])
+        key = keys[step.id] = _key(work, keys, texts)
+        planned.append(_planned(at, decided, work, key=key, reasons=_reasons(at, decided, work, cut)))
     return tuple(planned)
 
 
-def _step(at: int, decided: Decided, *, needs: tuple[Edge, ...]) -> PlannedStep:
-    """Step number `at`, all but its key."""
-    step = decided.order.graph.steps[at]
-    contract, found = decided.contract, decided.found
+class _Work(Record):
+    """What a Step does, defaults filled in."""
+
+    step: Step
+    command: Command
+    env: tuple[tuple[str, str], ...]
+    needs: tuple[Edge, ...]
+    demand: Demand
+
+
+def _planned(at: int, decided: Decided, work: _Work, *, key: str, reasons: tuple[str, ...]) -> PlannedStep:
+    step, contract, found = work.step, decided.contract, decided.found
     tolerance = contract.fault_tolerance
     grace = step.grace or (tolerance.checkpoint_grace_period if tolerance is not None else None) or GRACE
-    retries = step.retries
+    retries, estimate = step.retries, found.estimates[at]
+    # In the order of the fields: naming 21 of them takes longer than all that is computed here.
     return PlannedStep(
-        id=step.id,
-        name=step.name or "",
-        command=_command(step),
-        env=_env(step, contract),
-        cwd=step.cwd or ".",
-        needs=needs,
-        demand=found.demands[at],
-        level=level_of(step, contract),
-        timeout_ms=step.timeout.ms if step.timeout is not None else 0,
-        grace_ms=grace.ms,
-        retries=Retries(retries.max, retries.backoff.ms, retries.factor)
-        if retries is not None
-        else NO_RETRIES,
-        inputs=tuple(text for _, text in step.inputs),
-        outputs=tuple(text for _, text in step.outputs),
-        placement=decided.places[at],
-        estimate_ms=found.estimates[at].ms,
-        estimate_source=found.estimates[at].source,
-        rank_ms=found.ranks_ms[at],
-        slack_ms=found.slacks_ms[at],
-        reasons=tuple(_reasons(at, decided, needs)),
-        key="",
-        src=decided.locate(step.path),
+        step.id,
+        step.name or "",
+        work.command,
+        work.env,
+        step.cwd or ".",
+        work.needs,
+        work.demand,
+        level_of(step, contract),
+        step.timeout.ms if step.timeout is not None else 0,
+        grace.ms,
+        NO_RETRIES if retries is None else Retries(retries.max, retries.backoff.ms, retries.factor),
+        tuple([text for _, text in step.inputs]),
+        tuple([text for _, text in step.outputs]),
+        decided.places[at],
+        estimate.ms,
+        estimate.source,
+        found.ranks_ms[at],
+        found.slacks_ms[at],
+        reasons,
+        key,
+        decided.locate(step.path),
     )
 
 
@@ -90,20 +100,15 @@ def _command(step: Step) -> Command:
     run = step.run
     if run is None:
         raise AssertionError(f"Step {step.id} has nothing to execute: refused before")
-    return Command(
-        argv=run.argv,
-        shell=run.shell or "",
-        call=run.call or "",
-        args=step.args if run.call else "",
-        worker=worker_of(step.worker, run.call, step.id),
+    worker = worker_of(step.worker, run.call, step.id)
+    return Command(run.argv, run.shell or "", run.call or "", step.args if run.call else "", worker)
+
+
+def _env(variables: Sequence[EnvVar]) -> tuple[tuple[str, str], ...]:
+    """The contract's plain variables, sorted by name; a Step's own go over them."""
+    return tuple(
+        sorted({one.name: one.value for one in variables if one.name and one.value is not None}.items())
     )
-
-
-def _env(step: Step, contract: Contract) -> tuple[tuple[str, str], ...]:
-    """The contract's plain variables, then the Step's own over them; sorted by name."""
-    values = {one.name: one.value for one in contract.env_vars if one.name and one.value is not None}
-    values.update(step.env)
-    return tuple(sorted(values.items()))
 
 
 def _needs(graph: StepGraph, decided: Decided) -> list[tuple[Edge, ...]]:
@@ -116,7 +121,7 @@ def _needs(graph: StepGraph, decided: Decided) -> list[tuple[Edge, ...]]:
     for edge in graph.edges:
         mine = found[graph.numbers[edge.target]]
         if (edge.source, False) not in mine:
-            mine[edge.source, False] = Edge(edge.source, edge.kind, 0, decided.locate(edge.path))
+            mine[edge.source, False] = Edge._make((edge.source, edge.kind, 0, decided.locate(edge.path)))
     for edge in graph.carried:
         mine = found[graph.numbers[edge.target]]
         if (edge.source, True) not in mine:
@@ -124,31 +129,30 @@ def _needs(graph: StepGraph, decided: Decided) -> list[tuple[Edge, ...]]:
     return [tuple(mine.values()) for mine in found]
 
 
-def _reasons(at: int, decided: Decided, needs: tuple[Edge, ...]) -> list[str]:
+def _reasons(at: int, decided: Decided, work: _Work, cut: set[tuple[str, str]]) -> tuple[str, ...]:
     """Every decision about the Step that its author did not take, in words."""
-    step, demand = decided.order.graph.steps[at], decided.found.demands[at]
-    reasons = [_gpu_reason(step, demand, decided)]
+    step, source = work.step, decided.found.estimates[at].source
+    reasons = [_gpu_reason(at, decided, work)]
     if step.demand.cpu_m is None:
         reasons.append("cpu: one core, as the Step states none")
-    if decided.found.estimates[at].source == "default":
+    if source == "default":
         reasons.append("estimate: 1s, as nothing is declared and nothing was measured")
-    if decided.found.estimates[at].source == "history":
+    if source == "history":
         reasons.append("estimate: median of earlier runs, to two digits")
     if step.level is None:
         tolerance = decided.contract.fault_tolerance
         stated = tolerance is not None and tolerance.level is not None
         reasons.append("level: as fault_tolerance.level has it" if stated else f"level: {LEVEL}, the default")
-    cut = {edge.source for edge in decided.order.graph.cuts if edge.target == step.id}
-    reasons += [_carried_reason(edge, edge.step in cut) for edge in needs if edge.kind == "carried"]
-    return reasons
+    carried = [edge for edge in work.needs if edge.kind == "carried"]
+    reasons += [_carried_reason(edge, (edge.step, step.id) in cut) for edge in carried]
+    return tuple(reasons)
 
 
-def _gpu_reason(step: Step, demand: Demand, decided: Decided) -> str:
-    place = decided.places[decided.order.graph.numbers[step.id]]
-    if not demand.gpu_count:
+def _gpu_reason(at: int, decided: Decided, work: _Work) -> str:
+    if not work.demand.gpu_count:
         return "cpu only: no GPU asked for"
-    text = gpu_type_text(step.demand.gpu, decided.contract) or "of any type"
-    return f"gpu {text} x{demand.gpu_count}: {place.reason}"
+    text = gpu_type_text(work.step.demand.gpu, decided.contract) or "of any type"
+    return f"gpu {text} x{work.demand.gpu_count}: {decided.places[at].reason}"
 
 
 def _carried_reason(edge: Edge, cut: bool) -> str:
@@ -157,18 +161,20 @@ def _carried_reason(edge: Edge, cut: bool) -> str:
     return f"carried: reads {edge.step} of {rounds} before" + (" (break_cycle)" if cut else "")
 
 
-def _key(step: PlannedStep, keys: dict[str, str], texts: Texts) -> str:
+def _key(work: _Work, keys: dict[str, str], texts: Texts) -> str:
     """Merkle key: what decides the Step's result, and the keys of what it waits for.
 
     Demands, timeouts and places are left out: a Step that is given more memory does the same
     work. The number of GPUs stays in, because the Step sees it.
     """
-    carried = sorted([(edge.step, edge.staleness) for edge in step.needs if edge.kind == "carried"])
-    before = sorted([edge.step for edge in step.needs if edge.kind != "carried"])
+    step, needs = work.step, work.needs
+    carried = sorted([(edge.step, edge.staleness) for edge in needs if edge.kind == "carried"])
+    before = sorted([edge.step for edge in needs if edge.kind != "carried"])
     own = (
-        f'{{"carried":{written(carried) if carried else "[]"},"command":{texts.commands[step.command]}'
-        f',"cwd":{texts.files[step.cwd]},"env":{texts.variables[step.env]}'
-        f',"gpu_count":{step.demand.gpu_count:d},"id":{quoted(step.id)}'
-        f',"inputs":{strings(step.inputs)},"outputs":{strings(step.outputs)}}}'
+        f'{{"carried":{written(carried) if carried else "[]"},"command":{texts.commands[work.command]}'
+        f',"cwd":{texts.words[step.cwd or "."]},"env":{texts.variables[work.env]}'
+        f',"gpu_count":{work.demand.gpu_count:d},"id":{quoted(step.id)}'
+        f',"inputs":{strings([text for _, text in step.inputs])}'
+        f',"outputs":{strings([text for _, text in step.outputs])}}}'
     )
     return digest("dsec.step/1", own.encode("utf-8"), *[keys[name].encode() for name in before])

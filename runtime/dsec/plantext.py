@@ -6,16 +6,18 @@ plan is the same demand, retries and placement again and again, so their texts a
 
 from __future__ import annotations
 
-from json.encoder import encode_basestring as quoted
+from json.encoder import encode_basestring
 
 from dsec.codec import canonical
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from dsec.plan import Edge, Plan, PlannedStep, Source
+    from dsec.plan import Edge, Plan, PlannedStep
 
+quoted: Callable[[str], str] = encode_basestring
+"""Canonical JSON of a string."""
 _PLACE = b',"steps":[],"tool":'
 """Where the Steps go; a quote within a string would have a backslash before it."""
 
@@ -42,6 +44,14 @@ class _Kept(dict[object, str]):
         return text
 
 
+class _Words(dict[str, str]):
+    """From a string that many Steps have to its text."""
+
+    def __missing__(self, value: str) -> str:
+        text = self[value] = quoted(value)
+        return text
+
+
 class Texts:
     """The texts of values that many Steps have, by field: values of two fields may be equal and differ."""
 
@@ -52,7 +62,7 @@ class Texts:
         self.retries = _Kept(written)
         self.variables = _Kept(written)
         self.lists = _Kept(written)
-        self.files = _Kept(written)
+        self.words: Mapping[str, str] = _Words()
 
 
 def written(value: object) -> str:
@@ -62,17 +72,19 @@ def written(value: object) -> str:
 
 def step_text(step: PlannedStep, texts: Texts) -> str:
     """One Step, keys sorted."""
+    src, lists, words = step.src, texts.lists, texts.words
     return (
-        f'{{"command":{texts.commands[step.command]},"cwd":{texts.files[step.cwd]}'
+        f'{{"command":{texts.commands[step.command]},"cwd":{words[step.cwd]}'
         f',"demand":{texts.demands[step.demand]},"env":{texts.variables[step.env]}'
-        f',"estimate_ms":{step.estimate_ms:d},"estimate_source":{quoted(step.estimate_source)}'
-        f',"grace_ms":{step.grace_ms:d},"id":{quoted(step.id)},"inputs":{texts.lists[step.inputs]}'
-        f',"key":{quoted(step.key)},"level":{quoted(step.level)},"name":{quoted(step.name)}'
-        f',"needs":[{",".join([_edge(edge, texts) for edge in step.needs])}]'
-        f',"outputs":{texts.lists[step.outputs]},"placement":{texts.placements[step.placement]}'
-        f',"rank_ms":{step.rank_ms:d},"reasons":{strings(step.reasons)}'
+        f',"estimate_ms":{step.estimate_ms:d},"estimate_source":{words[step.estimate_source]}'
+        f',"grace_ms":{step.grace_ms:d},"id":{quoted(step.id)},"inputs":{lists[step.inputs]}'
+        f',"key":{quoted(step.key)},"level":{words[step.level]},"name":{quoted(step.name)}'
+        f',"needs":{_edges(step.needs, words) if step.needs else "[]"}'
+        f',"outputs":{lists[step.outputs]},"placement":{texts.placements[step.placement]}'
+        f',"rank_ms":{step.rank_ms:d},"reasons":{lists[step.reasons]}'
         f',"retries":{texts.retries[step.retries]},"slack_ms":{step.slack_ms:d}'
-        f',"src":{_source(step.src, texts)},"timeout_ms":{step.timeout_ms:d}}}'
+        f',"src":{{"column":{src.column:d},"file":{words[src.file]},"line":{src.line:d}}}'
+        f',"timeout_ms":{step.timeout_ms:d}}}'
     )
 
 
@@ -81,13 +93,10 @@ def strings(values: Sequence[str]) -> str:
     return f"[{','.join(map(quoted, values))}]"
 
 
-def _edge(edge: Edge, texts: Texts) -> str:
-    return (
-        f'{{"kind":{quoted(edge.kind)},"src":{_source(edge.src, texts)}'
-        f',"staleness":{edge.staleness:d},"step":{quoted(edge.step)}}}'
-    )
-
-
-def _source(source: Source, texts: Texts) -> str:
-    file, line, column = source
-    return f'{{"column":{column:d},"file":{texts.files[file]},"line":{line:d}}}'
+def _edges(edges: Sequence[Edge], words: Mapping[str, str]) -> str:
+    texts = [
+        f'{{"kind":{words[kind]},"src":{{"column":{column:d},"file":{words[file]},"line":{line:d}}}'
+        f',"staleness":{staleness:d},"step":{quoted(step)}}}'
+        for step, kind, staleness, (file, line, column) in edges
+    ]
+    return f"[{','.join(texts)}]"
