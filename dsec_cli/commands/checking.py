@@ -10,8 +10,9 @@ from dsec_cli.commands.budget import Budget
 from dsec_cli.commands.choosing import chosen
 from dsec_cli.commands.configuring import NOTHING
 from dsec_cli.commands.tabled import tabled
-from dsec_cli.lint.linter import lint_all
-from dsec_cli.lint.rule import Surroundings, find_rules
+from dsec_cli.lint.linter import Linter
+from dsec_cli.lint.register import known_rules
+from dsec_cli.lint.rule import Surroundings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,10 +50,10 @@ class Checker:
         self.budget = Budget(measure=args.profile_rules)
         self._args = args
         self._configuration = configuration
-        self._every = find_rules()
+        self._every = known_rules()
         chosen(args, NOTHING, self._every)  # a code that no rule has is refused whatever there is to check
         self._around = Surroundings(inventory=_inventory(args.inventory), today=_today())
-        self._chosen: dict[str, tuple[Rule, ...]] = {}
+        self._linters: dict[str, Linter] = {}
         self._used: dict[str, Configured] = {}
         self._tables: dict[str, object] = {}
         self._code: dict[str, SourceText] = {}
@@ -79,7 +80,7 @@ class Checker:
             found = [one for text in texts for one in lint(text)]
         finally:
             self.budget.disarm()
-        ran = {rule.code for rules in self._chosen.values() for rule in rules}
+        ran = {rule.code for linter in self._linters.values() for rule in linter.wanted}
         rules = tuple(rule for rule in self._every if rule.code in ran)
         notes = tuple(self._ended())
         return Checked(tuple(sorted(found, key=_by_place)), rules, notes, dict(self._code))
@@ -90,8 +91,7 @@ class Checker:
         around = self._around._replace(
             packages=self._packages(os.path.dirname(text.name)), needs=self._needs(text)
         )
-        rules = self._rules(configured)
-        found = lint_all(text, around=around, rules=rules, every=self._every, watch=self.budget.watch)
+        found = self._linter(configured).all(text, around)
         if "per-file-ignores" not in configured.values:
             return found
         from dsec_cli.commands.silencing import silenced
@@ -117,12 +117,13 @@ class Checker:
             self._tables[folder] = tabled(folder)
         return self._tables[folder]
 
-    def _rules(self, configured: Configured) -> tuple[Rule, ...]:
-        """Those that a configuration and the command line want, found out once."""
-        if configured.file not in self._chosen:
-            self._chosen[configured.file] = chosen(self._args, configured, self._every)
+    def _linter(self, configured: Configured) -> Linter:
+        """The one with the rules that a configuration and the command line want."""
+        if configured.file not in self._linters:
+            rules = chosen(self._args, configured, self._every)
+            self._linters[configured.file] = Linter(self._every, rules, watch=self.budget.watch)
             self._used[configured.file] = configured
-        return self._chosen[configured.file]
+        return self._linters[configured.file]
 
     def _ended(self) -> Iterator[str]:
         """What to say about exceptions whose last day is over."""

@@ -169,9 +169,10 @@ def _report(texts: list[SourceText], checked: Checked, left_out: list[str]) -> R
 
 def _pages(rules: tuple[Rule, ...]) -> tuple[RuleInfo, ...]:
     from dsec_cli.lint import page
+    from dsec_cli.lint.register import imported
     from dsec_cli.report.format import RuleInfo
 
-    pages = [(rule, page.read(rule)) for rule in rules]
+    pages = [(rule, page.read(rule)) for rule in map(imported, rules)]
     return tuple(
         RuleInfo(rule.code, rule.name, rule.severity, read.summary, page.markdown(rule), read.why)
         for rule, read in pages

@@ -1,4 +1,4 @@
-"""Writes the reference pages of the rules from their docstrings.
+"""Writes what is known of the rules from their files: the index of the linter, the reference pages.
 
 `python -m dsec_cli.lint.generate` writes, `--check` only says what is stale (exit code 1).
 """
@@ -9,10 +9,20 @@ import sys
 from pathlib import Path
 
 from dsec_cli.lint.page import markdown, read
-from dsec_cli.lint.rule import find_rules
+from dsec_cli.lint.rule import Rule, find_rules
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = Path("docs/reference/rules")
+INDEX = Path("dsec_cli/lint/index.py")
+INDEX_HEAD = '''"""Every rule: code, name, severity, scope, and the words that must hold for it to be asked.
+
+Generated from the rules by `python -m dsec_cli.lint.generate`.
+"""
+
+from __future__ import annotations
+
+ROWS: tuple[tuple[str, str, str, str, tuple[str, ...]], ...] = (
+'''
 HEAD = """# Rules
 
 One page per rule; `dsec explain CODE` shows the same page in a terminal. "Seed A", "seed B" and "seed C" are
@@ -30,7 +40,18 @@ def outputs() -> dict[Path, str]:
     )
     index = f"{HEAD}| code | name | severity | finds |\n| --- | --- | --- | --- |\n{rows}"
     pages = {FOLDER / f"{rule.code}.md": markdown(rule) for rule in rules}
-    return {FOLDER / "README.md": index, **pages}
+    return {INDEX: _index(rules), FOLDER / "README.md": index, **pages}
+
+
+def _index(rules: tuple[Rule, ...]) -> str:
+    """The module from which the linter knows the rules before it imports them."""
+    rows = "".join(f"    {_row(rule)},\n" for rule in rules)
+    return f"{INDEX_HEAD}{rows})\n"
+
+
+def _row(rule: Rule) -> str:
+    words = ", ".join(f'"{word}"' for word in rule.when) + ("," if len(rule.when) == 1 else "")
+    return f'("{rule.code}", "{rule.name}", "{rule.severity.value}", "{rule.scope}", ({words}))'
 
 
 def stale(root: Path) -> list[Path]:

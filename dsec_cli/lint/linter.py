@@ -6,7 +6,8 @@ from bisect import bisect_left
 
 from dsec_cli.contract.build import build_all
 from dsec_cli.diagnostics import arrange, concretise
-from dsec_cli.lint import suppress
+from dsec_cli.lint import occasions, suppress
+from dsec_cli.lint.register import Unread, known_rules
 from dsec_cli.lint.rule import (
     AFTER,
     DOCUMENT,
@@ -17,7 +18,6 @@ from dsec_cli.lint.rule import (
     OverBudgetError,
     Rule,
     Surroundings,
-    find_rules,
 )
 from dsec_cli.source.locate import Keys, step_ids
 from dsec_cli.source.text import Span
@@ -72,14 +72,16 @@ def lint_all(
     every: tuple[Rule, ...] | None = None,
     watch: Watch | None = None,
 ) -> tuple[Diagnostic, ...]:
-    """Like `lint`, with what comments silence, marked so; `every` spares looking for the rules again."""
-    every = find_rules() if every is None else every
+    """Like `lint`, with what comments silence, marked so; `every` are all rules there are."""
+    every = known_rules() if every is None else every
     wanted = chosen(every if rules is None else rules, select=tuple(select), ignore=tuple(ignore))
-    return _Run(text, every, wanted, watch=watch).all(around)
+    return Linter(every, wanted, watch=watch).all(text, around)
 
 
 def chosen(rules: tuple[Rule, ...], *, select: tuple[str, ...], ignore: tuple[str, ...]) -> tuple[Rule, ...]:
     """The rules that are selected (all, when nothing is) and not ignored."""
+    if not select and not ignore:
+        return rules
     return tuple(rule for rule in rules if (not select or _named(rule, select)) and not _named(rule, ignore))
 
 
@@ -87,21 +89,30 @@ def _named(rule: Rule, words: tuple[str, ...]) -> bool:
     return any(rule.name == word or rule.code.startswith(word) for word in words if word)
 
 
-class _Run:
-    """One text under the rules: what is known of it, and which rules have failed on it."""
+class Linter:
+    """The rules that are wanted of all there are, for any number of texts."""
 
     def __init__(
-        self,
-        text: SourceText,
-        every: tuple[Rule, ...],
-        wanted: tuple[Rule, ...],
-        *,
-        watch: Watch | None = None,
+        self, every: tuple[Rule, ...], wanted: tuple[Rule, ...], *, watch: Watch | None = None
     ) -> None:
-        self.text = text
         self.watch = watch
         self.wanted = wanted
         self.every = every
+        self.codes = frozenset(rule.code for rule in every)
+        self.shown = {rule.code for rule in wanted} | {CRASHED, SLOW}
+        self.late = tuple(rule for rule in every if rule.scope == AFTER and rule.code in self.shown)
+
+    def all(self, text: SourceText, around: Surroundings) -> tuple[Diagnostic, ...]:
+        """What is found in one text, with what comments silence, marked so."""
+        return _Run(text, self).all(around)
+
+
+class _Run:
+    """One text under the rules: what is known of it, and which rules have failed on it."""
+
+    def __init__(self, text: SourceText, linter: Linter) -> None:
+        self.text = text
+        self.linter = linter
         self.crashes: dict[str, Crash] = {}
 
     def all(self, around: Surroundings) -> tuple[Diagnostic, ...]:
@@ -111,16 +122,17 @@ class _Run:
         documents = self._facts(tree, suppressions, around)
         rules = self._needed(suppressions)
         found = list(self._diagnose(documents, rules))
-        hidden = {one.place.span for one in found if one.code == SECRET}
-        secrets = sorted(span for span in hidden if span.end - span.start >= SHORTEST_SECRET)
         marked, used = suppress.apply(found, holding)
-        ran = {rule.code for rule in rules}
+        ran = {rule.code for rule in rules} if holding else set()
         unused = tuple(one for one in holding if one.code in ran and one not in used)
         after = documents[0]._replace(unused=unused, crashes=tuple(self.crashes.values()))
-        shown = {rule.code for rule in self.wanted} | {CRASHED, SLOW}
-        late = [rule for rule in self.every if rule.scope == AFTER and rule.code in shown]
-        marked = [one for one in marked if one.code in shown]
-        return arrange(self._fit_to_show(one, secrets) for one in (*marked, *self._answers(late, after)))
+        marked = [one for one in marked if one.code in self.linter.shown]
+        marked += self._answers(self.linter.late, after, occasions.of_end(after))
+        if not marked:
+            return ()
+        hidden = {one.place.span for one in found if one.code == SECRET}
+        secrets = sorted(span for span in hidden if span.end - span.start >= SHORTEST_SECRET)
+        return arrange(self._fit_to_show(one, secrets) for one in marked)
 
     def _fit_to_show(self, one: Diagnostic, secrets: list[Span]) -> Diagnostic:
         """The diagnostic with its words on one line, and without a secret of the place it quotes."""
@@ -143,7 +155,6 @@ class _Run:
             whole = Document(0, None, Span(0, len(self.text.text)))
             tree = tree._replace(documents=(whole,))
         by_index = {document.index: document for document in tree.documents}
-        codes = frozenset(rule.code for rule in self.every)
         return tuple(
             Facts(
                 text=self.text,
@@ -153,7 +164,7 @@ class _Run:
                 structural=built.findings,
                 around=around,
                 file_name=self.text.name,
-                codes=codes,
+                codes=self.linter.codes,
                 suppressions=suppressions,
                 drawn=[],
             )
@@ -162,20 +173,25 @@ class _Run:
 
     def _needed(self, suppressions: tuple[Suppression, ...]) -> tuple[Rule, ...]:
         """The wanted rules, and those without which nobody can say whether a suppression is used."""
-        extra: set[str] = set()
-        if any(rule.code == UNUSED for rule in self.wanted):
-            extra = {one.code for one in suppressions} - {rule.code for rule in self.wanted}
-        return (*self.wanted, *(rule for rule in self.every if rule.code in extra))
+        wanted = self.linter.wanted
+        if not suppressions or UNUSED not in self.linter.shown:
+            return wanted
+        extra = {one.code for one in suppressions} - {rule.code for rule in wanted}
+        return (*wanted, *(rule for rule in self.linter.every if rule.code in extra))
 
     def _diagnose(self, documents: tuple[Facts, ...], rules: tuple[Rule, ...]) -> Iterator[Diagnostic]:
-        yield from self._answers([rule for rule in rules if rule.scope == TEXT], documents[0])
+        words = occasions.of_text(documents[0])
+        yield from self._answers([rule for rule in rules if rule.scope == TEXT], documents[0], words)
         each = [rule for rule in rules if rule.scope == DOCUMENT]
         for facts in documents:
-            yield from self._answers(each, facts)
+            yield from self._answers(each, facts, words | occasions.of_document(facts))
 
-    def _answers(self, rules: list[Rule], facts: Facts) -> Iterator[Diagnostic]:
+    def _answers(self, rules: Iterable[Rule], facts: Facts, words: frozenset[str]) -> Iterator[Diagnostic]:
+        """What the rules say for which there is occasion."""
         ids, keys = None, Keys()
         for rule in rules:
+            if not words.issuperset(rule.when):
+                continue
             for finding in self._ask(rule, facts):
                 ids = step_ids(facts.document) if ids is None else ids
                 yield concretise(
@@ -185,9 +201,11 @@ class _Run:
     def _ask(self, rule: Rule, facts: Facts) -> tuple[Finding, ...]:
         """The rule's findings; a rule that fails is noted instead, so that it hides no other's."""
         try:
-            if self.watch is not None:
-                return self.watch(rule, lambda: tuple(rule.check(facts)))
-            return tuple(rule.check(facts))
+            # It is imported before anybody looks at the clock.
+            check = rule.check.read() if isinstance(rule.check, Unread) else rule.check
+            if self.linter.watch is not None:
+                return self.linter.watch(rule, lambda: tuple(check(facts)))
+            return tuple(check(facts))
         except OverBudgetError:
             self.crashes.setdefault(rule.code, Crash(rule.code, rule.name, ""))
             return ()

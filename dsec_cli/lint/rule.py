@@ -151,10 +151,12 @@ class Rule(Record):
     severity: Severity
     check: Callable[[Facts], Iterable[Finding]]
     scope: str = DOCUMENT
+    when: tuple[str, ...] = ()
+    """Words of `lint.occasions` that must all hold for the rule to be asked; none: it always is."""
 
 
 def find_rules() -> tuple[Rule, ...]:
-    """Every rule there is, by code; a file in `lint/rules/` with a `Rule` value is one."""
+    """Every rule there is, by code, all imported; a file in `lint/rules/` with a `Rule` value is one."""
     return tuple(sorted(instances("dsec_cli.lint.rules", Rule), key=lambda rule: rule.code))
 
 

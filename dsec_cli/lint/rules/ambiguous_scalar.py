@@ -221,4 +221,4 @@ def _below_sixty(part: str) -> bool:
     return part.isdecimal() and len(part) <= 2 and int(part) < 60
 
 
-RULE = Rule("DS006", "ambiguous-scalar", Severity.WARNING, check)
+RULE = Rule("DS006", "ambiguous-scalar", Severity.WARNING, check, when=("two-readings",))

@@ -47,4 +47,4 @@ def check(facts: Facts) -> Iterator[Finding]:
         yield with_value(facts, finding, finding.where, str(nearest))
 
 
-RULE = Rule("DS106", "bad-quantity", Severity.ERROR, check)
+RULE = Rule("DS106", "bad-quantity", Severity.ERROR, check, when=("DS106",))

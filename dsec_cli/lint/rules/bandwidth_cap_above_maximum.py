@@ -70,4 +70,10 @@ def check(facts: Facts) -> Iterator[Finding]:
     yield with_value(facts, found, (KEY,), str(most))
 
 
-RULE = Rule("DS307", "bandwidth-cap-above-maximum", Severity.ERROR, check)
+RULE = Rule(
+    "DS307",
+    "bandwidth-cap-above-maximum",
+    Severity.ERROR,
+    check,
+    when=("bandwidth_cap", "elasticity.network"),
+)

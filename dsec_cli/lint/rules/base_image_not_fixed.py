@@ -130,4 +130,4 @@ def _uncertified(cuda: str) -> Finding:
     )
 
 
-RULE = Rule("DS403", "base-image-not-fixed", Severity.WARNING, check)
+RULE = Rule("DS403", "base-image-not-fixed", Severity.WARNING, check, when=("base",))

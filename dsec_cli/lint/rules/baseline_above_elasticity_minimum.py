@@ -135,4 +135,10 @@ def _memory(gpu: Gpu, elastic: ElasticGpu) -> Iterator[Finding]:
     )
 
 
-RULE = Rule("DS201", "baseline-above-elasticity-minimum", Severity.ERROR, check)
+RULE = Rule(
+    "DS201",
+    "baseline-above-elasticity-minimum",
+    Severity.ERROR,
+    check,
+    when=("baseline.gpu", "elasticity.gpu"),
+)

@@ -38,4 +38,4 @@ def check(facts: Facts) -> Iterable[Finding]:
     return cut_findings(facts.graph())
 
 
-RULE = Rule("DS504", "break-cycle-breaks-nothing", Severity.ERROR, check)
+RULE = Rule("DS504", "break-cycle-breaks-nothing", Severity.ERROR, check, when=("cut",))

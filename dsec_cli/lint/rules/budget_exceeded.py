@@ -30,4 +30,4 @@ def check(facts: Facts) -> Iterable[Finding]:
     return problems(facts, RULE.code, RULE.severity)
 
 
-RULE = Rule("DS010", "budget-exceeded", Severity.ERROR, check, TEXT)
+RULE = Rule("DS010", "budget-exceeded", Severity.ERROR, check, TEXT, when=("DS010",))

@@ -210,4 +210,4 @@ def _settings(words: Iterable[str]) -> Iterator[tuple[int, str, str]]:
         option = (word if word in CREDENTIALS else word.lstrip("-")) if takes_value and not equals else ""
 
 
-RULE = Rule("DS601", "clear-text-secret", Severity.ERROR, check)
+RULE = Rule("DS601", "clear-text-secret", Severity.ERROR, check, when=("secret",))

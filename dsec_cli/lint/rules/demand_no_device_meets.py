@@ -233,4 +233,4 @@ def _plain(where: Path, message: str) -> Finding:
     )
 
 
-RULE = Rule("DS210", "demand-no-device-meets", Severity.ERROR, check)
+RULE = Rule("DS210", "demand-no-device-meets", Severity.ERROR, check, when=("demand",))

@@ -68,4 +68,4 @@ def _mended(facts: Facts, found: Finding, cycle: Cycle) -> Finding:
     return with_fix(found, title, tuple(edits), safe=False)
 
 
-RULE = Rule("DS503", "dependency-cycle", Severity.ERROR, check)
+RULE = Rule("DS503", "dependency-cycle", Severity.ERROR, check, when=("later-step",))

@@ -105,4 +105,4 @@ def _version(reference: str) -> bool:
     return first.isdigit() and bool(dot) and rest[:1].isdigit()
 
 
-RULE = Rule("DS402", "dependency-not-pinned", Severity.WARNING, check)
+RULE = Rule("DS402", "dependency-not-pinned", Severity.WARNING, check, when=("source",))

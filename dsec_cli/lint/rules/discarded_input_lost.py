@@ -71,4 +71,4 @@ def check(facts: Facts) -> Iterator[Finding]:
                 )
 
 
-RULE = Rule("DS303", "discarded-input-lost", Severity.WARNING, check)
+RULE = Rule("DS303", "discarded-input-lost", Severity.WARNING, check, when=("discardable", "input", "output"))

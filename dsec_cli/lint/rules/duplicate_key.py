@@ -32,4 +32,4 @@ def check(facts: Facts) -> Iterable[Finding]:
     return problems(facts, RULE.code, RULE.severity)
 
 
-RULE = Rule("DS003", "duplicate-key", Severity.ERROR, check, TEXT)
+RULE = Rule("DS003", "duplicate-key", Severity.ERROR, check, TEXT, when=("DS003",))

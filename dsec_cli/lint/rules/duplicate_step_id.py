@@ -50,4 +50,4 @@ def check(facts: Facts) -> Iterator[Finding]:
         )
 
 
-RULE = Rule("DS502", "duplicate-step-id", Severity.ERROR, check)
+RULE = Rule("DS502", "duplicate-step-id", Severity.ERROR, check, when=("same-id",))

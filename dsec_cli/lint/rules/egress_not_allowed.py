@@ -41,4 +41,4 @@ def check(facts: Facts) -> Iterator[Finding]:
     return held(facts, RULE.code)
 
 
-RULE = Rule("DS801", "egress-not-allowed", Severity.WARNING, check)
+RULE = Rule("DS801", "egress-not-allowed", Severity.WARNING, check, when=("given:code",))

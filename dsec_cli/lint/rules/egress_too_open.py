@@ -78,4 +78,4 @@ def _without_ports(facts: Facts, path: tuple[str | int, ...]) -> bool:
     return getattr(node, "items", None) == ()
 
 
-RULE = Rule("DS602", "egress-too-open", Severity.WARNING, check)
+RULE = Rule("DS602", "egress-too-open", Severity.WARNING, check, when=("egress",))

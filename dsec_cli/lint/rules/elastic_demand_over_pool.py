@@ -113,4 +113,4 @@ def _together(largest: Growth, beside: list[Growth], pool: int, stock: int) -> F
     )
 
 
-RULE = Rule("DS206", "elastic-demand-over-pool", Severity.WARNING, check)
+RULE = Rule("DS206", "elastic-demand-over-pool", Severity.WARNING, check, when=("given:inventory",))

@@ -69,4 +69,6 @@ def check(facts: Facts) -> Iterator[Finding]:
     yield with_value(facts, found, (*elastic.path, "memory_max"), f"{cards.total_bytes(best) // GIB}Gi")
 
 
-RULE = Rule("DS211", "elastic-maximum-out-of-reach", Severity.WARNING, check)
+RULE = Rule(
+    "DS211", "elastic-maximum-out-of-reach", Severity.WARNING, check, when=("baseline.gpu", "elasticity.gpu")
+)

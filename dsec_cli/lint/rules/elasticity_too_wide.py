@@ -64,4 +64,4 @@ def check(facts: Facts) -> Iterator[Finding]:
     yield with_value(facts, found, (*elasticity.gpu.path, "max_count"), 2 * count)
 
 
-RULE = Rule("DS203", "elasticity-too-wide", Severity.WARNING, check)
+RULE = Rule("DS203", "elasticity-too-wide", Severity.WARNING, check, when=("baseline.gpu", "elasticity.gpu"))

@@ -108,4 +108,4 @@ def _in_command(step: Step) -> str | None:
     return None
 
 
-RULE = Rule("DS518", "fixed-gpu-index", Severity.WARNING, check)
+RULE = Rule("DS518", "fixed-gpu-index", Severity.WARNING, check, when=("CUDA_VISIBLE_DEVICES",))

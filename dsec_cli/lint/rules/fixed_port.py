@@ -125,4 +125,4 @@ def _port(text: str) -> int:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 5 else 0
 
 
-RULE = Rule("DS515", "fixed-port", Severity.WARNING, check)
+RULE = Rule("DS515", "fixed-port", Severity.WARNING, check, when=("meeting",))

@@ -182,4 +182,4 @@ def _hours(nanoseconds: int) -> str:
     return f"{nanoseconds / HOUR:.4g}"
 
 
-RULE = Rule("DS207", "gpu-hours-out-of-reach", Severity.ERROR, check)
+RULE = Rule("DS207", "gpu-hours-out-of-reach", Severity.ERROR, check, when=("gpu-hours", "step"))

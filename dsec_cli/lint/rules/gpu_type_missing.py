@@ -55,4 +55,4 @@ def check(facts: Facts) -> Iterator[Finding]:
     yield with_entry(facts, found, baseline.gpu.path, "type", str(types.pop()))
 
 
-RULE = Rule("DS204", "gpu-type-missing", Severity.ERROR, check)
+RULE = Rule("DS204", "gpu-type-missing", Severity.ERROR, check, when=("gpu-without-type",))

@@ -100,4 +100,4 @@ def _stock(inventory: Inventory) -> str:
     return ", ".join(f"{count} x {kind}" for kind, count in sorted(kinds.items())) or counted(0, "GPU")
 
 
-RULE = Rule("DS205", "gpu-type-unknown", Severity.ERROR, check)
+RULE = Rule("DS205", "gpu-type-unknown", Severity.ERROR, check, when=("gpu-type",))

@@ -65,4 +65,4 @@ def check(facts: Facts) -> Iterator[Finding]:
         yield without(facts, found, (*step.path, KEY), safe=True)
 
 
-RULE = Rule("DS304", "grace-of-a-discardable-step", Severity.INFO, check)
+RULE = Rule("DS304", "grace-of-a-discardable-step", Severity.INFO, check, when=("discardable", "step-grace"))

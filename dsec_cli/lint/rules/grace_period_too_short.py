@@ -68,4 +68,4 @@ def _stated(facts: Facts) -> Iterator[tuple[Path, Duration | None]]:
         yield step.path, step.grace
 
 
-RULE = Rule("DS301", "grace-period-too-short", Severity.WARNING, check)
+RULE = Rule("DS301", "grace-period-too-short", Severity.WARNING, check, when=("grace",))

@@ -57,4 +57,4 @@ def check(facts: Facts) -> Iterator[Finding]:
     yield with_entry(facts, found, AT, "allow_sbrk", True)
 
 
-RULE = Rule("DS607", "heap-protection-without-sbrk", Severity.WARNING, check)
+RULE = Rule("DS607", "heap-protection-without-sbrk", Severity.WARNING, check, when=("security_policy",))

@@ -140,4 +140,4 @@ def _finding(link: Link, message: str, advice: str, related: tuple[Related, ...]
     )
 
 
-RULE = Rule("DS509", "impossible-communication", Severity.ERROR, check)
+RULE = Rule("DS509", "impossible-communication", Severity.ERROR, check, when=("communication",))

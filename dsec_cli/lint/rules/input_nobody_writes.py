@@ -139,4 +139,4 @@ def _finding(step: Step, path: Path, text: str, advice: str) -> Finding:
     )
 
 
-RULE = Rule("DS514", "input-nobody-writes", Severity.ERROR, check)
+RULE = Rule("DS514", "input-nobody-writes", Severity.ERROR, check, when=("input",))

@@ -85,4 +85,4 @@ def _finding(facts: Facts, conflict: Conflict) -> Finding:
     )
 
 
-RULE = Rule("DS111", "installed-package-differs", Severity.WARNING, check)
+RULE = Rule("DS111", "installed-package-differs", Severity.WARNING, check, when=("given:packages",))

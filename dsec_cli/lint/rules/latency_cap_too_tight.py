@@ -55,4 +55,4 @@ def check(facts: Facts) -> Iterator[Finding]:
     yield with_value(facts, found, (KEY,), "75ms")
 
 
-RULE = Rule("DS306", "latency-cap-too-tight", Severity.WARNING, check)
+RULE = Rule("DS306", "latency-cap-too-tight", Severity.WARNING, check, when=("latency_cap",))

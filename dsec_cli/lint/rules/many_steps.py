@@ -79,4 +79,4 @@ def check(facts: Facts) -> Iterator[Finding]:
     )
 
 
-RULE = Rule("DS506", "many-steps", Severity.INFO, check)
+RULE = Rule("DS506", "many-steps", Severity.INFO, check, when=("many-steps",))

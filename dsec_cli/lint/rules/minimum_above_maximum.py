@@ -110,4 +110,4 @@ def _rates(section: Path, low: BitsPerSecond | None, high: BitsPerSecond | None)
         yield Bounds(section, "bandwidth_min", "bandwidth_max", str(low), str(high), gap)
 
 
-RULE = Rule("DS202", "minimum-above-maximum", Severity.ERROR, check)
+RULE = Rule("DS202", "minimum-above-maximum", Severity.ERROR, check, when=("bounds",))

@@ -42,4 +42,4 @@ def check(facts: Facts) -> Iterable[Finding]:
     return structural(facts, RULE.code)
 
 
-RULE = Rule("DS102", "missing-dimension", Severity.ERROR, check)
+RULE = Rule("DS102", "missing-dimension", Severity.ERROR, check, when=("DS102",))

@@ -36,4 +36,4 @@ def check(facts: Facts) -> Iterable[Finding]:
     return structural(facts, RULE.code)
 
 
-RULE = Rule("DS109", "missing-key", Severity.ERROR, check)
+RULE = Rule("DS109", "missing-key", Severity.ERROR, check, when=("DS109",))

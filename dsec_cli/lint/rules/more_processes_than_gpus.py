@@ -103,4 +103,4 @@ def _finding(step: Step, option: str, processes: int, gpus: int) -> Finding:
     )
 
 
-RULE = Rule("DS517", "more-processes-than-gpus", Severity.WARNING, check)
+RULE = Rule("DS517", "more-processes-than-gpus", Severity.WARNING, check, when=("launcher", "step-gpu"))

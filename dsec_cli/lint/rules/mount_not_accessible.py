@@ -92,4 +92,4 @@ def _finding(facts: Facts, mount: Mount, key: str, *, what: str) -> Finding:
     return with_fix(found, title, appended(facts, (*FILES, key), mount.target or ""), safe=False)
 
 
-RULE = Rule("DS609", "mount-not-accessible", Severity.WARNING, check)
+RULE = Rule("DS609", "mount-not-accessible", Severity.WARNING, check, when=("mount", "security_policy"))

@@ -32,4 +32,4 @@ def check(facts: Facts) -> Iterator[Finding]:
     return held(facts, RULE.code)
 
 
-RULE = Rule("DS806", "need-not-known", Severity.INFO, check)
+RULE = Rule("DS806", "need-not-known", Severity.INFO, check, when=("given:code",))

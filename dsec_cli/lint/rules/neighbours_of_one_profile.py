@@ -108,4 +108,4 @@ def _finding(first: Step, second: Step) -> Finding:
     )
 
 
-RULE = Rule("DS507", "neighbours-of-one-profile", Severity.WARNING, check)
+RULE = Rule("DS507", "neighbours-of-one-profile", Severity.WARNING, check, when=("need",))

@@ -76,4 +76,4 @@ def _switched(ask: Ask, types: Types) -> bool:
     return bool(rows) and all(row.nvlink and any(part in row.type for part in SWITCHED) for row in rows)
 
 
-RULE = Rule("DS209", "nvlink-mode-missing", Severity.WARNING, check)
+RULE = Rule("DS209", "nvlink-mode-missing", Severity.WARNING, check, when=("over-two-gpus",))

@@ -81,4 +81,4 @@ def check(facts: Facts) -> Iterator[Finding]:
         yield with_entry(facts, found, mount.path, "cache_ttl", "300s")
 
 
-RULE = Rule("DS405", "object-mount-without-cache-ttl", Severity.WARNING, check)
+RULE = Rule("DS405", "object-mount-without-cache-ttl", Severity.WARNING, check, when=("mount",))

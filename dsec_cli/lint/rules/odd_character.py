@@ -36,4 +36,4 @@ def check(facts: Facts) -> Iterator[Finding]:
         yield without_odd_characters(facts, finding)
 
 
-RULE = Rule("DS005", "odd-character", Severity.WARNING, check, TEXT)
+RULE = Rule("DS005", "odd-character", Severity.WARNING, check, TEXT, when=("DS005",))

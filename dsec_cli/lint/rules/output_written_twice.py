@@ -106,4 +106,4 @@ def _finding(text: str, first: Writer, second: Writer) -> Finding:
     )
 
 
-RULE = Rule("DS513", "output-written-twice", Severity.WARNING, check)
+RULE = Rule("DS513", "output-written-twice", Severity.WARNING, check, when=("output",))

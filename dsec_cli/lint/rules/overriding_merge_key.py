@@ -39,4 +39,4 @@ def check(facts: Facts) -> Iterable[Finding]:
     return problems(facts, RULE.code, RULE.severity)
 
 
-RULE = Rule("DS004", "overriding-merge-key", Severity.WARNING, check, TEXT)
+RULE = Rule("DS004", "overriding-merge-key", Severity.WARNING, check, TEXT, when=("DS004",))

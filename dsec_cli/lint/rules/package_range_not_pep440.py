@@ -102,4 +102,4 @@ def _ends(version: str) -> tuple[str, str]:
     return parts[0], parts[1]
 
 
-RULE = Rule("DS108", "package-range-not-pep440", Severity.ERROR, check)
+RULE = Rule("DS108", "package-range-not-pep440", Severity.ERROR, check, when=("package",))

@@ -118,4 +118,4 @@ def _fixes(facts: Facts, where: Path, alternative: Alternative | None) -> tuple[
     return (Fix(title, edits, safe=False),) if edits else ()
 
 
-RULE = Rule("DS110", "packages-conflict", Severity.ERROR, check)
+RULE = Rule("DS110", "packages-conflict", Severity.ERROR, check, when=("packages",))

@@ -39,4 +39,4 @@ def check(facts: Facts) -> Iterator[Finding]:
     return held(facts, RULE.code)
 
 
-RULE = Rule("DS803", "path-not-allowed", Severity.WARNING, check)
+RULE = Rule("DS803", "path-not-allowed", Severity.WARNING, check, when=("given:code",))

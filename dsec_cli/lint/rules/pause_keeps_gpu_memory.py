@@ -82,4 +82,4 @@ def _keeps(who: str, path: Path, gpu: Gpu | None) -> Iterator[Finding]:
     )
 
 
-RULE = Rule("DS310", "pause-keeps-gpu-memory", Severity.INFO, check)
+RULE = Rule("DS310", "pause-keeps-gpu-memory", Severity.INFO, check, when=("pauseable",))

@@ -41,4 +41,4 @@ def check(facts: Facts) -> Iterator[Finding]:
     return held(facts, RULE.code)
 
 
-RULE = Rule("DS805", "permission-never-used", Severity.INFO, check)
+RULE = Rule("DS805", "permission-never-used", Severity.INFO, check, when=("given:code",))

@@ -119,4 +119,4 @@ def _finding(where: Path, message: str, advice: str) -> Finding:
     )
 
 
-RULE = Rule("DS512", "placeholder-not-filled", Severity.WARNING, check)
+RULE = Rule("DS512", "placeholder-not-filled", Severity.WARNING, check, when=("step",))

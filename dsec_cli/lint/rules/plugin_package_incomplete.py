@@ -61,4 +61,4 @@ def check(facts: Facts) -> Iterator[Finding]:
         )
 
 
-RULE = Rule("DS606", "plugin-package-incomplete", Severity.WARNING, check)
+RULE = Rule("DS606", "plugin-package-incomplete", Severity.WARNING, check, when=("plugin-manifest",))

@@ -81,4 +81,4 @@ def _permissions(facts: Facts) -> Iterator[tuple[str, Path, str]]:
                 yield text(plugin.get("name")) or "", where, permission
 
 
-RULE = Rule("DS605", "plugin-permission-too-wide", Severity.ERROR, check)
+RULE = Rule("DS605", "plugin-permission-too-wide", Severity.ERROR, check, when=("permission",))

@@ -97,4 +97,4 @@ def _finding(key: str, first: Change, second: Change) -> Finding:
     )
 
 
-RULE = Rule("DS702", "policies-at-odds", Severity.WARNING, check)
+RULE = Rule("DS702", "policies-at-odds", Severity.WARNING, check, when=("policies",))

@@ -90,4 +90,4 @@ def _advice(name: str) -> str:
     return did_you_mean(name, METRICS)
 
 
-RULE = Rule("DS701", "policy-metric-unknown", Severity.ERROR, check)
+RULE = Rule("DS701", "policy-metric-unknown", Severity.ERROR, check, when=("policies",))

@@ -32,4 +32,4 @@ def check(facts: Facts) -> Iterator[Finding]:
     return held(facts, RULE.code)
 
 
-RULE = Rule("DS807", "port-listened-on", Severity.INFO, check)
+RULE = Rule("DS807", "port-listened-on", Severity.INFO, check, when=("given:code",))

@@ -129,4 +129,4 @@ def _finding(step: Step, need: Need, way: str) -> Finding:
     )
 
 
-RULE = Rule("DS508", "redundant-need", Severity.INFO, check)
+RULE = Rule("DS508", "redundant-need", Severity.INFO, check, when=("need", "input", "output"))

@@ -89,4 +89,4 @@ def _address(domain: str) -> bool:
     return ":" in host or (len(parts) == 4 and all(part.isdigit() for part in parts))
 
 
-RULE = Rule("DS603", "resolver-not-readable", Severity.WARNING, check)
+RULE = Rule("DS603", "resolver-not-readable", Severity.WARNING, check, when=("egress",))

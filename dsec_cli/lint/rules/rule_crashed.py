@@ -47,4 +47,4 @@ def check(facts: Facts) -> Iterator[Finding]:
         )
 
 
-RULE = Rule("DS999", "rule-crashed", Severity.ERROR, check, AFTER)
+RULE = Rule("DS999", "rule-crashed", Severity.ERROR, check, AFTER, when=("crash",))

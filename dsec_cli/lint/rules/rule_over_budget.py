@@ -45,4 +45,4 @@ def check(facts: Facts) -> Iterator[Finding]:
         )
 
 
-RULE = Rule("DS998", "rule-over-budget", Severity.ERROR, check, AFTER)
+RULE = Rule("DS998", "rule-over-budget", Severity.ERROR, check, AFTER, when=("crash",))

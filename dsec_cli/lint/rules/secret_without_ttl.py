@@ -57,4 +57,4 @@ def check(facts: Facts) -> Iterator[Finding]:
         yield with_entry(facts, found, variable.path, "ttl", "2h")
 
 
-RULE = Rule("DS608", "secret-without-ttl", Severity.WARNING, check)
+RULE = Rule("DS608", "secret-without-ttl", Severity.WARNING, check, when=("fetched-variable",))

@@ -136,4 +136,4 @@ def _operator(command: str, at: int) -> str:
     return "*" if command[at] == "*" else ""
 
 
-RULE = Rule("DS511", "shell-syntax-without-shell", Severity.WARNING, check)
+RULE = Rule("DS511", "shell-syntax-without-shell", Severity.WARNING, check, when=("step",))

@@ -90,4 +90,4 @@ def _too_long(interval: Duration, longest: Duration) -> Finding:
     )
 
 
-RULE = Rule("DS305", "snapshot-interval-unfit", Severity.WARNING, check)
+RULE = Rule("DS305", "snapshot-interval-unfit", Severity.WARNING, check, when=("snapshot_interval",))

@@ -62,4 +62,4 @@ def check(facts: Facts) -> Iterator[Finding]:
     yield with_fix(found, title, appended(facts, (KEY, "exclude_patterns"), PATTERN), safe=True)
 
 
-RULE = Rule("DS404", "snapshot-takes-git-along", Severity.WARNING, check)
+RULE = Rule("DS404", "snapshot-takes-git-along", Severity.WARNING, check, when=("include-code",))

@@ -113,4 +113,4 @@ def _advice(scheme: str) -> str:
     return say("write ds://PATH, a path, or a URL that begins with https://, s3:// or git+ssh://")
 
 
-RULE = Rule("DS401", "source-not-understood", Severity.ERROR, check)
+RULE = Rule("DS401", "source-not-understood", Severity.ERROR, check, when=("located",))

@@ -148,4 +148,4 @@ def _above_baseline(step: Step, baseline: Baseline) -> Iterator[Excess]:
         )
 
 
-RULE = Rule("DS208", "step-above-elasticity", Severity.ERROR, check)
+RULE = Rule("DS208", "step-above-elasticity", Severity.ERROR, check, when=("step",))

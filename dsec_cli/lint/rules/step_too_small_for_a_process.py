@@ -65,4 +65,4 @@ def check(facts: Facts) -> Iterator[Finding]:
         )
 
 
-RULE = Rule("DS510", "step-too-small-for-a-process", Severity.WARNING, check)
+RULE = Rule("DS510", "step-too-small-for-a-process", Severity.WARNING, check, when=("brief",))

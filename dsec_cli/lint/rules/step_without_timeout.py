@@ -87,4 +87,4 @@ def _proposal(step: Step) -> str:
     return str(Duration(max(1, -(-3 * step.expect // MINUTE)) * MINUTE))
 
 
-RULE = Rule("DS505", "step-without-timeout", Severity.ERROR, check)
+RULE = Rule("DS505", "step-without-timeout", Severity.ERROR, check, when=("no-time",))

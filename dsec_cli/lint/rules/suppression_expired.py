@@ -66,4 +66,4 @@ def _finding(suppression: Suppression) -> Finding:
     )
 
 
-RULE = Rule("DS904", "suppression-expired", Severity.WARNING, check, TEXT)
+RULE = Rule("DS904", "suppression-expired", Severity.WARNING, check, TEXT, when=("suppression",))

@@ -122,4 +122,4 @@ def _buried(span: Span, around: Scalar) -> Finding:
     )
 
 
-RULE = Rule("DS905", "suppression-not-read", Severity.WARNING, check, TEXT)
+RULE = Rule("DS905", "suppression-not-read", Severity.WARNING, check, TEXT, when=("dsec:",))

@@ -49,4 +49,4 @@ def check(facts: Facts) -> Iterator[Finding]:
         yield with_code(facts, found, suppression, str(arguments(found.help).get("word", "")))
 
 
-RULE = Rule("DS902", "suppression-of-unknown-code", Severity.WARNING, check, TEXT)
+RULE = Rule("DS902", "suppression-of-unknown-code", Severity.WARNING, check, TEXT, when=("suppression",))

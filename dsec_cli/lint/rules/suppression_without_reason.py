@@ -54,4 +54,4 @@ def check(facts: Facts) -> Iterator[Finding]:
         )
 
 
-RULE = Rule("DS903", "suppression-without-reason", Severity.WARNING, check, TEXT)
+RULE = Rule("DS903", "suppression-without-reason", Severity.WARNING, check, TEXT, when=("suppression",))

@@ -31,4 +31,4 @@ def check(facts: Facts) -> Iterable[Finding]:
     return problems(facts, RULE.code, RULE.severity)
 
 
-RULE = Rule("DS009", "template-braces", Severity.ERROR, check, TEXT)
+RULE = Rule("DS009", "template-braces", Severity.ERROR, check, TEXT, when=("DS009",))

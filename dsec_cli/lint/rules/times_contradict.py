@@ -100,4 +100,4 @@ def _long_grace(step: Step, grace: Duration, timeout: Duration) -> Finding:
     )
 
 
-RULE = Rule("DS516", "times-contradict", Severity.ERROR, check)
+RULE = Rule("DS516", "times-contradict", Severity.ERROR, check, when=("past-timeout",))

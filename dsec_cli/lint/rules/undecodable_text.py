@@ -30,4 +30,4 @@ def check(facts: Facts) -> Iterable[Finding]:
     return problems(facts, RULE.code, RULE.severity)
 
 
-RULE = Rule("DS001", "undecodable-text", Severity.ERROR, check, TEXT)
+RULE = Rule("DS001", "undecodable-text", Severity.ERROR, check, TEXT, when=("DS001",))

@@ -30,4 +30,4 @@ def check(facts: Facts) -> Iterable[Finding]:
     return problems(facts, RULE.code, RULE.severity)
 
 
-RULE = Rule("DS008", "undefined-alias", Severity.ERROR, check, TEXT)
+RULE = Rule("DS008", "undefined-alias", Severity.ERROR, check, TEXT, when=("DS008",))

@@ -34,4 +34,4 @@ def check(facts: Facts) -> Iterator[Finding]:
         yield restrained(facts, finding)
 
 
-RULE = Rule("DS105", "unknown-choice", Severity.ERROR, check)
+RULE = Rule("DS105", "unknown-choice", Severity.ERROR, check, when=("DS105",))

@@ -35,4 +35,4 @@ def check(facts: Facts) -> Iterator[Finding]:
         yield restrained(facts, finding)
 
 
-RULE = Rule("DS101", "unknown-key", Severity.ERROR, check)
+RULE = Rule("DS101", "unknown-key", Severity.ERROR, check, when=("DS101",))

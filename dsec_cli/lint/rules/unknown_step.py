@@ -93,4 +93,4 @@ def _ends(link: Link, source: str, target: str) -> Iterator[tuple[Path, str, str
     yield (*link.path, "to"), link.target, target
 
 
-RULE = Rule("DS501", "unknown-step", Severity.ERROR, check)
+RULE = Rule("DS501", "unknown-step", Severity.ERROR, check, when=("named-step",))

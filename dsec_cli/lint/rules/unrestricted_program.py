@@ -34,4 +34,4 @@ def check(facts: Facts) -> Iterator[Finding]:
     return held(facts, RULE.code)
 
 
-RULE = Rule("DS804", "unrestricted-program", Severity.WARNING, check)
+RULE = Rule("DS804", "unrestricted-program", Severity.WARNING, check, when=("given:code",))

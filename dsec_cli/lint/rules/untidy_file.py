@@ -110,4 +110,4 @@ def _fixes(facts: Facts, count: int) -> tuple[Fix, ...]:
     return (Fix(say("make the file tidy"), tuple(edits)),)
 
 
-RULE = Rule("DS007", "untidy-file", Severity.INFO, check, TEXT)
+RULE = Rule("DS007", "untidy-file", Severity.INFO, check, TEXT, when=("untidy",))

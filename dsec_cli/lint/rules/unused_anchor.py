@@ -76,4 +76,4 @@ def _seen(root: Node | None) -> tuple[list[Anchored], set[int], set[str]]:
     return anchored, used, unknown
 
 
-RULE = Rule("DS011", "unused-anchor", Severity.WARNING, check)
+RULE = Rule("DS011", "unused-anchor", Severity.WARNING, check, when=("&",))

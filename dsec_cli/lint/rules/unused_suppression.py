@@ -50,4 +50,4 @@ def check(facts: Facts) -> Iterator[Finding]:
         yield without_code(facts, found, suppression, safe=True)
 
 
-RULE = Rule("DS901", "unused-suppression", Severity.WARNING, check, AFTER)
+RULE = Rule("DS901", "unused-suppression", Severity.WARNING, check, AFTER, when=("unused",))

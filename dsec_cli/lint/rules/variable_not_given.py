@@ -36,4 +36,4 @@ def check(facts: Facts) -> Iterator[Finding]:
     return held(facts, RULE.code)
 
 
-RULE = Rule("DS802", "variable-not-given", Severity.WARNING, check)
+RULE = Rule("DS802", "variable-not-given", Severity.WARNING, check, when=("given:code",))

@@ -93,4 +93,4 @@ def _finding(facts: Facts, entry: Entry, message: str, advice: str) -> Finding:
     )
 
 
-RULE = Rule("DS112", "version-not-published", Severity.ERROR, check)
+RULE = Rule("DS112", "version-not-published", Severity.ERROR, check, when=("given:packages",))

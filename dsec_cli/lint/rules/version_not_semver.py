@@ -79,4 +79,4 @@ def _finding(facts: Facts, path: Path, version: str) -> Finding:
     return with_value(facts, found, path, str(meant))
 
 
-RULE = Rule("DS107", "version-not-semver", Severity.ERROR, check)
+RULE = Rule("DS107", "version-not-semver", Severity.ERROR, check, when=("odd-version",))

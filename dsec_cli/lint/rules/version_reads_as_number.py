@@ -70,4 +70,4 @@ def _number(text: str) -> str:
     return f"{float(text):g}"
 
 
-RULE = Rule("DS103", "version-reads-as-number", Severity.WARNING, check)
+RULE = Rule("DS103", "version-reads-as-number", Severity.WARNING, check, when=("odd-version",))

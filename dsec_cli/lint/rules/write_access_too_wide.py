@@ -78,4 +78,4 @@ def _covers(text: str) -> str:
     return ""
 
 
-RULE = Rule("DS604", "write-access-too-wide", Severity.ERROR, check)
+RULE = Rule("DS604", "write-access-too-wide", Severity.ERROR, check, when=("security_policy",))

@@ -34,4 +34,4 @@ def check(facts: Facts) -> Iterator[Finding]:
         yield restrained(facts, finding)
 
 
-RULE = Rule("DS104", "wrong-type", Severity.ERROR, check)
+RULE = Rule("DS104", "wrong-type", Severity.ERROR, check, when=("DS104",))

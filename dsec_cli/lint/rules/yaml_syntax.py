@@ -31,4 +31,4 @@ def check(facts: Facts) -> Iterable[Finding]:
     return problems(facts, RULE.code, RULE.severity)
 
 
-RULE = Rule("DS002", "yaml-syntax", Severity.ERROR, check, TEXT)
+RULE = Rule("DS002", "yaml-syntax", Severity.ERROR, check, TEXT, when=("DS002",))

@@ -1,0 +1,225 @@
+"""What a document gives rules occasion to look at, in words: a rule whose words do not all hold is not asked.
+
+The words of a document are its root keys, the codes of what reading and building it have found, what
+is `given` besides the text, and those of the tables below. Each may hold in vain, none may be missing
+where a rule that names it would find something: a test asks all rules and compares.
+"""
+
+from __future__ import annotations
+
+from dsec_cli.lint.suspects import has_two_readings, holds_secrets, is_untidy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import TypeVar
+
+    from dsec_cli.contract.values import Contract, Dependency, FaultTolerance, Gpu, Step
+    from dsec_cli.lint.rule import Facts, Surroundings
+
+    T = TypeVar("T")
+
+MANY = 12
+"""Steps that no rule counts."""
+BRIEF_NS = 10**9
+PAIR = 2
+SPELT = ("&", "dsec:", "CUDA_VISIBLE_DEVICES")
+"""Words that hold where the text has them."""
+MEETING = ("port", "rdzv", "init", "MASTER")
+"""Parts of commands and variables by which processes find each other."""
+LAUNCHERS = ("torchrun", "torch.distributed", "accelerate", "deepspeed", "vllm", "sglang")
+
+OF_TEXT: dict[str, Callable[[Facts], object]] = {
+    "suppression": lambda facts: facts.suppressions,
+    "untidy": lambda facts: is_untidy(facts.text),
+    "two-readings": lambda facts: has_two_readings(facts.text.text, facts.tree.comments),
+    "secret": lambda facts: holds_secrets(facts.text.text),
+}
+GIVEN: dict[str, Callable[[Surroundings], object]] = {
+    "given:inventory": lambda around: around.inventory is not None,
+    "given:code": lambda around: around.needs is not None,
+    "given:packages": lambda around: around.packages is not None,
+}
+OF_CONTRACT: dict[str, Callable[[Contract], object]] = {
+    "elasticity.gpu": lambda contract: contract.elasticity is not None and contract.elasticity.gpu,
+    "elasticity.network": lambda contract: contract.elasticity is not None and contract.elasticity.network,
+    "bounds": lambda contract: contract.elasticity is not None or contract.min_gpu_hours is not None,
+    "gpu-hours": lambda contract: contract.max_gpu_hours is not None or contract.min_gpu_hours is not None,
+    "step": lambda contract: contract.steps,
+    "many-steps": lambda contract: len(contract.steps) > MANY,
+    "named-step": lambda contract: contract.communication or contract.iterations or _needs_unknown(contract),
+    "located": lambda contract: (
+        contract.data_source is not None or any(one.source is not None for one in contract.dependencies)
+    ),
+    "mount": lambda contract: contract.mounts,
+    "egress": lambda contract: contract.security_policy is not None and contract.security_policy.egress,
+    "fetched-variable": lambda contract: any(one.source for one in contract.env_vars),
+    "plugin-manifest": lambda contract: contract.kind == "plugin",
+    "permission": lambda contract: not contract.stated.isdisjoint(("permissions", "plugins")),
+    "odd-version": lambda contract: "plugins" in contract.stated or _is_odd(contract.version),
+}
+OF_DEPENDENCY: dict[str, Callable[[Dependency], object]] = {
+    "package": lambda one: one.package is not None,
+    "source": lambda one: one.source is not None and one.package is None,
+    "odd-version": lambda one: _is_odd(one.version) and (one.package is None or _begins_number(one.version)),
+}
+OF_GPU: dict[str, Callable[[Gpu], object]] = {
+    "gpu-type": lambda gpu: gpu.type is not None,
+    "gpu-memory": lambda gpu: gpu.memory is not None,
+    "over-two-gpus": lambda gpu: (gpu.count or 0) > PAIR,
+}
+OF_STEP: dict[str, Callable[[Step], object]] = {
+    "need": lambda step: step.needs,
+    "input": lambda step: step.inputs,
+    "output": lambda step: step.outputs,
+    "cut": lambda step: step.break_cycle or step.break_point is not None,
+    "no-time": lambda step: step.timeout is None or step.timeout.ms == 0,
+    "past-timeout": lambda step: _passes(step),
+    "brief": lambda step: step.expect is not None and step.expect < BRIEF_NS,
+    "discardable": lambda step: step.level == "discardable",
+    "pauseable": lambda step: step.level == "pauseable",
+    "step-grace": lambda step: step.grace is not None,
+    "step-gpu": lambda step: step.demand.gpu,
+}
+
+
+def of_text(facts: Facts) -> frozenset[str]:
+    """The words of a whole text."""
+    text = facts.text.text
+    words = {problem.code for problem in facts.tree.problems}
+    words.update(sign for sign in SPELT if sign in text)
+    return frozenset(words.union(_holding(OF_TEXT, facts)))
+
+
+def of_end(facts: Facts) -> frozenset[str]:
+    """The words when all other findings are known."""
+    return frozenset(word for word, some in (("unused", facts.unused), ("crash", facts.crashes)) if some)
+
+
+def of_document(facts: Facts) -> set[str]:
+    """The words of one document, those of its text left out."""
+    contract = facts.contract
+    words = {*contract.stated, *_holding(GIVEN, facts.around), *_holding(OF_CONTRACT, contract)}
+    if facts.structural:
+        # What could not be read may be what a rule looks for in the tree.
+        words.update(finding.code for finding in facts.structural)
+        words.add("odd-version")
+    if contract.dependencies:
+        words.update(_found(OF_DEPENDENCY, contract.dependencies), _of_packages(contract, words))
+    words.update(_of_gpus(contract, words))
+    if contract.fault_tolerance is not None:
+        words.update(_of_tolerance(contract.fault_tolerance))
+    if contract.steps:
+        words.update(_found(OF_STEP, contract.steps), _of_steps(contract))
+    if any("MASTER" in (variable.name or "") for variable in contract.env_vars):
+        words.add("meeting")
+    return words
+
+
+def _holding(table: dict[str, Callable[[T], object]], value: T) -> list[str]:
+    return [word for word, test in table.items() if test(value)]
+
+
+def _found(table: dict[str, Callable[[T], object]], values: Iterable[T]) -> list[str]:
+    return [word for word, test in table.items() if any(map(test, values))]
+
+
+def _needs_unknown(contract: Contract) -> bool:
+    """Whether a Step needs one that is none."""
+    known = {step.id for step in contract.steps}
+    return any(need.step not in known for step in contract.steps for need in step.needs)
+
+
+def _of_packages(contract: Contract, words: set[str]) -> Iterator[str]:
+    """Whether there are packages that may get in each other's way."""
+    count = sum(one.package is not None for one in contract.dependencies)
+    if count > 1 or (count and "given:packages" in words):
+        yield "packages"
+
+
+def _of_gpus(contract: Contract, words: set[str]) -> Iterator[str]:
+    """What is asked of GPUs, by the baseline, by elasticity and by Steps."""
+    baseline = contract.baseline.gpu if contract.baseline is not None else None
+    asks = [step.demand.gpu for step in contract.steps if step.demand.gpu is not None]
+    if baseline is not None:
+        asks.append(baseline)
+        yield "baseline.gpu"
+        if baseline.type is None:
+            yield "gpu-without-type"
+    elastic = contract.elasticity.gpu if contract.elasticity is not None else None
+    found = _found(OF_GPU, asks)
+    if elastic is not None and (elastic.min_count or 0) > PAIR:
+        found.append("over-two-gpus")
+    if "given:inventory" in words or "gpu-memory" in found or (elastic is not None and elastic.memory_min):
+        found.append("demand")
+    yield from found
+
+
+def _of_tolerance(tolerance: FaultTolerance) -> Iterator[str]:
+    """The level that Steps have by default, as if each stated it."""
+    if tolerance.level is not None:
+        yield tolerance.level
+    if tolerance.checkpoint_grace_period is not None:
+        yield "grace"
+
+
+def _of_steps(contract: Contract) -> Iterator[str]:
+    """What the Steps are only together."""
+    steps = contract.steps
+    distinct = len({step.id for step in steps}) == len(steps)
+    if not distinct:
+        yield "same-id"
+    if not distinct or contract.communication or _waits_for_later(steps):
+        yield "later-step"
+    if any(step.grace is not None for step in steps):
+        yield "grace"
+    runs = [step.run for step in steps if step.run is not None]
+    commands = "\n".join([run.shell or " ".join(run.argv) for run in runs])
+    if any(name in commands for name in LAUNCHERS):
+        yield "launcher"
+    named = any("MASTER" in name for step in steps for name, _ in step.env)
+    if named or any(part in commands for part in MEETING):
+        yield "meeting"
+
+
+def _waits_for_later(steps: tuple[Step, ...]) -> bool:
+    """Whether a Step may wait for itself or a later one; where none does, none waits in a circle."""
+    above: set[str] = set()
+    read: set[str] = set()
+    for step in steps:
+        if any(need.step not in above and not need.carried for need in step.needs):
+            return True
+        for _, text in step.outputs:
+            if text in read or _is_odd_path(text):
+                return True
+        for _, text in step.inputs:
+            if _is_odd_path(text):
+                return True
+            read.add(text)
+        above.add(step.id)
+    return False
+
+
+def _is_odd_path(text: str) -> bool:
+    """Whether a path may be another spelling of a file, or a folder that holds it."""
+    return "./" in text or "//" in text or text[-1:] in ("/", ".", "")
+
+
+def _passes(step: Step) -> bool:
+    """Whether a time of the Step is longer than its timeout."""
+    most = step.timeout
+    return most is not None and any(time is not None and time > most for time in (step.expect, step.grace))
+
+
+def _is_odd(version: str | None) -> bool:
+    """Whether a version is not plainly three numbers."""
+    if version is None:
+        return False
+    parts = version.split(".")
+    return len(parts) != 3 or not all(
+        part.isascii() and part.isdigit() and (part[0] != "0" or part == "0") for part in parts
+    )
+
+
+def _begins_number(version: str | None) -> bool:
+    return version is not None and (version[:1] in "+-." or version[:1].isdigit())

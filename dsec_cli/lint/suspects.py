@@ -1,0 +1,64 @@
+"""What in a raw text may be worth a closer look: nearly every text is told to be harmless by this alone.
+
+Every answer errs towards yes: a rule that is asked in vain finds nothing, one that is not asked never does.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dsec_cli.source.text import SourceText
+    from dsec_cli.source.tree import Comment
+
+SECRETS = (
+    *("key", "token", "secret", "pass", "pwd", "cred", "auth", "curl", "\\", "@", "-----begin "),
+    *("sk-", "_live_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "_pat_", "glpat-", "hf_", "nvapi-"),
+    *("akia", "asia", "aiza", "xox", "npm_", "pypi-", "eyj"),
+)
+"""In small letters: parts of every name of a secret and every token, and ways to hide either from us."""
+_WORDS = (b"yes", b"no", b"on", b"off")
+_NUMBERS = (
+    *(b" 00", b" 01", b" 0o", b" 0b", b" +0", b" -0"),
+    *(b"0_", b"1_", b"0:0", b"0:1", b"1:0", b"1:1"),
+)
+"""Beginnings and parts of numbers that YAML 1.1 and 1.2 read differently, in letters as below."""
+_LETTERS = bytes(
+    ord(" ")
+    if byte <= ord(" ") or byte > 126 or byte in b",[]{}"
+    else ord("1")
+    if byte in b"123456789"
+    else byte + 32
+    if byte in b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    else byte
+    for byte in range(256)
+)
+"""All that may stand between two words as a blank, every digit but 0 as 1, capitals as small letters."""
+
+
+def holds_secrets(text: str) -> bool:
+    """Whether a clear-text secret may stand in the text."""
+    low = text.lower()
+    return any(sign in low for sign in SECRETS)
+
+
+def has_two_readings(text: str, comments: Iterable[Comment]) -> bool:
+    """Whether a scalar may stand outside the comments that YAML 1.1 and 1.2 read differently."""
+    plain = _plain(text)
+    if any(sign in plain for sign in _NUMBERS):
+        return True
+    if not any(b" %b " % word in plain for word in _WORDS):
+        return False
+    words = plain.split()
+    spoken = _plain("\n".join([comment.text for comment in comments])).split()
+    return any(words.count(word) != spoken.count(word) for word in _WORDS)
+
+
+def _plain(text: str) -> bytes:
+    return b" %b " % text.encode("utf-8", "surrogatepass").translate(_LETTERS)
+
+
+def is_untidy(text: SourceText) -> bool:
+    """Whether the bytes may be untidy: a mark in front, carriage returns, no end of the last line."""
+    return text.data[:1] == b"\xef" or "\r" in text.text or text.text[-1:] != "\n"
