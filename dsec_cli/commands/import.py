@@ -8,15 +8,17 @@ import json
 import os
 
 from dsec_cli.commands.sources import STDIN, read_source
+from dsec_cli.diagnostics import Severity
 from dsec_cli.exit import YES, UsageError, tell
 from dsec_cli.importing.kind import Imported, Kind, convert, kinds
 from dsec_cli.importing.tables import refuse_undecodable
+from dsec_cli.lint.linter import lint
 from dsec_cli.report.output import emit
+from dsec_cli.source.text import SourceText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec_cli.options import Args
-    from dsec_cli.source.text import SourceText
 
 
 def main(args: Args) -> int:
@@ -32,16 +34,29 @@ def main(args: Args) -> int:
     for source in sources:
         refuse_undecodable(source)
     found = convert(kind, sources, _beside(kind, sources))
+    linted = _linted(found.text)
     if args.json:
-        emit(as_json(found), args.output)
+        emit(as_json(found, linted), args.output)
         return YES
     emit(found.text, args.output)
     for left in found.left:
         tell(f"not mapped: {left.line()}")
     for text in found.taken:
         tell(f"assumed: {text}")
+    for code, name, severity, count in linted:
+        tell(f"lint: {severity}[{code}] {name}{f' ({count} places)' if count > 1 else ''}")
     tell(_summary(found, args.output))
     return YES
+
+
+def _linted(text: str) -> list[tuple[str, str, str, int]]:
+    """Errors and warnings of the contract: code, name, severity and how often."""
+    counts: dict[tuple[str, str, str], int] = {}
+    for one in lint(SourceText.from_bytes("dsandbox.yaml", text.encode())):
+        if one.severity is not Severity.INFO:
+            key = one.code, one.name, one.severity.value
+            counts[key] = counts.get(key, 0) + 1
+    return [(*key, count) for key, count in sorted(counts.items())]
 
 
 def _beside(kind: Kind, sources: tuple[SourceText, ...]) -> dict[str, SourceText]:
@@ -59,8 +74,8 @@ def _beside(kind: Kind, sources: tuple[SourceText, ...]) -> dict[str, SourceText
     return found
 
 
-def as_json(found: Imported) -> str:
-    """The contract's text, what was not mapped with all its places, and what was assumed."""
+def as_json(found: Imported, linted: list[tuple[str, str, str, int]]) -> str:
+    """The contract's text, what was not mapped with all its places, what was assumed, what lint says."""
     left = [
         {"what": one.what, "why": one.why, "places": [place._asdict() for place in one.places]}
         for one in found.left
@@ -71,6 +86,7 @@ def as_json(found: Imported) -> str:
         "steps": found.steps,
         "not_mapped": left,
         "assumed": list(found.taken),
+        "lint": [dict(zip(("code", "name", "severity", "count"), one, strict=True)) for one in linted],
     }
     return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
 

@@ -221,6 +221,7 @@ def test_command_writes_the_contract_and_the_list(tmp_path: Path) -> None:
     assert done.returncode == 0
     assert done.stdout == ""
     assert "not mapped: " in done.stderr
+    assert "lint: error[DS204] gpu-type-missing\n" in done.stderr
     assert done.stderr.splitlines()[-1].startswith("dsandbox.yaml: 2 Steps; not mapped: ")
     assert (tmp_path / "dsandbox.yaml").read_text().startswith("# Made of ")
 
@@ -230,6 +231,7 @@ def test_command_reads_the_scripts_beside(tmp_path: Path) -> None:
     body = json.loads(done.stdout)
     assert body["version"] == 1
     assert body["steps"] == 4
+    assert body["lint"] == []
     assert {"what", "why", "places"} == set(body["not_mapped"][0])
     assert body["contract"] == (GOLDEN / "slurm" / "chain" / EXPECTED).read_text(encoding="utf-8")
 
