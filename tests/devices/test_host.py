@@ -120,6 +120,16 @@ def test_numa_of_a_device(tmp_path: Any) -> None:
     assert host.numa_of("00000000:C3:00.0", str(tmp_path)) is None
 
 
+def test_the_node_that_has_all_processors(tmp_path: Any) -> None:
+    write(tmp_path, "sys/devices/system/node/online", "0-1\n")
+    write(tmp_path, "sys/devices/system/node/node0/cpulist", "0-3,8-11\n")
+    write(tmp_path, "sys/devices/system/node/node1/cpulist", "4-7\n")
+    assert host.node_of(frozenset({1, 8}), str(tmp_path)) == 0
+    assert host.node_of(frozenset({4}), str(tmp_path)) == 1
+    assert host.node_of(frozenset({3, 4}), str(tmp_path)) is None
+    assert host.node_of(frozenset(), str(tmp_path)) is None
+
+
 def test_wsl_is_recognised(tmp_path: Any) -> None:
     assert not host.under_wsl(str(tmp_path))
     write(tmp_path, "proc/sys/kernel/osrelease", "5.15.153.1-microsoft-standard-WSL2\n")

@@ -17,7 +17,7 @@ import pytest
 
 from dsec.cards import GIB, MIB
 from dsec.codec import decode
-from dsec.devices import nvml
+from dsec.devices import host, nvml
 from dsec.inventory import Inventory
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -207,6 +207,12 @@ def test_mig_instances_are_devices(read: Any) -> None:
     assert found.devices[0].memory_bytes == 40448 * MIB
     assert found.devices[0].speed > found.devices[1].speed > 0
     assert any("GPU 2 is in MIG mode without an instance" in note for note in found.notes)
+
+
+def test_processors_near_a_gpu_tell_its_node_where_sysfs_does_not(read: Any) -> None:
+    found = read("count 2\ngpu * name NVIDIA L4\ngpu * total 23034\ngpu 0 cpus 0-0\ngpu 1 cpus 63-63\n")
+    there = host.node_of(frozenset({0}))
+    assert [device.numa for device in found.devices] == [there, host.node_of(frozenset({63}))]
 
 
 def test_compute_instances_share_the_memory_of_their_gpu_instance(read: Any) -> None:

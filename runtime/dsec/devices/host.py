@@ -38,6 +38,20 @@ def numa_of(pci: str, root: str = "/") -> int | None:
     return procfs.numa_node(_text(root, f"sys/bus/pci/devices/{procfs.bus_address(pci)}/numa_node"))
 
 
+def node_of(cpus: frozenset[int], root: str = "/") -> int | None:
+    """The NUMA node that has all these processors; None where no node does."""
+    for node in procfs.members(_text(root, "sys/devices/system/node/online")):
+        there = procfs.members(_text(root, f"sys/devices/system/node/node{node}/cpulist"))
+        if cpus and cpus.issubset(there):
+            return node
+    return None
+
+
+def most_processors() -> int:
+    """Processors that this machine may have: affinity masks are that wide."""
+    return os.cpu_count() or 1
+
+
 def under_wsl(root: str = "/") -> bool:
     """Whether this is Linux on Windows, where the NVML library has crashed its callers."""
     return "microsoft" in _text(root, "proc/sys/kernel/osrelease").lower()

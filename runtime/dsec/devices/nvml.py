@@ -183,11 +183,24 @@ def _device(door: _Door, handle: Any, index: int, machine: Inventory, notes: lis
         type=kind,
         memory_bytes=usable,
         free_bytes=free,
-        numa=None if pci is None else host.numa_of(pci),
+        numa=_node(door, handle, pci),
         pci=pci,
         links=(),
         speed=cards.UNKNOWN_SPEED if row is None else row.speed,
         health=health,
+    )
+
+
+def _node(door: _Door, handle: Any, pci: str | None) -> int | None:
+    """The NUMA node: by sysfs, else the one that has all processors near the GPU."""
+    found = None if pci is None else host.numa_of(pci)
+    if found is not None:
+        return found
+    words = door.ask("nvmlDeviceGetCpuAffinity", handle, (host.most_processors() + 63) // 64)
+    if words is None:
+        return None
+    return host.node_of(
+        frozenset(64 * at + bit for at, word in enumerate(words) for bit in range(64) if word >> bit & 1)
     )
 
 

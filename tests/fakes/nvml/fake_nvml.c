@@ -13,6 +13,7 @@
  *     gpu * switch 18                  NVLinks to a switch
  *     gpu 0 peer 1 4                   4 NVLinks to GPU 1
  *     gpu 0 level 1 10                 common ancestor with GPU 1 (NVML's level numbers)
+ *     gpu 0 cpus 0-15                  processors near the GPU
  *     gpu 0 mig 1                      MIG mode
  *     gpu 0 instance 3g.40gb 40448     an instance and its MiB
  *     gpu 0 pid 4711 1024              a compute process and its MiB (-1: not available)
@@ -482,6 +483,23 @@ int nvmlDeviceGetP2PStatus(handle one, handle two, int index, int *out)
     (void)index;
     *out = 0;
     return gate(one, "p2p");
+}
+
+int nvmlDeviceGetCpuAffinity(handle device, unsigned words, unsigned long *out)
+{
+    int code = gate(device, "cpus"), low, high;
+    const char *text = find(gpu_of(device), "cpus");
+    if (code)
+        return code;
+    if (!text || sscanf(text, "%d-%d", &low, &high) != 2)
+        return NOT_SUPPORTED;
+    for (int cpu = 0; cpu < (int)words * 64; cpu++) {
+        if (cpu % 64 == 0)
+            out[cpu / 64] = 0;
+        if (cpu >= low && cpu <= high)
+            out[cpu / 64] |= 1UL << cpu % 64;
+    }
+    return OK;
 }
 
 int nvmlDeviceGetMigMode(handle device, unsigned *current, unsigned *pending)
