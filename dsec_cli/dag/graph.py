@@ -8,6 +8,7 @@ the Steps of one. This module is on the linter's start-up path.
 from __future__ import annotations
 
 from dsec.core.order import components
+from dsec.core.packed import packed
 from dsec.record import Record
 from dsec_cli.contract.values import Contract, Step
 from dsec_cli.dag.paths import Outputs, previous
@@ -81,7 +82,7 @@ def adjacency(size: int, index: dict[str, int], edges: list[Edge]) -> tuple[tupl
     targets: list[list[int]] = [[] for _ in range(size)]
     for edge in edges:
         targets[index[edge.source]].append(index[edge.target])
-    return tuple(tuple(sorted(set(some))) if len(some) > 1 else tuple(some) for some in targets)
+    return packed((sorted(set(some)) if len(some) > 1 else some for some in targets), len(edges))
 
 
 def _stated(contract: Contract, steps: list[Step]) -> tuple[list[Edge], list[Edge]]:

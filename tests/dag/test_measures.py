@@ -22,6 +22,7 @@ from dsec.core.order import (
     topological,
     upward_ranks,
 )
+from dsec.core.packed import packed
 
 
 @st.composite
@@ -65,13 +66,13 @@ def test_both_ways_measure_the_same(graph, data):
     order = topological(graph)
     assert (found is None) == (len(order) < len(graph))
     if found is not None:
-        assert found.levels == levels(order, graph)
-        assert found.ranks == upward_ranks(order, graph, weights)
-        assert found.starts == earliest_starts(order, graph, weights)
-        assert found.critical_path == critical_path(order, graph, found.ranks)
-        assert found.order == sorted(range(len(graph)), key=lambda at: (found.levels[at], at))
-        assert min(found.slacks, default=0) == 0
-        assert all(found.slacks[at] == 0 for at in found.critical_path)
+        assert found.nodes.levels == levels(order, graph)
+        assert found.nodes.ranks == upward_ranks(order, graph, weights)
+        assert found.nodes.starts == earliest_starts(order, graph, weights)
+        assert found.critical_path == critical_path(order, graph, found.nodes.ranks)
+        assert found.nodes.order == sorted(range(len(graph)), key=lambda at: (found.nodes.levels[at], at))
+        assert min(found.nodes.slacks, default=0) == 0
+        assert all(found.nodes.slacks[at] == 0 for at in found.critical_path)
         assert sum(weights[at] for at in found.critical_path) == found.length
 
 
@@ -153,7 +154,7 @@ def test_weights_beyond_64_bits_are_measured_one_by_one():
     graph = large("wide", 5_000)
     found = measure(graph, [2**70] * len(graph))
     assert found is not None
-    assert found.length == 2**70 * (max(found.levels) + 1)
+    assert found.length == 2**70 * (max(found.nodes.levels) + 1)
 
 
 def test_numpy_is_not_imported_for_a_graph_that_does_not_need_it():
@@ -190,18 +191,29 @@ def test_peaks_are_those_of_every_instant(graph, data):
     amounts = [[data.draw(st.integers(0, 5)) for _ in graph] for _ in range(2)]
     found = measure(graph, weights)
     assert found is not None
-    for one, peak in zip(amounts, peaks(found.starts, weights, amounts), strict=True):
+    for one, peak in zip(amounts, peaks(found.nodes.starts, weights, amounts), strict=True):
         held = [
             sum(
                 one[at]
                 for at in range(len(graph))
-                if found.starts[at] <= now < found.starts[at] + weights[at]
+                if found.nodes.starts[at] <= now < found.nodes.starts[at] + weights[at]
             )
             for now in range(found.length + 1)
         ]
         assert peak == max(held)
-    for level, width in enumerate(widths(found.levels)):
-        assert width == found.levels.count(level)
-        assert loads(found.levels, amounts[0])[level] == sum(
-            amount for amount, of in zip(amounts[0], found.levels, strict=True) if of == level
+    for level, width in enumerate(widths(found.nodes.levels)):
+        assert width == found.nodes.levels.count(level)
+        assert loads(found.nodes.levels, amounts[0])[level] == sum(
+            amount for amount, of in zip(amounts[0], found.nodes.levels, strict=True) if of == level
         )
+
+
+def test_packed_lists_are_the_lists():
+    graph = large("cyclic", 3_000)
+    tight = packed(graph, 18_000)
+    assert tight == tuple(map(tuple, graph))
+    assert list(tight.lengths) == list(map(len, graph))
+    assert list(tight.flat) == [target for some in graph for target in some]
+    assert packed(graph[:2], 12) == tuple(map(tuple, graph[:2]))
+    assert not hasattr(packed(graph[:2], 12), "flat")
+    assert wide_circles.circles(tight) == wide_circles.circles(graph)

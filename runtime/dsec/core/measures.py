@@ -11,6 +11,7 @@ import sys
 from itertools import accumulate
 
 from dsec.core.order import components, critical_path, earliest_starts, generations, upward_ranks, waiting
+from dsec.core.packed import Packed
 from dsec.record import Record
 
 TYPE_CHECKING = False
@@ -30,7 +31,7 @@ WIDE = 80
 """Nodes and edges per level from which a level is quicker taken as a whole."""
 
 
-class Measures(Record):
+class Walk(Record):
     """Lists run along the nodes; times are in the unit of the weights."""
 
     order: list[int]
@@ -43,6 +44,12 @@ class Measures(Record):
     """When each node could start if nothing but its needs held it up."""
     slacks: list[int]
     """How much later each node could start without lengthening the longest path."""
+
+
+class Measures(Record):
+    """What a graph without circles measures."""
+
+    nodes: Walk
     critical_path: list[int]
     """A longest path; the lowest node wins a tie."""
     length: int
@@ -53,35 +60,28 @@ def measure(successors: Adjacency, weights: Sequence[int]) -> Measures | None:
     """All measures of a graph; None where a circle allows no order."""
     wide = numpy_for(successors)
     found = wide.walked(successors, weights) if wide is not None and sum(weights) < 2**62 else None
-    order, levels, ranks, starts = found or _walked(successors, weights)
-    if len(order) < len(successors):
+    walk: Walk = found or _walked(successors, weights)
+    if len(walk.order) < len(successors):
         return None
-    length = max(ranks, default=0)
-    return Measures(
-        order=order,
-        levels=levels,
-        ranks=ranks,
-        starts=starts,
-        slacks=[length - start - rank for start, rank in zip(starts, ranks, strict=True)],
-        critical_path=critical_path(order, successors, ranks),
-        length=length,
-    )
+    path = critical_path(walk.order, successors, walk.ranks)
+    return Measures(walk, path, walk.ranks[path[0]] if path else 0)
 
 
-def _walked(
-    successors: Adjacency, weights: Sequence[int]
-) -> tuple[list[int], list[int], list[int], list[int]]:
-    """Order, levels, ranks and starts, node by node; the order alone where it is not whole."""
+def _walked(successors: Adjacency, weights: Sequence[int]) -> Walk:
+    """Every node's numbers, one node after the other; the order alone where it is not whole."""
     by_level = generations(successors)
     order = [node for level in by_level for node in level]
     if len(order) < len(successors):
-        return order, [], [], []
+        return Walk(order, [], [], [], [])
     levels = [0] * len(order)
     for number, level in enumerate(by_level):
         for node in level:
             levels[node] = number
     ranks = upward_ranks(order, successors, weights)
-    return order, levels, ranks, earliest_starts(order, successors, weights)
+    starts = earliest_starts(order, successors, weights)
+    longest = max(ranks, default=0)
+    slacks = [longest - rank - start for rank, start in zip(ranks, starts, strict=True)]
+    return Walk(order, levels, ranks, starts, slacks)
 
 
 def circles(successors: Adjacency) -> list[list[int]]:
@@ -98,7 +98,8 @@ def circles(successors: Adjacency) -> list[list[int]]:
 
 def numpy_for(successors: Adjacency) -> ModuleType | None:
     """The walk by whole levels where it is quicker for this graph, and numpy is there."""
-    size = len(successors) + sum(map(len, successors))
+    edges = len(successors.flat) if isinstance(successors, Packed) else sum(map(len, successors))
+    size = len(successors) + edges
     if size < (IMPORTED_PAYS if "numpy" in sys.modules else IMPORT_PAYS) or _begins_narrow(successors, size):
         return None
     try:

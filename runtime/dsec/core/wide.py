@@ -10,7 +10,8 @@ from itertools import chain
 
 import numpy as np
 
-from dsec.core.measures import WIDE
+from dsec.core.measures import WIDE, Walk
+from dsec.core.packed import Packed
 from dsec.record import Record
 
 TYPE_CHECKING = False
@@ -41,6 +42,8 @@ def csr(lengths: Ints, targets: Ints) -> Csr:
 
 def compact(successors: Adjacency) -> Csr:
     """The compact form of a list of lists."""
+    if isinstance(successors, Packed):
+        return csr(np.frombuffer(successors.lengths, np.int64), np.frombuffer(successors.flat, np.int32))
     lengths = np.fromiter(map(len, successors), np.int64, len(successors))
     return csr(lengths, np.fromiter(chain.from_iterable(successors), np.int32, int(lengths.sum())))
 
@@ -49,9 +52,18 @@ def targets_of(graph: Csr, nodes: Ints) -> Ints:
     """The targets of `nodes`, node by node."""
     lengths = graph.lengths[nodes]
     before = np.cumsum(lengths) - lengths
-    total = int(lengths.sum())
-    found: Ints = graph.targets[np.arange(total) + np.repeat(graph.heads[nodes] - before, lengths)]
-    return found
+    places = np.repeat(graph.heads[nodes] - before, lengths)
+    places += np.arange(len(places))
+    return graph.targets.take(places)
+
+
+def distinct(nodes: Ints, size: int) -> Ints:
+    """The nodes, each once, ascending; `size` is how many there are at all."""
+    if 8 * len(nodes) < size:
+        return np.unique(nodes)
+    marked = np.zeros(size, bool)
+    marked[nodes] = True
+    return np.flatnonzero(marked)
 
 
 class Budget:
@@ -84,26 +96,25 @@ def peeled(graph: Csr) -> list[Level] | None:
         if budget.spent(len(some) + len(targets)):
             return None
         np.subtract.at(waits, targets, 1)
-        some = np.unique(targets[waits[targets] == 0])
+        some = distinct(targets[waits[targets] == 0], len(waits))
     return found
 
 
-def walked(
-    successors: Adjacency, weights: Sequence[int]
-) -> tuple[list[int], list[int], list[int], list[int]] | None:
-    """Order, levels, ranks and starts; the order alone where it is not whole; None: too narrow."""
+def walked(successors: Adjacency, weights: Sequence[int]) -> Walk | None:
+    """Every node's numbers; the order alone where it is not whole; None: too narrow."""
     graph = compact(successors)
     found = peeled(graph)
     if found is None:
         return None
     order = np.concatenate([np.arange(0), *(some for some, _ in found)])
     if len(order) < len(successors):
-        return order.tolist(), [], [], []
+        return Walk(order.tolist(), [], [], [], [])
     levels = np.empty(len(order), np.int32)
     levels[order] = np.repeat(np.arange(len(found)), [len(some) for some, _ in found])
     weight = np.fromiter(weights, np.int64, len(order))
     ranks, starts = _ranks(graph, found, weight), _starts(graph, found, weight)
-    return order.tolist(), levels.tolist(), ranks.tolist(), starts.tolist()
+    slacks = ranks.max(initial=0) - ranks - starts
+    return Walk(*(one.tolist() for one in (order, levels, ranks, starts, slacks)))
 
 
 def _ranks(graph: Csr, found: list[Level], weight: Ints) -> Ints:
