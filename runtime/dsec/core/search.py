@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from dsec.core.contest import Contest
 
-_MOST_TRIALS = 500
-_PER_STEP = 4
-_STEPS_IN_ALL = 50_000
+_MOST_TRIALS = 600
+_PER_STEP = 6
+_STEPS_IN_ALL = 60_000
 """Trials times Steps: what the search may cost, whatever the graph."""
 _REACH = (50, 12, 4, 1)
 """Parts of the makespan by which a Step is moved at most."""
@@ -47,36 +47,35 @@ def best_order(contest: Contest) -> Found:
 
     What costs more is done only while a schedule is longer than the bounds say it must be.
     """
-    best, makespans = _compared(contest)
+    starts, makespans = _compared(contest)
     tails = [rank - own for rank, own in zip(contest.ranks, contest.durations, strict=True)]
     ends = Ends(contest.heads, tails)
     bounds = lower_bounds(contest.works, max(contest.ranks, default=0), contest.inventory, ends)
-    trials = 0
+    best, trials = min(starts, key=_worth), 0
     if best.run.makespan > max(bounds.values()):
         bounds |= counting_bounds(contest.works, ends, contest.inventory)
-        best, trials = _searched(contest, best, max(bounds.values()), trials_for(len(tails)))
+        best, trials = _searched(contest, starts, max(bounds.values()), trials_for(len(tails)))
     if trials:
         makespans["search"] = best.run.makespan
     best = best._replace(priorities=_from_zero(best.priorities))
     return Found(best, tuple(makespans.items()), trials, tuple(bounds.items()))
 
 
-def _compared(contest: Contest) -> tuple[Candidate, dict[str, int]]:
-    """The best of the candidates, and the makespan of each order."""
-    best: Candidate | None = None
+def _compared(contest: Contest) -> tuple[list[Candidate], dict[str, int]]:
+    """The best of the candidates, for each way to choose devices, and the makespan of each order."""
+    starts: list[Candidate] = []
     makespans: dict[str, int] = {}
     for quick in (False, True) if contest.bench.mixed else (False,):
-        for one in candidates(contest, quick=quick):
+        tried = list(candidates(contest, quick=quick))
+        starts.append(min(tried, key=_worth))
+        for one in tried:
             makespans[one.order] = min(one.run.makespan, makespans.get(one.order, one.run.makespan))
-            # On a tie `rank` wins: it looks ahead also when durations turn out otherwise.
-            if best is None or (one.run.makespan, one.order != "rank") < (
-                best.run.makespan,
-                best.order != "rank",
-            ):
-                best = one
-    if best is None:
-        raise AssertionError("there are always candidates")
-    return best, makespans
+    return starts, makespans
+
+
+def _worth(candidate: Candidate) -> tuple[int, bool]:
+    """On a tie `rank` wins: it looks ahead also when durations turn out otherwise."""
+    return candidate.run.makespan, candidate.order != "rank"
 
 
 def trials_for(steps: int) -> int:
@@ -84,18 +83,24 @@ def trials_for(steps: int) -> int:
     return min(_MOST_TRIALS, _PER_STEP * steps, _STEPS_IN_ALL // max(steps, 1))
 
 
-def _searched(contest: Contest, best: Candidate, bound: int, trials: int) -> tuple[Candidate, int]:
+def _searched(
+    contest: Contest, starts: Sequence[Candidate], bound: int, trials: int
+) -> tuple[Candidate, int]:
+    """The best that is found from each of the starts, and the changes that were tried."""
     draw = Draw(contest.durations)
-    now, tried = best, 0
-    while tried < trials and best.run.makespan > bound:
-        tried += 1
-        changed = _changed(contest, now, draw)
-        if changed is None:
-            continue
-        shorter = changed.run.makespan < now.run.makespan
-        now = improved(contest, changed, passes=1) if shorter else changed
-        if now.run.makespan < best.run.makespan:
-            best = now
+    best, tried = min(starts, key=_worth), 0
+    for start in starts:
+        now = start
+        for _ in range(trials):
+            if best.run.makespan <= bound:
+                return best, tried
+            tried += 1
+            changed = _changed(contest, now, draw)
+            if changed is None:
+                continue
+            shorter = changed.run.makespan < now.run.makespan
+            now = improved(contest, changed, passes=1) if shorter else changed
+            best = now if now.run.makespan < best.run.makespan else best
     return best, tried
 
 
@@ -107,9 +112,8 @@ def _changed(contest: Contest, now: Candidate, draw: Draw) -> Candidate | None:
     priorities = [span - start for start in now.run.starts]
     for _ in range(1 + draw.below(many)):
         priorities[draw.below(count)] += draw.below(2 * reach) - reach
-    quick = now.quick != (contest.bench.mixed and draw.below(8) == 0)
-    run = contest.forward(priorities, Manner(limit=span, quick=quick))
-    return None if run is None else Candidate("search", priorities, quick, run)
+    run = contest.forward(priorities, Manner(limit=span, quick=now.quick))
+    return None if run is None else Candidate("search", priorities, now.quick, run)
 
 
 def _from_zero(priorities: Sequence[int]) -> Sequence[int]:
