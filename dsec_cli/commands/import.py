@@ -20,6 +20,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec_cli.options import Args
 
+SHOWN = 200
+"""Things left behind that standard error lists."""
+
 
 def main(args: Args) -> int:
     """Write the contract (or all there is as JSON); tell what is not in it on standard error."""
@@ -39,8 +42,10 @@ def main(args: Args) -> int:
         emit(as_json(found, linted), args.output)
         return YES
     emit(found.text, args.output)
-    for left in found.left:
+    for left in found.left[:SHOWN]:
         tell(f"not mapped: {left.line()}")
+    if len(found.left) > SHOWN:
+        tell(f"not mapped: {len(found.left) - SHOWN} more, which --json lists")
     for text in found.taken:
         tell(f"assumed: {text}")
     for code, name, severity, count in linted:

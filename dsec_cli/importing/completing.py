@@ -6,11 +6,21 @@ from dsec_cli.importing.draft import Command, Draft, Gpu, Step
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from dsec_cli.importing.notes import Notes
 
 SECOND_NS = 10**9
 MINUTE_NS = 60 * SECOND_NS
 DAY_NS = 24 * 60 * MINUTE_NS
+MOST = {
+    "gpu": 10**6,
+    "cpu_m": 10**9,
+    "memory_bytes": 2**60,
+    "disk_bytes": 2**60,
+    "timeout_ns": 10**18,
+    "expected_ns": 10**17,
+}
 TIMES = 10
 """A Step that took a minute is given ten before it is stopped."""
 NO_COMMAND = ("sh", "-c", "echo 'the imported file has no command for this Step' >&2; exit 1")
@@ -22,7 +32,20 @@ def complete(draft: Draft, notes: Notes) -> Draft:
     return draft._replace(steps=tuple(_step(step, ids, notes) for step in draft.steps))
 
 
+def _bounded(step: Step, notes: Notes) -> Step:
+    """The Step without demands that no machine could ever meet: slips of the pen, or malice."""
+    dropped: dict[str, Any] = {}
+    for field, most in MOST.items():
+        value = getattr(step, field)
+        amount = value.count if isinstance(value, Gpu) else value
+        if amount is not None and amount > most:
+            notes.taken(f"{field.partition('_')[0]}: left out where it is more than any machine has")
+            dropped[field] = None
+    return step._replace(**dropped)
+
+
 def _step(step: Step, ids: set[str], notes: Notes) -> Step:
+    step = _bounded(step, notes)
     needs = tuple(dict.fromkeys(need for need in step.needs if need in ids and need != step.id))
     if not any(step.command):
         notes.taken("run: a command that fails, where the file has none")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 LONGEST = 96
 SHOWN = 40
-"""Things left behind that the head of the contract lists; standard error and --json have all."""
+"""Things left behind that the head of the contract lists; --json has all."""
 
 
 def write(draft: Draft, kind: str, *, left: tuple[Left, ...], taken: tuple[str, ...]) -> str:
@@ -35,7 +35,7 @@ def _head(draft: Draft, kind: str, left: tuple[Left, ...], *, taken: tuple[str, 
     if left:
         lines += ["#", "# Not mapped:", *(f"#   {one.line()}" for one in left[:SHOWN])]
     if len(left) > SHOWN:
-        lines.append(f"#   and {len(left) - SHOWN} more, which dsec import lists")
+        lines.append(f"#   and {len(left) - SHOWN} more: dsec import {kind} --json lists them")
     if taken:
         lines += ["#", "# Assumed:", *(f"#   {text}" for text in taken)]
     return lines

@@ -306,6 +306,14 @@ def test_what_is_standing_is_what_the_largest_step_holds() -> None:
     assert len(notes.all_taken()) == 3
 
 
+def test_demands_beyond_all_machines_are_left_out() -> None:
+    notes = Notes()
+    most = Step("a", Command(line="x"), gpu=Gpu(10**7), cpu_m=10**10, memory_bytes=2**61, timeout_ns=10**19)
+    (step,) = complete(Draft("n", "f", (most,)), notes).steps
+    assert (step.gpu, step.cpu_m, step.memory_bytes, step.timeout_ns) == (None, None, None, 24 * HOUR_NS)
+    assert "memory: left out where it is more than any machine has" in notes.all_taken()
+
+
 def test_scripts_that_no_block_can_hold_are_quoted() -> None:
     scripts = (" a\nb", "a\x07b\nc", "\nx", "a: #b", "{{ x }}", "a\r\nb", "- a\n\n\n  b")
     steps = tuple(Step(f"s{at}", Command(script=one)) for at, one in enumerate(scripts))
