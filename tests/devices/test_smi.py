@@ -154,6 +154,18 @@ def test_xml_with_a_matrix_behind_it() -> None:
         )
 
 
+def test_a_lost_gpu_is_told() -> None:
+    lost = "Unable to determine the device handle for GPU 0000:C1:00.0: GPU is lost.  Reboot the system\n"
+    found = smi.from_output(LISTING + lost, "L.txt")
+    assert len(found.devices) == 2
+    assert "one is lost" in found.notes[0]
+
+
+def test_a_quoted_matrix_is_read() -> None:
+    quoted = "".join(f"> {line}\n" for line in MATRIX.splitlines())
+    assert smi.from_output(quoted, "mail.txt").devices == smi.from_output(MATRIX, "mail.txt").devices
+
+
 def test_types_of_a_matrix_are_unknown_in_words() -> None:
     found = smi.from_output(SIX, "topo.txt")
     assert len(found.devices) == 6

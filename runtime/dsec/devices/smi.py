@@ -21,6 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_LOST = "Unable to determine the device handle"
 _ROOT, _END = "<nvidia_smi_log", "</nvidia_smi_log>"
 _READERS = (smitext.queried, smitext.comma_separated, smitext.listed, smitext.tabled)
 """The one that says most first."""
@@ -46,7 +47,10 @@ def from_output(text: str, name: str) -> Inventory:
             f"{name} lists {len(seen)} GPUs but its matrix has {len(links.names)}",
             hint="save both outputs on the same machine",
         )
-    return _inventory(found, name, links, notes=_notes(seen, found, links))
+    notes = _notes(seen, found, links)
+    if _LOST in text:
+        notes.insert(0, "nvidia-smi could not read every GPU (one is lost): it is not in the inventory")
+    return _inventory(found, name, links, notes=notes)
 
 
 def _apart(text: str) -> tuple[str, str]:

@@ -40,13 +40,13 @@ def matrix(text: str) -> Matrix:
 
 
 def _plain(line: str) -> str:
-    """The line without terminal escapes: the header is underlined even in a file."""
+    """The line without terminal escapes (the header is underlined even in a file) and marks of quotation."""
     parts = line.split("\x1b[")
     kept = [parts[0]]
     for part in parts[1:]:
         end = next((at for at, char in enumerate(part) if char.isalpha()), len(part))
         kept.append(part[end + 1 :])
-    return "".join(kept).rstrip()
+    return "".join(kept).rstrip().lstrip("> ") if parts[0][:1] == ">" else "".join(kept).rstrip()
 
 
 def _is_gpu(word: str) -> bool:
