@@ -22,6 +22,7 @@ _ENDS = frozenset((")", "|", "||", "&&", "&", ";", ";;", ">", ">>", "<", "<<", "
 _OPENS = frozenset(("for", "while", "until", "if", "case", "{", "do", "then"))
 _OPEN_ONCE = frozenset(("for", "while", "until", "if", "case"))
 _CLOSES = frozenset(("done", "fi", "esac"))
+_OF_AWK = ("NF", "NR")
 _LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789")
 
 
@@ -118,11 +119,11 @@ def _words(text: str) -> tuple[list[str], bool]:
 
 
 def variables(text: str) -> tuple[str, ...]:
-    """Names of the variables that a text uses, in order."""
+    """Names of the variables that a text uses, in order; `$4` and `$NF` of an awk program are none."""
     found = []
     for part in text.split("$")[1:]:
         bare = part.removeprefix("{")
         end = next((at for at, char in enumerate(bare) if char not in _LETTERS), len(bare))
-        if end:
+        if end and not bare[0].isdecimal() and bare[:end] not in _OF_AWK:
             found.append(bare[:end])
     return tuple(dict.fromkeys(found))

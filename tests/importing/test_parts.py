@@ -147,7 +147,8 @@ def test_calls_of_sbatch() -> None:
         ((), "", False, True),
     ]
     assert aliases == {"c": "b"}
-    assert driver.variables("$a:${b}:$$:$1x") == ("a", "b", "1x")
+    assert driver.variables("$a:${b}:$$:$1x") == ("a", "b")
+    assert driver.submissions(text("id=$(echo $out | awk '{print $4}')\n"))[1] == {"id": "out"}
 
 
 @pytest.mark.parametrize(

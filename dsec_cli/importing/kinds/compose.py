@@ -54,7 +54,7 @@ _WHY = {
     "tty": _CONTAINER,
     "stdin_open": _CONTAINER,
     "init": _CONTAINER,
-    "runtime": _CONTAINER,
+    "runtime": "whether the service uses GPUs, and how many, is not written: state gpu",
     "container_name": _CONTAINER,
     "platform": _CONTAINER,
     "logging": "what a Step prints is kept by the run",

@@ -121,6 +121,9 @@ def _task(
 def _folder(task: Table) -> str:
     node = task.take("workdir")
     if isinstance(node, Scalar):
+        if node.text.startswith("~"):
+            task.left("workdir", "a folder below the home, which a contract cannot name: start it there")
+            return ""
         return "" if node.text in (".", "./") else node.text
     if node is not None:
         task.left("workdir", "sources that are fetched: check them out first")

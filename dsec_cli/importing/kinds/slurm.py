@@ -25,9 +25,10 @@ def read(sources: tuple[SourceText, ...], beside: Beside, notes: Notes) -> Draft
     """One Step for each job, or for each index of an array; dependencies are needs."""
     for source in sources:
         refuse_undecodable(source)
-    calls = {source.name: submissions(source) for source in sources}
+    read_ = {source.name: read_script(source) for source in sources}
+    calls = {source.name: _calls(source, read_[source.name], notes) for source in sources}
     scripts = {name: read_script(source) for name, source in beside.items() if source.undecodable is None}
-    scripts |= {source.name: read_script(source) for source in sources if not calls[source.name][0]}
+    scripts |= {name: script for name, script in read_.items() if not calls[name][0]}
     jobs: list[Job] = []
     aliases: dict[str, str] = {}
     for source in sources:
@@ -44,6 +45,16 @@ def read(sources: tuple[SourceText, ...], beside: Beside, notes: Notes) -> Draft
     secrets = tuple(dict.fromkeys(name for job in jobs for name in job.secrets))
     origin = " and ".join(source.name for source in sources)
     return Draft(_name(sources, jobs), origin, steps, secrets=secrets)
+
+
+def _calls(source: SourceText, script: Script, notes: Notes) -> tuple[tuple[Submission, ...], dict[str, str]]:
+    """The jobs that a script submits; a job that submits others is itself a job, and they are told."""
+    found = submissions(source)
+    if not script.options:
+        return found
+    for call in found[0]:
+        notes.left(source, call.span, " ".join(("sbatch", *call.words)), "a job that is submitted by a job")
+    return (), found[1]
 
 
 def _waits(source: SourceText, scripts: dict[str, Script], used: set[str]) -> bool:
