@@ -10,7 +10,7 @@ from dsec_cli.commands.cached import (
     HEAD,
     MOST_BYTES,
     Ticket,
-    digest,
+    contents,
     packed,
     private,
     program_folders,
@@ -49,8 +49,10 @@ def keep(
         return False
     try:
         files, states = _inputs(ticket)
-        states += [(path, state(path)) for path in sorted({os.path.abspath(path) for path in tried})]
-        payload = packed((ticket.key, until_s, files, states, out, code))
+        # Whether a file stands where one was read is seen when it is read again.
+        looked = {os.path.abspath(path) for path in tried}.difference(files)
+        states += [(path, state(path)) for path in sorted(looked)]
+        payload = packed((ticket.key, until_s, (files, contents(files)), states, out, code))
         _write(ticket, HEAD + sealed(payload).encode() + payload)
         if ticket.began_ns // 1000 % CLEARED_EVERY == 0:
             clear(ticket.folder)
@@ -59,13 +61,13 @@ def keep(
     return True
 
 
-def _inputs(ticket: Ticket) -> tuple[list[tuple[str, str]], States]:
-    """What the lint has read, files by their content; raises ValueError where one is not at rest."""
+def _inputs(ticket: Ticket) -> tuple[list[str], States]:
+    """What the lint has read, files by their names; raises ValueError where one is not at rest."""
     import dsec
 
     ours = program_folders(dsec.__path__)
     known, strange, libraries = _modules(ours)
-    files: list[tuple[str, str]] = []
+    files: list[str] = []
     opened = {os.path.abspath(path) for path in ticket.opened} - known
     for path in sorted(opened | strange):
         if _ours(path, ours):
@@ -75,7 +77,7 @@ def _inputs(ticket: Ticket) -> tuple[list[tuple[str, str]], States]:
             raise ValueError(path)
         if os.stat(path).st_ctime_ns > settled:
             raise ValueError(path)
-        files.append((path, digest(path)))
+        files.append(path)
     searched = {os.path.abspath(path) for path in sys.path}
     searched.update(os.path.dirname(path) for path in known)
     listed = {os.path.abspath(path) for path in ticket.listed} - searched

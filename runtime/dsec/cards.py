@@ -179,6 +179,8 @@ def _label(name: str) -> str:
 
 def _matching(text: str) -> tuple[str, ...]:
     """Types whose family the text names and whose other words all fit."""
+    if text in _BY_TYPE:
+        return (text,)
     named = _named(text)
     if named:
         return named
