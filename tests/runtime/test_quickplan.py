@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dsec.codec import canonical
 from dsec.errors import DSecError
 from dsec.hashing import digest
 from dsec.inventory import Device
-from dsec.plan import FORMAT, Command, Dependency, Edge, Placement, Retries, Source
+from dsec.plan import FORMAT, Command, Dependency, Edge, Placement, Retries, Schedule, Source
 from dsec.planfile import parse_plan as parse_strictly
 from dsec.planfile import plan_bytes, seal
 from dsec.quickplan import _quick, parse_plan
@@ -37,6 +38,16 @@ def rich_plan(kit):
 
 def test_both_readers_agree(kit):
     plan = rich_plan(kit)
+    assert _quick(plan_bytes(plan)) == plan == parse_strictly(plan_bytes(plan), where="p")
+
+
+def test_both_readers_agree_on_how_the_order_was_chosen(kit):
+    plan = kit.plan(kit.step("A"))
+    old = plan_bytes(plan)
+    assert b'"schedule"' not in old, "what was stored before keeps its bytes and its hash"
+    schedule = Schedule("search", (("fifo", 9), ("search", 7)), 20, (("cpu", 6),), 166_666)
+    plan = seal(plan._replace(analysis=plan.analysis._replace(schedule=schedule), hash=""))
+    assert b'"schedule":{"bounds_ms":[["cpu",6]]' in plan_bytes(plan)
     assert _quick(plan_bytes(plan)) == plan == parse_strictly(plan_bytes(plan), where="p")
 
 
@@ -91,6 +102,7 @@ def test_both_readers_agree_whatever_a_plan_says(kit, data):
     plan = data.draw(odd_plans(kit.plan(kit.step("A"), kit.step("B"))))
     read = _quick(plan_bytes(plan))
     assert read == plan
+    assert plan_bytes(plan) == canonical(plan) + b"\n", "written piece by piece, the same bytes"
     assert [[type(edge) for edge in step.needs] for step in read.steps] == [
         [Edge] * len(step.needs) for step in plan.steps
     ]

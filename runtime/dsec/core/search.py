@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dsec.core.contest import Contest
 
 _MOST_TRIALS = 600
-_PER_STEP = 6
+_AT_LEAST, _PER_STEP = 300, 4
 _STEPS_IN_ALL = 60_000
 """Trials times Steps: what the search may cost, whatever the graph."""
 _REACH = (50, 12, 4, 1)
@@ -80,7 +80,7 @@ def _worth(candidate: Candidate) -> tuple[int, bool]:
 
 def trials_for(steps: int) -> int:
     """How many changes are tried on a graph of so many Steps."""
-    return min(_MOST_TRIALS, _PER_STEP * steps, _STEPS_IN_ALL // max(steps, 1))
+    return min(_MOST_TRIALS, _AT_LEAST + _PER_STEP * steps, _STEPS_IN_ALL // max(steps, 1))
 
 
 def _searched(
