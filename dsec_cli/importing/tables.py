@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 CLEAR = ("DS004", "DS005")
 """Complaints of the YAML door that leave the meaning clear: merge keys written over, odd characters."""
+NUL = "\0"
 NO_KEY = "a contract has no such key"
 
 
@@ -36,6 +37,10 @@ def documents(source: SourceText) -> list[Mapping]:
                 f"{source.name}:{where.line}:{where.column}: {problem.message}", hint=problem.help
             )
     found = []
+    if any(document.nul for document in tree.documents):
+        raise ImportProblem(
+            f"{source.name} holds a NUL character, with which nothing can be started", hint="take it out"
+        )
     for document in tree.documents:
         root = follow(document.root)
         if isinstance(root, Mapping):
@@ -52,6 +57,11 @@ def refuse_undecodable(source: SourceText) -> None:
         (start, _), reason = source.undecodable
         line, column = source.position(start)
         raise ImportProblem(f"{source.name}:{line}:{column} is no text: {reason}", hint="save it as UTF-8")
+    if NUL in source.text:
+        line, column = source.position(source.text.index(NUL))
+        raise ImportProblem(
+            f"{source.name}:{line}:{column} is no text: a NUL character", hint="is it a text file?"
+        )
 
 
 def span_of(node: Node) -> Span:

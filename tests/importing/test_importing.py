@@ -109,6 +109,8 @@ def test_a_secret_in_a_command_is_not_copied() -> None:
         ("wfcommons", "{}"),
         ("wfcommons", '{"workflow": {"specification": {"tasks": []}}}'),
         ("wfcommons", "[" * 500),
+        ("slurm", "#SBATCH -J a\0b\n"),
+        ("skypilot", 'run: "a\\0b"\n'),
     ],
 )
 def test_what_is_not_of_the_kind_is_one_line(kind: str, text: str) -> None:
