@@ -7,6 +7,7 @@ from functools import partial
 from math import inf
 
 from dsec.attempts import Attempt, Past
+from dsec.core.reservation import Held, delays
 from dsec.core.scheduler import Scheduler
 from dsec.core.tolerance import backoff_ms, droppable
 from dsec.events import Cancel, Drop, Exit, Retry, Spawn
@@ -112,6 +113,7 @@ class Runner:
     def _start_ready(self) -> None:
         scheduler = self._scheduler
         while self._ledger.cpu_free_m >= self._least_cpu_m:
+            waiting: PlannedStep | None = None
             for entry in scheduler.ready():
                 at, iteration = scheduler.locate(entry)
                 step = self._steps[at]
@@ -123,12 +125,27 @@ class Runner:
                     )
                     break
                 lease = self._grant(step)
-                if lease is not None:
+                if lease is not None and waiting is not None and self._delays(waiting, step, lease):
+                    self._ledger.release(lease)
+                elif lease is None:
+                    # A call may wait for its worker rather than for room, so nothing is kept for it.
+                    waiting = waiting or (None if step.command.call else step)
+                else:
                     scheduler.start(entry)
                     self._begin(at, iteration, lease)
                     break
             else:
                 return
+
+    def _delays(self, waiting: PlannedStep, step: PlannedStep, lease: Lease) -> bool:
+        """Whether `step` would take from one before it what that one waits for."""
+        if step.command.call:
+            return False
+        now = self._recorder.at_us()
+        running = [
+            Held(max(now, one.began_us + one.step.estimate_ms * 1000), one.lease) for one in self._running
+        ]
+        return delays(self._ledger, waiting.demand, Held(now + step.estimate_ms * 1000, lease), running)
 
     def _grant(self, step: PlannedStep) -> Lease | None:
         if step.command.call:

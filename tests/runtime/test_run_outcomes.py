@@ -144,6 +144,19 @@ def test_each_step_has_its_own_timeout(job, kit):
     assert 300_000 <= walls["second"][1] < 1_200_000
 
 
+def test_small_steps_do_not_starve_a_large_one(job, kit):
+    """Two processors: a Step of both starts when the long one ends, though small ones would always fit."""
+    two = kit.demand(cpu_m=2000)
+    steps = [
+        kit.step("long", argv=["sleep", "0.6"], estimate_ms=600, rank_ms=9),
+        kit.step("large", argv=["true"], rank_ms=8, demand=two),
+        *(kit.step(f"small{at}", argv=["sleep", "0.25"], estimate_ms=250) for at in range(8)),
+    ]
+    job.run(kit.plan(*steps))
+    began = [event["step"] for event in job.events("spawn")]
+    assert began.index("large") < 6, began
+
+
 def test_the_output_of_python_is_seen_at_once_unless_the_user_has_a_say(job, kit):
     steps = [
         kit.step("A", shell='echo "[$PYTHONUNBUFFERED]"'),

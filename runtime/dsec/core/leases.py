@@ -28,9 +28,10 @@ class Lease(Record):
 class Ledger:
     """Grants and takes back leases on one inventory; never more than it has."""
 
-    def __init__(self, inventory: Inventory) -> None:
+    def __init__(self, inventory: Inventory, table: list[Slot] | None = None) -> None:
+        """`table`: the inventory's devices where something is held of them."""
         self.inventory = inventory
-        self._slots = slots(inventory)
+        self._slots = slots(inventory) if table is None else table
         self._by_uuid = {slot.device.uuid: slot for slot in self._slots}
         self._cpu_m = self.cpu_free_m = inventory.cpu_m
         self._memory_free = 2**63 if inventory.memory_bytes is None else inventory.memory_bytes
@@ -74,6 +75,30 @@ class Ledger:
         for uuid in lease.devices:
             self._by_uuid[uuid].give_back(lease.gpu_memory_bytes)
 
+    def copy(self) -> Ledger:
+        """Another ledger that holds the same leases; granting there changes nothing here."""
+        other = Ledger(self.inventory, [_copied(slot) for slot in self._slots])
+        other.cpu_free_m, other._memory_free = self.cpu_free_m, self._memory_free
+        other._held, other._serial = dict(self._held), self._serial
+        return other
+
+    def hold(self, lease: Lease) -> bool:
+        """Hold what another ledger granted, on the very same devices; False: it is not free here."""
+        demand = Demand(lease.cpu_m, lease.memory_bytes, len(lease.devices), lease.gpu_memory_bytes, (), 0, 0)
+        free = all(self._by_uuid[uuid].free_for(demand) for uuid in lease.devices)
+        if not free or not self.has_beside(demand):
+            return False
+        for uuid in lease.devices:
+            self._by_uuid[uuid].take(demand)
+        self.cpu_free_m -= lease.cpu_m
+        self._memory_free -= lease.memory_bytes
+        self._held[lease.serial] = lease
+        return True
+
+    def has_beside(self, demand: Demand) -> bool:
+        """Whether processors and memory are free for `demand`, devices aside."""
+        return min(demand.cpu_m, self._cpu_m) <= self.cpu_free_m and demand.memory_bytes <= self._memory_free
+
     def lose(self, uuid: str) -> None:
         """Never grant this device again; leases on it are still given back as usual."""
         self._by_uuid[uuid].healthy = False
@@ -82,3 +107,11 @@ class Ledger:
     def held(self) -> tuple[Lease, ...]:
         """Leases not given back yet, oldest first."""
         return tuple(self._held.values())
+
+
+def _copied(slot: Slot) -> Slot:
+    other = Slot(
+        slot.device, capacity=slot.capacity, foreign=slot.foreign, islands=slot.islands, mig=slot.mig
+    )
+    other.healthy, other.used, other.holders, other.whole = slot.healthy, slot.used, slot.holders, slot.whole
+    return other
