@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from dsec.core.overlap import Overlap
     from dsec.inventory import Inventory
-    from dsec.plan import Plan, PlannedStep
+    from dsec.plan import Plan, PlannedStep, Schedule
 
 _COLUMNS = "{:>3} {} {:<25} {:<11} {:<22} {:<7} {}"
 _SIGN = {"default": "?", "declared": "", "history": "~"}
@@ -94,6 +94,8 @@ def _analysis(plan: Plan) -> Iterator[str]:
     steps = _count(len(found.critical_path), "Step")
     yield f"critical path (*)  {time_text(found.critical_path_ms)} in {steps}"
     yield f"one iteration      {time_text(found.makespan_ms)} on this inventory{_gap(plan)}"
+    if found.schedule is not None:
+        yield from textwrap.wrap(_orders(found.schedule), 80, subsequent_indent=" " * 19)
     repeated = plan_overlap(plan)
     if repeated is not None:
         many = _count(plan.iterations.count, "iteration")
@@ -105,6 +107,14 @@ def _analysis(plan: Plan) -> Iterator[str]:
     yield f"durations          {'; '.join(parts)}"
     for before, after in found.cuts:
         yield f"cut                {before} -> {after} reads the iteration before (break_cycle)"
+
+
+def _orders(schedule: Schedule) -> str:
+    """The order that was chosen, and what the others lead to."""
+    others = [
+        f"{order} {time_text(span)}" for order, span in schedule.makespans_ms if order != schedule.order
+    ]
+    return f"order              {schedule.order}" + (f"; {', '.join(others)}" if others else "")
 
 
 def plan_overlap(plan: Plan) -> Overlap | None:
