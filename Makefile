@@ -47,6 +47,7 @@ bench: dev-env
 	$(BIN)/python benchmarks/lint.py --peers $(PEERS) --install
 	$(BIN)/python benchmarks/executor.py
 	$(BIN)/python benchmarks/worker_call.py
+	$(BIN)/python benchmarks/schedule.py
 
 demo-env:
 	@sh scripts/environment.sh demo

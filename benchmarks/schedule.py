@@ -4,8 +4,8 @@ Reads WfFormat (schema 1.5) instances, each a real execution with its tasks, the
 times. Orders are compared on 4, 8 and 16 equal slots and on model B, a described workstation: 16
 cores, two GPUs of speed 1.0 with 80 GiB and two of speed 0.6 with 24 GiB. No instance records GPUs, so
 in model B each task's demand is made up from the SHA-256 of its name without the number at its end:
-1 to 4 cores, and for 78 of 100 names 1 or 2 GPUs of which it takes 10, 20 or 40 GiB. Run times are
-taken to be those on the quickest devices.
+1 to 4 cores, and for five names of six (7 of 10 tasks of the instances from WfCommons that we have) 1 or
+2 GPUs of which it takes 10, 20 or 40 GiB. Run times are taken to be those on the quickest devices.
 
 Two bounds are told apart: critical path, area, head and tail (`simple`), and the highest that we know.
 
