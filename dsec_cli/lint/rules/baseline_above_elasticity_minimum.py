@@ -53,13 +53,17 @@ def check(facts: Facts) -> Iterator[Finding]:
     baseline, elasticity = facts.contract.baseline, facts.contract.elasticity
     if baseline is None or elasticity is None or baseline.gpu is None or elasticity.gpu is None:
         return
-    from dsec_cli.lint.mend import with_value  # only few contracts get here
-
     gpu, path = baseline.gpu, elasticity.gpu.path
-    for found in _count(gpu, elasticity.gpu):
-        yield with_value(facts, found, (*path, "min_count"), gpu.count or 0)
-    for found in _memory(gpu, elasticity.gpu):
-        yield with_value(facts, found, (*path, "memory_min"), gpu.memory.text if gpu.memory else "")
+    told: list[tuple[Finding, str, int | str]] = [
+        (found, "min_count", gpu.count or 0) for found in _count(gpu, elasticity.gpu)
+    ]
+    memory = gpu.memory.text if gpu.memory else ""
+    told += [(found, "memory_min", memory) for found in _memory(gpu, elasticity.gpu)]
+    if told:
+        from dsec_cli.lint.mend import with_value  # only a finding pays for it
+
+        for found, key, value in told:
+            yield with_value(facts, found, (*path, key), value)
 
 
 def _count(gpu: Gpu, elastic: ElasticGpu) -> Iterator[Finding]:
