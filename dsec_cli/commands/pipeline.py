@@ -6,6 +6,7 @@ import os
 import sys
 
 from dsec import __version__
+from dsec.core.measures import circles
 from dsec.durations import read_durations
 from dsec.record import Record
 from dsec.rundir import home
@@ -59,7 +60,7 @@ def prepare(path: str, inventory: Inventory) -> Plan | Refused:
 
     opened = open_contract(path)
     graph = step_graph(opened.contract)
-    order = order_steps(graph)
+    order = order_steps(graph, circles=circles)
     errors = errors_of(opened, graph, order)
     if errors:
         return _refused(opened, errors)

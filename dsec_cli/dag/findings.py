@@ -9,6 +9,12 @@ from dsec_cli.words import joined, say
 
 _SHOWN = 12
 """Steps of a loop that are spelled out; a longer one is shortened in the middle."""
+MOST_EDGES = 100
+"""Edges of a loop that are pointed at; of a longer one only its first ones."""
+MOST_TOLD = 100
+"""Cycles that are told one by one; the others are counted."""
+_CUTS = 4
+"""Cuts that are spelled out."""
 
 
 def loop_text(cycle: Cycle) -> str:
@@ -49,10 +55,13 @@ def cut_text(cut: Cut) -> str:
 
 
 def cycle_findings(result: Order | Cycles) -> tuple[Finding, ...]:
-    """DS503, one per component; none for an order."""
+    """DS503, one per component, and one for those beyond `MOST_TOLD`; none for an order."""
     if isinstance(result, Order):
         return ()
-    return tuple(_cycle_finding(cycle) for cycle in result.found)
+    told = [_cycle_finding(cycle) for cycle in result.found[:MOST_TOLD]]
+    if len(result.found) > MOST_TOLD:
+        told.append(_others_finding(result.found[MOST_TOLD:]))
+    return tuple(told)
 
 
 def cut_findings(graph: StepGraph) -> tuple[Finding, ...]:
@@ -70,7 +79,24 @@ def _cycle_finding(cycle: Cycle) -> Finding:
         message=say("cycle: {cycle}", "cycle", cycle=loop_text(cycle)),
         reason=_reason(cycle),
         help=_help(cycle),
-        related=tuple(Related(edge.path, edge_text(edge)) for edge in cycle.loop),
+        related=tuple(Related(edge.path, edge_text(edge)) for edge in cycle.loop[:MOST_EDGES]),
+    )
+
+
+def _others_finding(others: tuple[Cycle, ...]) -> Finding:
+    first = others[0].loop[-1]
+    return Finding(
+        code="DS503",
+        severity=Severity.ERROR,
+        where=first.path,
+        message=say(
+            "{count} more cycles, the first through Step {step}",
+            "others",
+            count=len(others),
+            step=first.target,
+        ),
+        reason=say("the first {most} are told one by one", most=MOST_TOLD),
+        help=say("break those first, or see them all with: ds-dag-analyze --output json"),
     )
 
 
@@ -89,13 +115,25 @@ def _reason(cycle: Cycle) -> str:
 def _help(cycle: Cycle) -> str:
     """The remedy, and what it means for the Steps that then read an earlier iteration."""
     best = cycle.proposals[0]
+    shown = [cut_text(cut) for cut in cycle.remedy[:_CUTS]]
+    if len(cycle.remedy) > _CUTS:
+        shown.append(say("and {count} more cuts", count=len(cycle.remedy) - _CUTS))
+    if not cycle.complete:
+        shown.append(remains_text(cycle))
     return say(
         "{lines} ({target} then reads what {source} left an iteration earlier; this edge {why})",
-        lines=joined("; ", [cut_text(cut) for cut in cycle.remedy]),
+        lines=joined("; ", shown),
         target=best.target,
         source=best.source,
         why=best.reason,
     )
+
+
+def remains_text(cycle: Cycle) -> str:
+    """What a remedy that is not complete leaves behind."""
+    if len(cycle.remedy) == 1:
+        return say("other loops remain after that cut")
+    return say("loops remain after these {count} cuts", count=len(cycle.remedy))
 
 
 def _cut_finding(misplaced: MisplacedCut) -> Finding:

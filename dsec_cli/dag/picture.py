@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dsec.core.measures import circles
 from dsec_cli.dag.analysis import analyze, rounds_of
 from dsec_cli.dag.cycles import Order, order_steps
 from dsec_cli.dag.demand import demand_of
@@ -30,7 +31,7 @@ def picture_of(
     locate: Callable[[Path], Source],
 ) -> Picture:
     """The picture of a graph, analysed on the machine that its contract describes; cyclic ones are not."""
-    result = order_steps(graph)
+    result = order_steps(graph, circles=circles)
     demands = [demand_of(step, contract) for step in graph.steps]
     pool = pool_of(contract, demands)
     found = None

@@ -1,7 +1,9 @@
 """Every cycle is found, shown as a shortest loop, and its cuts do what they promise."""
 
 import itertools
+import json
 import os
+import random
 import subprocess
 import sys
 import time
@@ -10,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dsec.core import measures
 from dsec_cli.dag.cycles import Cycles, Order, order_steps
 from dsec_cli.dag.findings import cycle_findings
 from dsec_cli.dag.graph import step_graph
@@ -79,8 +82,11 @@ def test_remedies_leave_an_order_and_breaks_all_means_it(make, needs):
     if isinstance(result, Order):
         return
     everything = [cut for cycle in result.found for cut in cycle.remedy]
-    assert isinstance(order_steps(step_graph(make.numbered(apply(needs, everything)))), Order)
+    whole = isinstance(order_steps(step_graph(make.numbered(apply(needs, everything)))), Order)
+    assert whole == all(cycle.complete for cycle in result.found)
     for cycle in result.found:
+        targets = [cut.target for cut in cycle.remedy]
+        assert len(set(targets)) == len(targets), "a Step has one break_point"
         assert cycle.remedy[0] == cycle.proposals[0]
         assert {(c.source, c.target) for c in cycle.proposals} == {(e.source, e.target) for e in cycle.loop}
         for cut in cycle.proposals:
@@ -181,3 +187,121 @@ def test_the_same_report_under_every_hash_seed():
     }
     assert len(outputs) == 1
     assert "Cycle" in outputs.pop()
+
+
+def test_a_step_is_cut_from_one_other_step_only_and_what_that_leaves_is_said(make):
+    result = order_steps(step_graph(make.numbered([[0, 1], [0, 1]])))
+    [cycle] = result.found
+    assert not cycle.complete
+    assert len({cut.target for cut in cycle.remedy}) == len(cycle.remedy)
+    [finding] = cycle_findings(result)
+    assert "loops remain after these 2 cuts" in finding.help
+
+
+@pytest.mark.parametrize(
+    ("carried", "first"),
+    [("", ("C", "B")), ("{from: B, to: A}", ("B", "A")), ("{from: A, to: C}", ("C", "B"))],
+)
+def test_the_cheapest_cut_leads_back_is_late_already_and_carries_fewest_files(make, carried, first):
+    """Around A, C, B: two edges lead back to an earlier Step, with two files and with one."""
+    text = (
+        "steps:\n  - {id: A, run: a, inputs: [x, y]}\n  - {id: B, run: b, inputs: [z], outputs: [x, y]}\n"
+        f"  - {{id: C, run: c, needs: [A], outputs: [z]}}\niterations: {{count: 2, carried: [{carried}]}}\n"
+    )
+    best, *others = order_steps(step_graph(make.read(text))).found[0].proposals
+    assert (best.source, best.target) == first
+    assert ("late elsewhere already" in best.reason) == (first == ("B", "A"))
+    assert others[-1].source == "A"
+    assert {"hands over 2 files" in cut.reason for cut in (best, *others) if cut.source == "B"} == {True}
+
+
+SHAPES = {
+    "one": lambda n, chance: [[chance.randrange(n) for _ in range(10)] for _ in range(n)],
+    "ring": lambda n, chance: [[(at - 1) % n] for at in range(n)],
+    "clusters": lambda n, chance: [
+        [at // 100 * 100 + chance.randrange(100) for _ in range(10)] for at in range(n)
+    ],
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_large_cyclic_graphs_are_answered_in_seconds(make, shape):
+    needs = [sorted(set(some)) for some in SHAPES[shape](4_000, random.Random(1))]
+    graph = step_graph(make.numbered(needs))
+    begun = time.process_time()
+    result = order_steps(graph)
+    findings = cycle_findings(result)
+    spent = time.process_time() - begun
+    members = [[graph.steps[at].id for at in some] for some in measures.circles(graph.successors)]
+    assert members == [list(cycle.members) for cycle in result.found]
+    assert len(findings) == len(result.found) == (40 if shape == "clusters" else 1)
+    assert all(len(found.related) <= 100 and len(found.message) < 200 for found in findings)
+    assert all(len(found.help) < 600 for found in findings)
+    assert result.found[0].complete == (shape == "ring")
+    # Trying every cut would take minutes; it takes 1 to 4 s, also at ten times the size.
+    assert spent < 30, f"{spent:.1f} CPU s"
+
+
+def pairs_contract(folder, many):
+    lines = [
+        f"  - {{id: S{at}, run: python a.py, timeout: 9s, needs: [S{at ^ 1}]}}\n" for at in range(2 * many)
+    ]
+    (folder / "ds_config.yaml").write_text("steps:\n" + "".join(lines))
+    return "ds_config.yaml"
+
+
+def call(folder, program, *words):
+    script = f"import sys; sys.argv[0] = {program!r}; from dsec_cli import fast; sys.exit(fast.{program}())"
+    return subprocess.run(
+        [sys.executable, "-c", script, *words],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+
+
+def cycle_blocks(text):
+    """The findings of a cycle in a text report."""
+    return [block for block in text.split("\n\n") if "DS503" in block.split("\n")[0]]
+
+
+def test_every_command_words_a_cycle_the_same(tmp_path):
+    name = pairs_contract(tmp_path, 2)
+    linted = cycle_blocks(call(tmp_path, "contract_lint", "--no-cache", name).stdout)
+    assert len(linted) == 2
+    assert "S1 needs S0" in linted[0]
+    for words in (
+        ["dag_analyze", name],
+        ["dsec", "plan", name],
+        ["dsec", "run", name],
+        ["dsec", "dag", name],
+    ):
+        done = call(tmp_path, *words)
+        assert done.returncode == 1
+        assert cycle_blocks(done.stderr) == linted
+
+
+def test_many_cycles_are_counted_beyond_what_anybody_reads(tmp_path):
+    name = pairs_contract(tmp_path, 130)
+    done = call(tmp_path, "dag_analyze", name)
+    assert "cycle 20: S38 -> S39 -> S38" in done.stdout
+    assert "cycle 21:" not in done.stdout
+    assert "110 more cycles: --output json shows them all" in done.stdout
+    assert "30 more cycles, the first through Step S200" in done.stderr
+    assert len(cycle_blocks(done.stderr)) == 101
+    assert len(cycle_blocks(call(tmp_path, "contract_lint", "--no-cache", name).stdout)) == 101
+    told = json.loads(call(tmp_path, "dag_analyze", "--output", "json", name).stdout)
+    assert len(told["cycles"]) == 130
+
+
+def test_sarif_walks_the_loop(tmp_path):
+    done = call(tmp_path, "contract_lint", "--no-cache", "--format", "sarif", pairs_contract(tmp_path, 1))
+    [result] = [one for one in json.loads(done.stdout)["runs"][0]["results"] if one["ruleId"] == "DS503"]
+    [flow] = result["codeFlows"]
+    [thread] = flow["threadFlows"]
+    steps = [one["location"] for one in thread["locations"]]
+    assert [one["message"]["text"] for one in steps] == ["S1 needs S0", "S0 needs S1"]
+    assert [one["physicalLocation"]["region"]["startLine"] for one in steps] == [3, 2]
+    assert [one["message"]["text"] for one in result["relatedLocations"]] == ["S1 needs S0", "S0 needs S1"]

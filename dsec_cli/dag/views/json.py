@@ -92,6 +92,7 @@ def _cycle(picture: Picture, cycle: Cycle) -> dict[str, object]:
         ],
         "proposals": [_cut(cut) for cut in cycle.proposals],
         "remedy": [_cut(cut) for cut in cycle.remedy],
+        "complete": cycle.complete,
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec_cli.dag.findings import cut_lines, edge_text, loop_text
+from dsec_cli.dag.findings import cut_lines, edge_text, loop_text, remains_text
 from dsec_cli.dag.view import (
     Picture,
     View,
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from dsec_cli.dag.cycles import Cycle
 
 WIDTH = 80
+MOST_CYCLES = 20
+"""Cycles that are shown; the others are counted."""
+_EDGES = 12
+"""Edges of a loop that are shown."""
 _COLUMNS = "{:<28} {:<11} {:<22} {}"
 
 
@@ -33,8 +37,11 @@ def render(picture: Picture) -> str:
     lines = [*_headline(picture), "", *_steps(picture)]
     if picture.analysis is not None:
         lines += ["", *_analysis(picture, picture.analysis)]
-    for number, cycle in enumerate(cycles_of(picture), 1):
+    cycles = cycles_of(picture)
+    for number, cycle in enumerate(cycles[:MOST_CYCLES], 1):
         lines += ["", *_cycle(picture, cycle, number)]
+    if len(cycles) > MOST_CYCLES:
+        lines += ["", f"{len(cycles) - MOST_CYCLES} more cycles: --output json shows them all"]
     return "\n".join(map(_plain, lines)) + "\n"
 
 
@@ -185,19 +192,26 @@ def _sources(found: Analysis) -> Iterator[str]:
 
 def _cycle(picture: Picture, cycle: Cycle, number: int) -> Iterator[str]:
     yield from _wrap_words(f"cycle {number}: {loop_text(cycle)}", indent=4)
-    for edge in cycle.loop:
+    for edge in cycle.loop[:_EDGES]:
         yield f"    {_at(picture.locate(edge.path))}  {edge_text(edge)}"
+    if len(cycle.loop) > _EDGES:
+        yield f"    {len(cycle.loop) - _EDGES} more edges: --output json shows them all"
     others = len(cycle.members) - len(cycle.loop)
     if others > 0:
         yield f"    {_count(others, 'more Step')} tied into it by other loops"
     yield "  break it, cheapest first:"
     for cut in cycle.proposals[:3]:
-        whole = "" if cut.breaks_all else "; other loops remain"
+        whole = "" if cut.breaks_all else _REMAIN[cut.breaks_all is None]
         yield f"    Step {cut.target}:  {'  '.join(cut_lines(cut))}"
         yield from _wrap_words(f"{cut.source} -> {cut.target} {cut.reason}{whole}", indent=8, first=8)
-    if len(cycle.remedy) > 1:
-        points = ", ".join(f"{cut.source} -> {cut.target}" for cut in cycle.remedy)
+    points = ", ".join(f"{cut.source} -> {cut.target}" for cut in cycle.remedy)
+    if not cycle.complete:
+        yield from _wrap_words(f"{remains_text(cycle)}: {points}", indent=4, first=2)
+    elif len(cycle.remedy) > 1:
         yield from _wrap_words(f"no loop is left with these cuts together: {points}", indent=4, first=2)
+
+
+_REMAIN = ("; other loops remain", "; too large to find out whether other loops remain")
 
 
 def _wrap_words(text: str, *, indent: int, first: int = 0) -> Iterator[str]:

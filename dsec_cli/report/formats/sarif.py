@@ -29,6 +29,8 @@ MOST = 25_000
 """Results that GitHub accepts of one run."""
 MOST_RELATED = 100
 """Related places of one result; GitHub takes 1,000, nobody reads them, and the upload has a limit."""
+FLOWS = frozenset({"DS503"})
+"""Findings whose related places are one way, to be walked from the first to the last."""
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
@@ -110,6 +112,8 @@ def _result(one: Diagnostic, report: Report, *, index: dict[str, int], fingerpri
             }
             for at, (place, label) in enumerate(one.related[:MOST_RELATED], 1)
         ]
+        if one.code in FLOWS:
+            result["codeFlows"] = [_flow(one, report)]
     if one.fixes:
         result["fixes"] = [_fix(fix, one, report) for fix in one.fixes]
     if one.silenced is not None:
@@ -118,6 +122,15 @@ def _result(one: Diagnostic, report: Report, *, index: dict[str, int], fingerpri
         said = ": ".join(part for part in (one.silenced.by, one.silenced.reason) if part)
         result["suppressions"] = [{"kind": kind, "status": "accepted", "justification": said}]
     return result
+
+
+def _flow(one: Diagnostic, report: Report) -> Object:
+    """The related places in order, as code hosts step through them."""
+    steps = [
+        {"location": {**_location(place, report), "message": {"text": label}}}
+        for place, label in one.related[:MOST_RELATED]
+    ]
+    return {"threadFlows": [{"locations": steps}]}
 
 
 def _sentence(text: str) -> str:

@@ -11,7 +11,7 @@ from heapq import heapify, heappop, heappush
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
     Adjacency = Sequence[Sequence[int]]
     Partial = Adjacency | Mapping[int, Sequence[int]]
@@ -136,7 +136,7 @@ def _unstack(node: int, stack: list[int]) -> list[int]:
     return members
 
 
-def shortest_loop(start: int, inside: set[int], successors: Partial) -> list[int]:
+def shortest_loop(start: int, inside: Container[int], successors: Partial) -> list[int]:
     """A shortest circle through `start` that stays inside: its nodes, `start` first and not repeated."""
     came: dict[int, int] = {}
     frontier = [start]
