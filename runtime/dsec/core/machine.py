@@ -85,6 +85,10 @@ class _Course:
         n = len(order)
         self._starts, self._ends = [-1] * n, [0] * n
         self._groups: list[Group | None] = [None] * n
+        self._waiting = -1
+        """The first Step that did not fit when it was last looked; -1: all fitted."""
+        self._reserved: _Reservation | None = None
+        """Its reservation, once something behind it could start."""
 
     def to_the_end(self) -> Run | None:
         """Start and end Steps until none is left."""
@@ -106,8 +110,7 @@ class _Course:
         latest = self._limit - self._now
         heads = [(bucket[0], number) for number, bucket in enumerate(buckets) if bucket]
         heads.sort()
-        waiting = -1
-        reserved: _Reservation | None = None
+        waiting, promised = -1, self._waiting
         while heads:
             place, number = heappop(heads)
             worker = machine.workers[number]
@@ -118,11 +121,14 @@ class _Course:
                 fits = False
             elif waiting < 0:
                 fits = self._begin(step, number)
+                promised = -1 if fits else promised
             else:
-                reserved = reserved or self._reserve(waiting)
-                fits = self._begin_before(step, number, reserved)
+                fits = self._begin_behind(step, number, waiting)
             if not fits:
-                waiting = number if waiting < 0 else waiting
+                if waiting < 0:
+                    waiting = step
+                    if waiting != promised:
+                        self._reserved = None
                 continue
             if tails[step] > latest:
                 return False
@@ -130,6 +136,7 @@ class _Course:
             heappop(bucket)
             if bucket:
                 heappush(heads, (bucket[0], number))
+        self._waiting = waiting
         return True
 
     def _begin(self, step: int, number: int) -> bool:
@@ -189,14 +196,13 @@ class _Course:
         if self._queued:
             self._arrived.append(step)
 
-    def _reserve(self, waiting: int) -> _Reservation:
-        """When demand `waiting` will fit, as far as what runs now decides it."""
-        machine, n = self._machine, len(self._order)
+    def _reserve(self, step: int) -> _Reservation:
+        """When the Step will fit, as far as what runs now decides it."""
+        machine, n, waiting = self._machine, len(self._order), self._machine.bucket_of[step]
         cpu, memory, state = self._cpu, self._memory, self._state
         ends = sorted(self._running)
         for at, entry in enumerate(ends):
-            step = entry % n
-            number, group = machine.bucket_of[step], self._groups[step]
+            number, group = machine.bucket_of[entry % n], self._groups[entry % n]
             cpu += machine.cpus[number]
             memory += machine.memories[number]
             if group is not None:
@@ -214,8 +220,8 @@ class _Course:
             return _Reservation(time, cpu - machine.cpus[waiting], memory - machine.memories[waiting], state)
         raise AssertionError("a Step fits no empty machine: this is refused before")
 
-    def _begin_before(self, step: int, number: int, reserved: _Reservation) -> bool:
-        """Start a Step if it does not delay the one that has the reservation."""
+    def _begin_behind(self, step: int, number: int, waiting: int) -> bool:
+        """Start a Step if it does not delay the one that waits before it."""
         machine, state = self._machine, self._state
         group: Group | None = None
         if machine.on_devices[number]:
@@ -223,6 +229,8 @@ class _Course:
             if answer is None:
                 return False
             state, group = answer
+        # Kept while the Step waits: until it starts, only what delays nothing starts, too.
+        reserved = self._reserved = self._reserved or self._reserve(waiting)
         if self._now + self._length(step, number, group) > reserved.time:
             if machine.cpus[number] > reserved.cpu or machine.memories[number] > reserved.memory:
                 return False
