@@ -101,6 +101,8 @@ class Linter:
         self.codes = frozenset(rule.code for rule in every)
         self.shown = {rule.code for rule in wanted} | {CRASHED, SLOW}
         self.late = tuple(rule for rule in every if rule.scope == AFTER and rule.code in self.shown)
+        self.inquisitive = not all(rule.when for rule in self.late)
+        """Whether a rule is asked at the end even where there is nothing to look back on."""
 
     def all(self, text: SourceText, around: Surroundings) -> tuple[Diagnostic, ...]:
         """What is found in one text, with what comments silence, marked so."""
@@ -122,6 +124,8 @@ class _Run:
         documents = self._facts(tree, suppressions, around)
         rules = self._needed(suppressions)
         found = list(self._diagnose(documents, rules))
+        if not (found or suppressions or self.crashes or self.linter.inquisitive):
+            return ()
         marked, used = suppress.apply(found, holding)
         ran = {rule.code for rule in rules} if holding else set()
         unused = tuple(one for one in holding if one.code in ran and one not in used)
