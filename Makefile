@@ -45,6 +45,7 @@ generate: dev-env
 bench: dev-env
 	$(BIN)/python -m compileall -q dsec_cli runtime
 	$(BIN)/python benchmarks/lint.py --peers $(PEERS) --install
+	$(BIN)/python benchmarks/graph.py --peers $(PEERS) --install
 	$(BIN)/python benchmarks/executor.py
 	$(BIN)/python benchmarks/worker_call.py
 	$(BIN)/python benchmarks/schedule.py

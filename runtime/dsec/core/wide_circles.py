@@ -86,6 +86,8 @@ def _backwards(part: Part) -> Csr:
 
 def _only(part: Part, kept: Ints) -> Part:
     """The part that is left of `part`."""
+    if kept.all():
+        return part
     number = np.cumsum(kept, dtype=np.int32) - 1
     inside = kept[part.sources] & kept[part.targets]
     return Part(part.names[kept], number[part.sources[inside]], number[part.targets[inside]])
