@@ -47,6 +47,8 @@ class Analysis(Record):
     """All iterations; None when there is one."""
     order: str
     """The order that the schedule follows: `fifo`, `lpt`, `rank`, `rank+fbi` or `search`."""
+    quick: bool
+    """Whether Steps were given the quickest free devices rather than those that fit best."""
     makespans_ms: tuple[tuple[str, int], ...]
     """Of every order that was tried."""
     trials: int
@@ -95,8 +97,9 @@ def analyze(
         makespan_ms=best.run.makespan,
         gpus=len(inventory.devices),
         gpu_idle_permille=_idle(slices, len(inventory.devices), best.run.makespan),
-        overlap=overlap(successors, ordered, rounds=rounds, inventory=inventory),
+        overlap=overlap(successors, ordered, rounds=rounds, inventory=inventory, quick=best.quick),
         order=best.order,
+        quick=best.quick,
         makespans_ms=found.makespans,
         trials=found.trials,
     )

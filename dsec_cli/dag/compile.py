@@ -202,6 +202,7 @@ def _schedule(found: analysis.Analysis) -> Schedule:
     bound = found.lower_bound_ms
     return Schedule(
         order=found.order,
+        devices="quick" if found.quick else "fit",
         makespans_ms=found.makespans_ms,
         trials=found.trials,
         bounds_ms=found.bounds_ms,

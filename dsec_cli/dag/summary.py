@@ -130,7 +130,9 @@ def plan_overlap(plan: Plan) -> Overlap | None:
                 successors[number[edge.step]].append(at)
     works = [Work(step.demand, step.estimate_ms, step.rank_ms, step.command.worker) for step in plan.steps]
     rounds = Rounds(plan.iterations.count, plan.iterations.in_flight, tuple(carried))
-    return overlap(successors, works, rounds=rounds, inventory=plan.inventory)
+    chosen = plan.analysis.schedule
+    quick = chosen is not None and chosen.devices == "quick"
+    return overlap(successors, works, rounds=rounds, inventory=plan.inventory, quick=quick)
 
 
 def _gap(plan: Plan) -> str:

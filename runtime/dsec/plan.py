@@ -128,6 +128,8 @@ class Schedule(Record):
     """
 
     order: str
+    devices: str
+    """`fit` or `quick`: whether Steps were given what fits best or the quickest that was free."""
     makespans_ms: tuple[tuple[str, int], ...]
     """Of every order that was tried."""
     trials: int

@@ -155,6 +155,7 @@ def _analysis(data: dict[str, Any]) -> Analysis:
 def _schedule(data: dict[str, Any]) -> Schedule:
     return Schedule(
         order=data["order"],
+        devices=data["devices"],
         makespans_ms=tuple([(order, span) for order, span in data["makespans_ms"]]),
         trials=data["trials"],
         bounds_ms=tuple([(name, bound) for name, bound in data["bounds_ms"]]),

@@ -45,7 +45,7 @@ def test_both_readers_agree_on_how_the_order_was_chosen(kit):
     plan = kit.plan(kit.step("A"))
     old = plan_bytes(plan)
     assert b'"schedule"' not in old, "what was stored before keeps its bytes and its hash"
-    schedule = Schedule("search", (("fifo", 9), ("search", 7)), 20, (("cpu", 6),), 166_666)
+    schedule = Schedule("search", "fit", (("fifo", 9), ("search", 7)), 20, (("cpu", 6),), 166_666)
     plan = seal(plan._replace(analysis=plan.analysis._replace(schedule=schedule), hash=""))
     assert b'"schedule":{"bounds_ms":[["cpu",6]]' in plan_bytes(plan)
     assert _quick(plan_bytes(plan)) == plan == parse_strictly(plan_bytes(plan), where="p")

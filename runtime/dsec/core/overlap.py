@@ -52,7 +52,12 @@ class Overlap(Record):
 
 
 def overlap(
-    successors: Adjacency, works: Sequence[Work], *, rounds: Rounds, inventory: Inventory
+    successors: Adjacency,
+    works: Sequence[Work],
+    *,
+    rounds: Rounds,
+    inventory: Inventory,
+    quick: bool = False,
 ) -> Overlap | None:
     """Simulate enough iterations to see the rhythm; None when there is one iteration or too many Steps."""
     size = len(works) + 1
@@ -61,7 +66,7 @@ def overlap(
     if rounds.iterations < 2 or simulated < min(rounds.iterations, 4):
         return None
     graph = _unrolled(successors, rounds, simulated)
-    slices = list_schedule(graph, _repeated(works, simulated), Ledger(inventory))
+    slices = list_schedule(graph, _repeated(works, simulated), Ledger(inventory), quick=quick)
     ends = [slices[at * size + size - 1].end for at in range(simulated)]
     middle = simulated // 2 - 1
     window, laps = ends[-1] - ends[middle], simulated - 1 - middle

@@ -39,7 +39,9 @@ class Slice(Record):
     devices: tuple[str, ...]
 
 
-def list_schedule(successors: Adjacency, works: Sequence[Work], ledger: Ledger) -> list[Slice]:
+def list_schedule(
+    successors: Adjacency, works: Sequence[Work], ledger: Ledger, *, quick: bool = False
+) -> list[Slice]:
     """Start whatever fits, highest rank first, lowest number on a tie; see `machine` for gaps.
 
     Every work must fit the empty ledger, and the graph must be acyclic.
@@ -48,7 +50,7 @@ def list_schedule(successors: Adjacency, works: Sequence[Work], ledger: Ledger) 
     durations = [work.duration for work in works]
     bench = Machine(works, ledger.inventory) if slots is None else Slots(durations, slots)
     order = sorted(range(len(works)), key=[work.rank for work in works].__getitem__, reverse=True)
-    run = bench.run(graph_of(successors, durations), order, Manner())
+    run = bench.run(graph_of(successors, durations), order, Manner(quick=quick))
     if run is None:
         raise AssertionError("a run without a limit is never given up")
     return slices_of(run)
