@@ -272,3 +272,32 @@ def test_every_plan_decodes_to_itself(make, data):
         assert all(place[edge.step] < place[step.id] for edge in step.needs if edge.kind != "carried")
         assert len(step.placement.devices) == step.demand.gpu_count
     assert plan.analysis.lower_bound_ms <= plan.analysis.makespan_ms
+
+
+def test_a_plan_says_which_order_it_follows_and_what_the_others_lead_to(make):
+    """Two processors; in the order of the document the long Step would begin last."""
+    lengths = {"a": 2, "b": 2, "long": 4}
+    steps = [
+        make.step(id_, at=at, expect=Duration(length * 10**9))
+        for at, (id_, length) in enumerate(lengths.items())
+    ]
+    plan = compiled(make.contract(steps), machine(0, cores=2))
+    schedule = plan.analysis.schedule
+    assert (schedule.order, schedule.devices, schedule.trials) == ("rank", "fit", 0)
+    assert dict(schedule.makespans_ms) == {"fifo": 6000, "lpt": 4000, "rank": 4000, "rank+fbi": 4000}
+    assert (dict(schedule.bounds_ms)["cpu"], schedule.over_bound_ppm) == (4000, 0)
+    assert [step.rank_ms for step in plan.steps] == [2000, 2000, 4000]
+
+
+def test_the_quickest_devices_are_taken_where_that_ends_earlier(make):
+    """What fits best is the small slow device, and the Step takes ten times as long there."""
+    slow = (
+        machine(1, type_="l4", size=22 * GIB)
+        .devices[0]
+        ._replace(speed=100, index=1, uuid="GPU-slow", links=())
+    )
+    both = machine(1)._replace(devices=(*machine(1).devices, slow))
+    plan = compiled(make.contract([with_gpu(make, "S", count=1, memory=10 * GIB)]), both)
+    assert plan.analysis.schedule.devices == "quick"
+    assert (plan.steps[0].placement.devices, plan.analysis.makespan_ms) == (("GPU-0",), 1000)
+    assert dict(plan.analysis.schedule.makespans_ms)["fifo"] == 1000
