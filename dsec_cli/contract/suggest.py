@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 
 from dsec.record import Record
 from dsec_cli.contract.table import ROOTS, SECTIONS
@@ -103,6 +103,7 @@ class Suggestion(Record):
     sure: bool
 
 
+@lru_cache(maxsize=1024)
 def folded(word: str) -> str:
     """The word without case, dashes, underscores and blanks."""
     return "".join(c for c in word.lower() if c not in "-_ ")
@@ -110,7 +111,7 @@ def folded(word: str) -> str:
 
 def distance(left: str, right: str, *, most: int) -> int:
     """Edits (insert, delete, replace, swap neighbours) between two words; `most` + 1 when more."""
-    if abs(len(left) - len(right)) > most:
+    if abs(len(left) - len(right)) > most or _strange(left, right) > most or _strange(right, left) > most:
         return most + 1
     before: list[int] = []
     row = list(range(len(right) + 1))
@@ -124,6 +125,11 @@ def distance(left: str, right: str, *, most: int) -> int:
         if min(row) > most:
             return most + 1
     return min(row[-1], most + 1)
+
+
+def _strange(word: str, other: str) -> int:
+    """How many letters of `word` the other lacks: each of them costs an edit."""
+    return len(set(word).difference(other))
 
 
 def nearest(word: str, legal: Iterable[str]) -> Suggestion | None:
