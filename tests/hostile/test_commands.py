@@ -1,0 +1,268 @@
+"""Hostile files through every command: an answer within bounds, never a traceback."""
+
+from __future__ import annotations
+
+import os
+import random
+import tarfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from hostile.driver import Answer, answer, everything, process
+from hostile.files import FILES, GOOD, HEAVY
+
+CPU_S = 10
+"""Five times the two seconds that a command may take, as tests share their processors."""
+MEGABYTES = 200
+AGENT = """\
+import os, subprocess, requests
+requests.get(os.environ["BASE"] + "/x"), requests.post("https://api.example.com/v1")
+os.environ["TOOL_API_KEY"], open("/data/x", "w"), subprocess.run(["git", "log"])
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder to run commands in, with an agent's code."""
+    (tmp_path / "agent").mkdir()
+    (tmp_path / "agent" / "main.py").write_text(AGENT)
+    return tmp_path
+
+
+def check(answers: Iterator[Answer]) -> None:
+    """No answer is a fault, and none took too long."""
+    for one in answers:
+        assert not one.fault, str(one)
+        assert one.cpu_s < CPU_S, str(one)
+
+
+def test_a_good_contract_is_fine_everywhere(folder: Path) -> None:
+    answers = list(everything(folder, GOOD))
+    assert [(one.words, one.code) for one in answers if one.code] == [
+        (words.words, words.code) for words in answers if words.words[0] == "code" or "--code" in words.words
+    ], "only the code needs what the contract does not give"
+    assert (folder / "dsandbox.yaml").read_bytes() == GOOD
+
+
+LIGHT = [name for name in FILES if name not in HEAVY]
+
+
+@pytest.mark.parametrize("name", LIGHT)
+def test_a_hostile_file_is_answered(name: str, folder: Path) -> None:
+    check(everything(folder, FILES[name]))
+
+
+@pytest.mark.battery
+@pytest.mark.parametrize("name", sorted(HEAVY))
+def test_a_heavy_file_is_answered(name: str, folder: Path) -> None:
+    for one in everything(folder, FILES[name]):
+        assert not one.fault, str(one)
+        # All formats of thousands of findings, or thousands of fixes, are not done in an instant.
+        assert one.cpu_s < 6 * CPU_S, str(one)
+
+
+SAMPLE = (
+    *("alias-bomb", "merge-bomb", "alias-chain", "deep-flow", "deep-block", "long-line", "million-entries"),
+    *(
+        "ten-thousand-anchors",
+        "hundred-thousand-comments",
+        "many-suppressions",
+        "every-step-needs-every-step",
+    ),
+)
+ROOMY = {"million-entries": 700, "million-block-entries": 900}
+"""Megabytes of a million nodes, the most that are read: each takes a few hundred bytes."""
+
+
+def bounded(name: str, words: tuple[str, ...], folder: Path) -> None:
+    """`dsec WORDS` answers within the memory and the time that it may take."""
+    (folder / "dsandbox.yaml").write_bytes(FILES[name])
+    said = process(folder, *words, megabytes=ROOMY.get(name, MEGABYTES), cpu_s=2 * CPU_S)
+    assert not said.fault, str(said)
+    assert said.cpu_s < CPU_S, str(said)
+    assert "out of memory" not in said.err, str(said)
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_a_process_needs_little_memory_and_time(name: str, folder: Path) -> None:
+    bounded(name, ("lint", "dsandbox.yaml"), folder)
+
+
+@pytest.mark.battery
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("lint", "dsandbox.yaml", "-f", "json", "--no-cache"),
+        ("lint", "dsandbox.yaml", "-f", "sarif", "--no-cache"),
+        ("lint", "dsandbox.yaml", "--fix", "--unsafe-fixes"),
+        ("fmt", "dsandbox.yaml"),
+        ("dag", "dsandbox.yaml"),
+        ("plan", "dsandbox.yaml", "--json"),
+        ("packages", "dsandbox.yaml"),
+        ("code", "agent", "--contract", "dsandbox.yaml"),
+    ],
+    ids=" ".join,
+)
+def test_every_process_needs_little_memory_and_time(words: tuple[str, ...], name: str, folder: Path) -> None:
+    bounded(name, words, folder)
+
+
+def _as_crlf(data: bytes, _: random.Random) -> bytes:
+    return data.replace(b"\n", b"\r\n")
+
+
+def _with_mark(data: bytes, _: random.Random) -> bytes:
+    return b"\xef\xbb\xbf" + data
+
+
+def _byte(data: bytes, chance: random.Random) -> bytes:
+    at = chance.randrange(len(data) + 1)
+    return data[:at] + bytes([chance.randrange(256)]) + data[at + 1 :]
+
+
+def _truncated(data: bytes, chance: random.Random) -> bytes:
+    return data[: chance.randrange(len(data) + 1)]
+
+
+def _slices(data: bytes, chance: random.Random) -> bytes:
+    cuts = sorted(chance.randrange(len(data) + 1) for _ in range(4))
+    return data[cuts[0] : cuts[1]] + data[cuts[2] :] + data[: cuts[3]]
+
+
+CHANGES: dict[str, Callable[[bytes, random.Random], bytes]] = {
+    "crlf": _as_crlf,
+    "mark": _with_mark,
+    "byte": _byte,
+    "truncated": _truncated,
+    "slices": _slices,
+}
+
+
+def changed(data: bytes, name: str, change: str) -> bytes:
+    """`data` changed in a way that is the same each time."""
+    return CHANGES[change](data, random.Random(f"{name} {change}"))
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_hostile_file_is_answered(change: str, folder: Path) -> None:
+    """Some of them by turns; `make battery` takes all."""
+    for name in LIGHT[list(CHANGES).index(change) :: 3 * len(CHANGES)]:
+        check(everything(folder, changed(FILES[name], name, change)))
+
+
+@pytest.mark.battery
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("name", FILES)
+def test_every_changed_hostile_file_is_answered(name: str, change: str, folder: Path) -> None:
+    for turn in range(1 if name in HEAVY else 5):
+        check(everything(folder, changed(FILES[name], f"{name} {turn}", change)))
+
+
+@pytest.fixture(scope="module")
+def suite(shared: Path) -> dict[str, bytes]:
+    """The documents of the public yaml-test-suite."""
+    archive = shared / "yaml-test-suite.tar.gz"
+    if not archive.is_file():
+        pytest.skip(f"{archive} is absent: the suite is not part of the project")
+    with tarfile.open(archive) as tar:
+        members = [one for one in tar.getmembers() if one.isfile() and one.name.endswith("/in.yaml")]
+        return {one.name: data.read() for one in members if (data := tar.extractfile(one)) is not None}
+
+
+PARTS = 8
+
+
+def test_a_sample_of_the_yaml_test_suite_is_answered(suite: dict[str, bytes], folder: Path) -> None:
+    assert len(suite) == 402
+    for name in sorted(suite)[::12]:
+        check(everything(folder, suite[name]))
+
+
+@pytest.mark.battery
+@pytest.mark.parametrize("part", range(PARTS))
+def test_the_yaml_test_suite_is_answered(part: int, suite: dict[str, bytes], folder: Path) -> None:
+    for name in sorted(suite)[part::PARTS]:
+        check(everything(folder, suite[name]))
+
+
+@pytest.mark.battery
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("change", CHANGES)
+def test_the_changed_yaml_test_suite_is_answered(
+    change: str, part: int, suite: dict[str, bytes], folder: Path
+) -> None:
+    for name in sorted(suite)[part::PARTS]:
+        check(everything(folder, changed(suite[name], name, change)))
+
+
+BESIDE = {
+    ".dsec.toml": (b"[lint]\nselect = [", b"\xff\xfe", b"lint = 1\n", b"[lint]\nselect = [[]]\n"),
+    "pyproject.toml": (b"[tool.dsec.lint]\nx = 1\n", b"tool = 7\n", b"[tool.dsec.lint", b"\0"),
+    ".dsec/conflicts.json": (b"{", b"[]", b"\xff", b'{"version": 1, "rows": [1]}', b"[" * 100_000),
+    ".dsec/knowledge.json": (b"{", b"[]", b"\xff", b'{"version": 99}', b"[" * 100_000),
+    "ds_config.yaml": (b"steps: 1\n", b"\xff", b"steps: [" + b"[" * 5000, b"\0"),
+    "known.json": (b"{", b"[]", b"\xff", b'{"version": 1, "findings": 3}', b"[" * 100_000, b"9" * 9000),
+}
+"""What commands read beside a contract, broken."""
+
+
+@pytest.mark.parametrize("name", BESIDE)
+def test_broken_files_beside_a_contract_are_told(name: str, folder: Path) -> None:
+    place = folder / name
+    place.parent.mkdir(exist_ok=True)
+    (folder / "dsandbox.yaml").write_bytes(GOOD)
+    for data in BESIDE[name]:
+        place.write_bytes(data)
+        for words in (
+            ("lint", "dsandbox.yaml", "--no-cache"),
+            ("lint", "dsandbox.yaml", "--baseline", "known.json"),
+            ("lint", "dsandbox.yaml", "--code", "agent"),
+            ("lint", "dsandbox.yaml", "--show-config"),
+            ("packages", "dsandbox.yaml"),
+            ("dag", "dsandbox.yaml"),
+            ("plan", "dsandbox.yaml", "--json"),
+            ("code", "agent", "--contract", "dsandbox.yaml"),
+            ("knowledge", "openai"),
+        ):
+            said = answer(folder, *words)
+            assert said.code in (0, 1, 2, 3), f"{data[:40]!r}\n{said}"
+            assert said.code < 2 or said.err.startswith("dsec: error: "), f"{data[:40]!r}\n{said}"
+            assert len(said.err) < 2000, f"{data[:40]!r}\n{said}"
+
+
+@pytest.mark.parametrize(
+    "name", ["utf-32-le", "alias-bomb", "recursive-step", "deep-flow", "binary", "long-line"]
+)
+def test_a_hostile_inventory_is_told(name: str, folder: Path) -> None:
+    (folder / "dsandbox.yaml").write_bytes(GOOD)
+    (folder / "pool.yaml").write_bytes(FILES[name])
+    for words in (("lint",), ("plan",), ("inventory",)):
+        said = answer(folder, *words, "--inventory", "pool.yaml")
+        assert said.code in (1, 3), str(said)
+        assert said.cpu_s < CPU_S, str(said)
+
+
+@pytest.mark.parametrize("words", [("explain",), ("schema", "print"), ("knowledge",), ("lint", "--select")])
+def test_hostile_words_are_told(words: tuple[str, ...], folder: Path) -> None:
+    (folder / "dsandbox.yaml").write_bytes(GOOD)
+    for word in (
+        "",
+        " ",
+        "../../etc/passwd",
+        "DS",
+        "DS\n1",
+        "中",
+        "\udcff",
+        "x" * 100_000,
+        "{0}",
+        "%s",
+        "-1",
+        "\x1b[2J",
+    ):
+        said = answer(folder, *words, word)
+        assert said.code in (0, 1, 2, 3), f"{word[:40]!r}\n{said}"
+        assert "\x1b[2J" not in said.out + said.err
+        assert os.fspath(folder) not in said.out
