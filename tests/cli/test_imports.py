@@ -89,6 +89,8 @@ def test_a_lint_imports_only_its_own_format() -> None:
 def test_a_clean_file_imports_no_excerpts(clean: Path) -> None:
     loaded = modules("contract_lint", str(clean), folder=clean.parent)
     assert not loaded & {"dsec_cli.report.excerpt", "collections", "enum", "functools", "re"}
+    # An ordinary file is read without the C parser and all that stands around it.
+    assert not loaded & {"_ruamel_yaml", "ruamel", "dsec_cli.source.events", "dsec_cli.source.builder"}
 
 
 def test_an_answer_from_the_cache_imports_next_to_nothing(clean: Path) -> None:

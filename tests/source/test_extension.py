@@ -13,7 +13,7 @@ from dsec_cli.source import extension
 from dsec_cli.source.text import SourceText
 from dsec_cli.source.yaml import parse as read_tree
 def value():
-    tree = read_tree(SourceText.from_bytes("a", b"a: [1, 2]\\n"))
+    tree = read_tree(SourceText.from_bytes("a", b"a: [1, &only_the_c_parser_reads_anchors 2]\\n"))
     return tree.documents[0].root.entries[0].value.items[1].text
 """
 
@@ -71,6 +71,13 @@ def test_reading_executes_only_small_modules_of_the_package() -> None:
         "tag",
         "clib._ruamel_yaml",
     }
+
+
+def test_an_ordinary_text_does_without_it() -> None:
+    code = PARSE.replace("&only_the_c_parser_reads_anchors ", "")
+    names = _run(f"{code}\nassert value() == '2'\nprint(' '.join(sys.modules))").split()
+    assert not any("ruamel" in name for name in names)
+    assert "dsec_cli.source.builder" not in names
 
 
 def test_reading_imports_no_heavy_module() -> None:

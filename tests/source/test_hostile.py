@@ -9,7 +9,7 @@ import time
 import pytest
 from tree_invariants import check, walk
 
-from dsec_cli.source import builder, yaml
+from dsec_cli.source import builder, plain, yaml
 from dsec_cli.source.resolve import follow, plain_value
 from dsec_cli.source.text import SourceText
 from dsec_cli.source.tree import Alias, Mapping, Node, Sequence, Tree
@@ -125,6 +125,7 @@ def test_an_alias_over_the_budget_is_unknown_and_told_once() -> None:
 
 def test_too_many_nodes_end_the_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(builder, "MAX_NODES", 100)
+    monkeypatch.setattr(plain, "MAX_NODES", 100)
     source = SourceText.from_bytes("a", ("a: [" + "x, " * 200 + "]\n").encode())
     tree = parse(source)
     check(source, tree)

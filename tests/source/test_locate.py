@@ -87,8 +87,8 @@ def test_a_mapping_is_looked_through_once_however_many_keys_are_asked_for(
         asked += 1
         return known(entry)
 
-    known = locate_module._key
-    monkeypatch.setattr(locate_module, "_key", counted)
+    known = locate_module._key_text
+    monkeypatch.setattr(locate_module, "_key_text", counted)
     text = "".join(f"k{number}: {number}\n" for number in range(500)) + "k7: last\n"
     source = SourceText.from_bytes("f.yaml", text.encode())
     [document] = parse(source).documents
