@@ -9,7 +9,7 @@ from dsec_cli import exit as codes
 from dsec_cli.commands.checking import Checker
 from dsec_cli.commands.configuring import Configuration
 from dsec_cli.commands.language import speech
-from dsec_cli.commands.outputs import wanted, write
+from dsec_cli.commands.outputs import spare, wanted, write
 from dsec_cli.commands.sources import STDIN, expand, read_source
 from dsec_cli.diagnostics import SEVERITIES, Severity
 from dsec_cli.report.format import Report
@@ -49,6 +49,7 @@ def main(args: Args) -> int:
     outputs = wanted(args, here)
     speaking = speech(args.lang, here.text("lang"))
     texts, problems, left_out = _read_all(args, configuration)
+    spare(outputs, (text.name for text in texts))
     checker = Checker(args, configuration)
     put, mending = write, args.fix or args.diff or args.unsafe_fixes
     if mending:

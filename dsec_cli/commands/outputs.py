@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from dsec.record import Record
@@ -14,6 +15,8 @@ from dsec_cli.report.terminal import columns
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dsec_cli.commands.configuring import Configured
     from dsec_cli.commands.language import Speech
     from dsec_cli.options import Args
@@ -67,6 +70,18 @@ def _refuse_clashes(found: list[Output], where: str) -> None:
                 f"{where}two outputs go to {place}", hint=f"give one a file: --output {one.format}:FILE"
             )
         seen.add(one.file)
+
+
+def spare(outputs: tuple[Output, ...], files: Iterable[str]) -> None:
+    """Refuse outputs that would replace what is checked; raises UsageError."""
+    written = {os.path.realpath(one.file): one.file for one in outputs if one.file}
+    for file in files if written else ():
+        target = os.path.realpath(file)
+        if target in written and os.path.isfile(target):
+            raise UsageError(
+                f"{written[target]} is checked itself, and would be replaced by what is found",
+                hint="write to another file",
+            )
 
 
 def write(report: Report, outputs: tuple[Output, ...], args: Args, *, speech: Speech) -> str:

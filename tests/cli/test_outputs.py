@@ -87,6 +87,16 @@ def test_an_output_that_cannot_be_written(ds: Ds, tmp_path: Path) -> None:
     assert ran.stderr.startswith(b"dsec: error: no/such/x could not be written")
 
 
+def test_an_output_never_replaces_what_is_checked(ds: Ds, tmp_path: Path) -> None:
+    (tmp_path / "dsandbox.yaml").write_bytes(BAD)
+    (tmp_path / "link").symlink_to("dsandbox.yaml")
+    for words in (("-o", "dsandbox.yaml"), ("--output", "json:./link", "dsandbox.yaml")):
+        ran = ds("ds-contract-lint", *words)
+        assert ran.returncode == 2
+        assert b"is checked itself" in ran.stderr
+        assert (tmp_path / "dsandbox.yaml").read_bytes() == BAD
+
+
 @pytest.mark.parametrize(
     ("select", "fail_on", "code"),
     [
