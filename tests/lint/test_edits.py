@@ -12,9 +12,9 @@ from dsec_cli.diagnostics import Edit
 from dsec_cli.lint import edits, removal
 from dsec_cli.lint.proof import change_elsewhere
 from dsec_cli.lint.rule import Facts
-from dsec_cli.source.spelling import is_plain, reads_as_other, spelled
 from dsec_cli.lint.splice import Shift, in_order, spliced, text_with
 from dsec_cli.source.resolve import plain_value, resolve
+from dsec_cli.source.spelling import is_plain, reads_as_other, spelled
 from dsec_cli.source.text import SourceText, Span
 from dsec_cli.source.tree import Document, Path, Scalar, Tree
 from dsec_cli.source.yaml import parse
