@@ -198,7 +198,10 @@ def test_wrong_types(text: str, message: str, advice: str) -> None:
     [
         ("fault_tolerance: {level: pausable}", "did you mean pauseable?"),
         ("fault_tolerance: {level: PAUSEABLE}", "did you mean pauseable?"),
-        ("fault_tolerance: {level: uninterruptible}", ""),
+        (
+            "fault_tolerance: {level: uninterruptible}",
+            "uninterruptible is called critical here: write critical",
+        ),
         ("nvlink_mode: 3", ""),
     ],
 )
