@@ -91,7 +91,7 @@ def _searched(
     best, tried = min(starts, key=_worth), 0
     for start in starts:
         now = start
-        for _ in range(trials):
+        for _ in range(trials // len(starts)):
             if best.run.makespan <= bound:
                 return best, tried
             tried += 1
