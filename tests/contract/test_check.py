@@ -252,13 +252,17 @@ def test_edits_mend_what_they_are_for(before: str, after: str) -> None:
     "text",
     [
         "latency_cap: 75",
-        "elasticity: {gpu: {max_count: 4, max_cuont: 4}}",
         "fault_tolerance: {level: pause}",
         "name: &n 5",
     ],
 )
 def test_no_edit_where_the_meaning_is_a_guess(text: str) -> None:
     assert only(text).fixes == ()
+
+
+def test_a_guess_is_no_safe_edit() -> None:
+    fixes = only("elasticity: {gpu: {max_count: 4, max_cuont: 4}}").fixes
+    assert [fix.safe for fix in fixes] == [False]
 
 
 def test_all_findings_of_a_document_come_at_once() -> None:

@@ -93,7 +93,12 @@ def test_json_on_standard_output_is_the_stored_form(job):
     ("text", "code"),
     [
         (JOB + CYCLE, "DS503"),
-        (JOB + STEPS.replace("count: 2, memory: 40GiB", "count: 8"), "DS210"),
+        (
+            JOB.replace("max_count: 4", "max_count: 8")
+            + STEPS.replace("count: 2, memory: 40GiB", "count: 8"),
+            "DS210",
+        ),
+        (JOB + STEPS.replace("count: 2, memory: 40GiB", "count: 8"), "DS208"),
         (JOB + STEPS.replace("timeout: 60s, outputs", "outputs"), "DS505"),
         (JOB, "DS109"),
         ("a: [", "DS002"),
