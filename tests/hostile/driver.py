@@ -40,7 +40,7 @@ class Answer(NamedTuple):
             return "traceback"
         if self.code == 3 and not self.err.startswith("dsec: error: "):
             return "exit 3 without a word"
-        if "[DS999]" in self.out or "\"DS999\"" in self.out:
+        if "[DS999]" in self.out or '"DS999"' in self.out:
             return "a rule failed"
         return ""
 

@@ -127,7 +127,7 @@ def _result(one: Diagnostic, report: Report, *, index: dict[str, int], fingerpri
 def _flow(one: Diagnostic, report: Report) -> Object:
     """The related places in order, as code hosts step through them."""
     steps = [
-        {"location": {**_location(place, report), "message": {"text": label or "see also"}}}
+        {"location": {**_location(place, report), "message": {"text": label or report.tell(say("see also"))}}}
         for place, label in one.related[:MOST_RELATED]
     ]
     return {"threadFlows": [{"locations": steps}]}
