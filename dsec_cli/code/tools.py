@@ -286,7 +286,7 @@ def _described(found: Registered, node: ast.Dict, scope: Scope) -> None:
     kind = fields.get("type")
     framework, inner = "openai", fields
     if "input_schema" in fields:
-        framework = "anthropic"
+        framework = "input-schema"
     elif not (isinstance(kind, ast.Constant) and kind.value == "function"):
         return
     described = fields.get("function")

@@ -138,7 +138,6 @@ def test_what_runs_code_calls_whom_the_code_calls() -> None:
         ("llama_index.tools.brave_search.BraveSearchToolSpec", "api.search.brave.com:443"),
         ("smolagents.WebSearchTool", "lite.duckduckgo.com:443"),
         ("openai.OpenAI.chat.completions.create", "api.openai.com:443"),
-        ("anthropic.AsyncAnthropic.messages", "api.anthropic.com:443"),
         ("boto3.client(s3)", "s3.*.amazonaws.com:443"),
         ("@modelcontextprotocol/server-slack", "slack.com:443"),
     ],

@@ -8,9 +8,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("pygls")
-
 from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 

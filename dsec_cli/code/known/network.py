@@ -156,7 +156,7 @@ HUB_PACKAGES = (
 """Packages whose `from_pretrained` and `push_to_hub` speak to the hub."""
 BASE_NAMES = (
     "base_url", "api_base", "openai_api_base", "endpoint_url", "endpoint", "azure_endpoint", "server_url",
-    "anthropic_api_url", "inference_server_url", "api_url", "host", "url",
+    "inference_server_url", "api_url", "host", "url",
 )  # fmt: skip
 """Arguments by which clients of services are sent to another address."""
 ASKING = ("get", "post", "put", "patch", "delete", "head", "request", "stream", "connect", "goto", "fetch")

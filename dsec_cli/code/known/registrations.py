@@ -17,7 +17,7 @@ DECORATORS: dict[str, str] = {
     "mcp.server.lowlevel.Server().call_tool": MCP, "pydantic_ai.Agent().tool": "pydantic-ai",
     "pydantic_ai.Agent().tool_plain": "pydantic-ai", "haystack.tools.tool": "haystack",
     "semantic_kernel.functions.kernel_function": "semantic-kernel", "agno.tools.tool": "agno",
-    "strands.tool": "strands", "claude_agent_sdk.tool": "claude-agent-sdk",
+    "strands.tool": "strands",
 }  # fmt: skip
 METHODS = {
     "register_for_llm": AUTOGEN,
@@ -81,7 +81,7 @@ RUNS = ("_run", "_arun", "forward", "run", "call", "__call__")
 FRAMEWORKS: dict[str, str] = {
     "langchain": LANGCHAIN, "langgraph": LANGCHAIN, "langchain_openai": LANGCHAIN, "llama_index": LLAMAINDEX,
     "autogen": AUTOGEN, "autogen_agentchat": AUTOGEN, "crewai": CREWAI, "openai": "openai",
-    "anthropic": "anthropic", "smolagents": "smolagents", "agents": "openai-agents",
+    "smolagents": "smolagents", "agents": "openai-agents",
     "pydantic_ai": "pydantic-ai", "google": "google-adk", "ollama": "ollama", "litellm": "litellm",
 }  # fmt: skip
 """Frameworks by the package of the call that is given `tools=[...]`."""
