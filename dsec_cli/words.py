@@ -1,52 +1,16 @@
-"""What DSec tells people: texts that remember how they were made, so that they can be said in Chinese.
-
-An English text is its own key: `say("{a} is more than {b}", a=8, b=2)` reads as the filled text, and
-keeps template and arguments for the catalogue of another language and for machine formats.
-"""
+"""What DSec tells people, said in Chinese or taken apart again for machine formats."""
 
 from __future__ import annotations
 
+from dsec.words import Said as Said
+from dsec.words import joined as joined
+from dsec.words import refilled
+from dsec.words import say as say
+from dsec.words import system as system
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-
-class Said(str):
-    """A text with the template and the arguments it was made of."""
-
-    __slots__ = ("args", "id", "template")
-
-    template: str
-    args: dict[str, object]
-    id: str
-    """Stable name of a message within its rule; "" for reasons, advice and labels."""
-
-    def __getnewargs__(self) -> tuple[str]:
-        return (str(self),)
-
-
-def say(template: str, name: str = "", /, **args: object) -> Said:
-    """`template` with its `{names}` filled; one without arguments is taken as it stands.
-
-    `name` is the stable id of a message; reasons, advice and labels need none.
-    """
-    return _said(template.format_map(args) if args else template, template, name, args)
-
-
-def _said(text: str, template: str, name: str, args: dict[str, object]) -> Said:
-    said = Said(text)
-    said.template, said.args, said.id = template, args, name
-    return said
-
-
-def joined(between: str, texts: Sequence[str]) -> str:
-    """The texts in a row; each of them, and what stands between them, can still be translated."""
-    if len(texts) < 2:
-        return texts[0] if texts else ""
-    # By halves, so that one template serves any number of texts and a thousand are ten deep.
-    half = (len(texts) + 1) // 2
-    first, rest = joined(between, texts[:half]), joined(between, texts[half:])
-    return say(f"{{first}}{between}{{rest}}", first=first, rest=rest)
+    from collections.abc import Callable, Mapping
 
 
 def rewritten(text: str, change: Callable[[str], str]) -> str:
@@ -55,7 +19,7 @@ def rewritten(text: str, change: Callable[[str], str]) -> str:
     if not isinstance(text, Said):
         return new
     args = {name: rewritten(arg, change) if isinstance(arg, str) else arg for name, arg in text.args.items()}
-    return _said(new, text.template, text.id, args)
+    return refilled(new, text.template, text.id, args)
 
 
 def translated(text: str, catalogue: Mapping[str, str]) -> str:
@@ -64,11 +28,11 @@ def translated(text: str, catalogue: Mapping[str, str]) -> str:
         return catalogue.get(text, text)
     template = catalogue.get(text.template, text.template)
     if not text.args:
-        return _said(template, text.template, text.id, text.args)
+        return refilled(template, text.template, text.id, text.args)
     args = {
         name: translated(arg, catalogue) if isinstance(arg, Said) else arg for name, arg in text.args.items()
     }
-    return _said(_close(template, args).format_map(args), text.template, text.id, text.args)
+    return refilled(_close(template, args).format_map(args), text.template, text.id, text.args)
 
 
 _WIDE = "\u2e80"
