@@ -12,6 +12,7 @@ from dsec.record import Record
 from dsec_cli.source.text import SourceText
 from dsec_cli.source.tree import Mapping, Scalar
 from dsec_cli.source.yaml import parse
+from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,8 +74,14 @@ def value_of(key: str, *, path: str) -> str:
     value = stored(path).get(key, found.choices[0])
     if value not in found.choices and not found.free:
         raise FileProblem(
-            f"{path}: {key} is {value!r}, not {' or '.join(found.choices)}",
-            hint=f"dsctl config set {key} {found.choices[0]}",
+            say(
+                "{path}: {key} is {value!r}, not {choices}",
+                path=path,
+                key=key,
+                value=value,
+                choices=" or ".join(found.choices),
+            ),
+            hint=say("dsctl config set {key} {choices}", key=key, choices=found.choices[0]),
         )
     return value
 
@@ -91,7 +98,8 @@ def changed(path: str, key: str, value: str | None) -> str:
     )
     if _values(SourceText.from_bytes(path, text.encode())) != wanted:
         raise FileProblem(
-            f"{path} is laid out in a way that cannot be changed safely", hint=f"edit {key} by hand"
+            say("{path} is laid out in a way that cannot be changed safely", path=path),
+            hint=say("edit {key} by hand", key=key),
         )
     return text
 
@@ -104,7 +112,8 @@ def _read(path: str) -> SourceText:
         return SourceText.from_bytes(path, b"")
     except OSError as problem:
         raise FileProblem(
-            f"{path} could not be read: {problem.strerror}", hint="check its permissions"
+            say("{path} could not be read: {why}", path=path, why=system(problem)),
+            hint="check its permissions",
         ) from problem
 
 
@@ -113,13 +122,17 @@ def _root(source: SourceText) -> Mapping | None:
     if tree.problems:
         first = tree.problems[0]
         line = source.position(first.span.start).line
-        raise FileProblem(f"{source.name}:{line}: {first.message}", hint="mend that line, or remove the file")
+        raise FileProblem(
+            say("{name}:{line}: {message}", name=source.name, line=line, message=first.message),
+            hint="mend that line, or remove the file",
+        )
     roots = [document.root for document in tree.documents if document.root is not None]
     if not roots or (isinstance(roots[0], Scalar) and not roots[0].text):
         return None
     if len(roots) > 1 or not isinstance(roots[0], Mapping):
         raise FileProblem(
-            f"{source.name} is no list of `key: value` lines", hint="mend it, or remove the file"
+            say("{name} is no list of `key: value` lines", name=source.name),
+            hint="mend it, or remove the file",
         )
     return roots[0]
 

@@ -16,6 +16,7 @@ from dsec_cli.code.project import Project
 from dsec_cli.commands.knowing import read_knowledge
 from dsec_cli.commands.matching import meant
 from dsec_cli.source.text import SourceText
+from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +59,9 @@ def read_project(folder: str, contract: Contract | None = None) -> Project:
         left -= len(taken.data)
     if not files and not unread:
         where = "this folder" if folder == "." else folder
-        raise FileProblem(f"{where} holds no Python file", hint="name the folder of the agent's code")
+        raise FileProblem(
+            say("{where} holds no Python file", where=where), hint="name the folder of the agent's code"
+        )
     own = os.path.basename(os.path.abspath(folder))
     if contract is None:
         return Project(files, tuple(unread), name=own)
@@ -88,7 +91,9 @@ def _walk(folder: str) -> Iterator[tuple[str, str]]:
     """Paths of Python files with their names from `folder`, by name; links to folders are not followed."""
     if not os.path.isdir(folder):
         what = "is no folder" if os.path.lexists(folder) else "does not exist"
-        raise FileProblem(f"{folder} {what}", hint="name the folder of the agent's code")
+        raise FileProblem(
+            say("{folder} {what}", folder=folder, what=what), hint="name the folder of the agent's code"
+        )
     waiting = [("", 0)]
     while waiting:
         below, depth = waiting.pop()
@@ -112,7 +117,8 @@ def _listed(folder: str) -> tuple[list[str], list[str]]:
                     files.append(entry.name)
     except OSError as problem:
         raise FileProblem(
-            f"{folder} could not be read: {problem.strerror}", hint="check its permissions"
+            say("{folder} could not be read: {why}", folder=folder, why=system(problem)),
+            hint="check its permissions",
         ) from problem
     return sorted(files), sorted(folders)
 

@@ -19,7 +19,7 @@ from dsec_cli.commands.choosing import NEVER_SILENT
 from dsec_cli.diagnostics import Silenced
 from dsec_cli.report.fingerprint import fingerprints, seen_from
 from dsec_cli.report.output import to_file
-from dsec_cli.words import english, say
+from dsec_cli.words import english, say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ def read(path: str) -> tuple[Known, ...]:
             whole = json.loads(file.read().decode("utf-8"))
     except OSError as problem:
         raise FileProblem(
-            f"baseline {path} could not be read: {problem.strerror}",
-            hint=f"write it with: dsec lint --write-baseline {path}",
+            say("baseline {path} could not be read: {why}", path=path, why=system(problem)),
+            hint=say("write it with: dsec lint --write-baseline {path}", path=path),
         ) from problem
     except (ValueError, RecursionError) as problem:
         raise _damaged(path, f"it is no JSON: {problem}") from problem
@@ -69,7 +69,13 @@ def read(path: str) -> tuple[Known, ...]:
         raise _damaged(path, f"its format is not {NAME}/{VERSION}")
     if int(version) > VERSION:
         raise FileProblem(
-            f"baseline {path} was written by a newer DSec ({name}/{version})", hint="update DSec"
+            say(
+                "baseline {path} was written by a newer DSec ({name}/{version})",
+                path=path,
+                name=name,
+                version=version,
+            ),
+            hint="update DSec",
         )
     found = whole.get("findings")
     if not isinstance(found, list):
@@ -86,7 +92,8 @@ def _known(path: str, entry: object) -> Known:
 
 def _damaged(path: str, why: str) -> FileProblem:
     return FileProblem(
-        f"baseline {path} cannot be used: {why}", hint=f"write it anew: dsec lint --write-baseline {path}"
+        say("baseline {path} cannot be used: {why}", path=path, why=why),
+        hint=say("write it anew: dsec lint --write-baseline {path}", path=path),
     )
 
 

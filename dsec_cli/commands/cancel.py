@@ -12,6 +12,7 @@ from dsec.resume import is_alive, read_run
 from dsec.rundir import find
 from dsec.sweep import Process, look, send
 from dsec_cli.exit import NO, YES
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,6 +50,11 @@ def _await_end(run: RunDir, executor: Process) -> None:
             return
         time.sleep(0.02)
     raise RunProblem(
-        f"{run.job} was asked to end {_PATIENCE_S:.0f} s ago and its process {executor.pid} is still there",
+        say(
+            "{job} was asked to end {patience_s:.0f} s ago and its process {pid} is still there",
+            job=run.job,
+            patience_s=_PATIENCE_S,
+            pid=executor.pid,
+        ),
         hint="its Steps' grace periods may be longer; dsec status shows what is running",
     )

@@ -15,6 +15,7 @@ from dsec.progress import Progress
 from dsec.rundir import find
 from dsec_cli.commands.watching import JsonLines, PlainLines, Sink
 from dsec_cli.exit import INTERRUPTED, NO, TERMINATED, UNKNOWN, YES
+from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def check_feasible(plan: Plan, inventory: Inventory) -> None:
         refusal = judged[step.demand]
         if refusal is not None:
             raise PlanProblem(
-                f"Step {step.id} cannot run here: {refusal.text}",
+                say("Step {id} cannot run here: {text}", id=step.id, text=refusal.text),
                 hint="run it where the devices are, or plan for this machine: dsec plan",
             )
 
@@ -145,4 +146,4 @@ def write_whole(path: str, data: bytes) -> None:
             os.fsync(file.fileno())
         os.replace(aside, path)
     except OSError as problem:
-        raise FileProblem(f"{path}: {problem.strerror}") from None
+        raise FileProblem(say("{path}: {why}", path=path, why=system(problem))) from None

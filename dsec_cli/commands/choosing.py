@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dsec_cli.exit import UsageError
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,5 +62,6 @@ def _check(prefixes: tuple[str, ...], where: str, rules: tuple[Rule, ...]) -> No
 
             hint = did_you_mean(prefix, [rule.code for rule in rules])
             raise UsageError(
-                f"{where}no rule's code begins with {prefix!r}", hint=hint or "dsec rules lists all codes"
+                say("{where}no rule's code begins with {prefix!r}", where=where, prefix=prefix),
+                hint=hint or "dsec rules lists all codes",
             )

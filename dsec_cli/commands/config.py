@@ -9,6 +9,7 @@ from dsec_cli.exit import YES, UsageError
 from dsec_cli.lint.nearest import did_you_mean
 from dsec_cli.report.output import emit, to_file
 from dsec_cli.settings import SETTINGS, changed, setting, settings_path, stored, value_of
+from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,16 +38,22 @@ def main(args: Args) -> int:
 def _refuse(action: str, *extra: str | None) -> None:
     given = [word for word in extra if word is not None]
     if given:
-        raise UsageError(f"config {action} takes no {given[0]!r}", hint=f"dsec config {action} --help")
+        raise UsageError(
+            say("config {action} takes no {given!r}", action=action, given=given[0]),
+            hint=say("dsec config {action} --help", action=action),
+        )
 
 
 def _wanted(action: str, key: str | None) -> Setting:
     if key is None:
-        raise UsageError(f"config {action} needs the name of a setting", hint="dsec config list shows them")
+        raise UsageError(
+            say("config {action} needs the name of a setting", action=action),
+            hint="dsec config list shows them",
+        )
     found = setting(key)
     if found is None:
         raise UsageError(
-            f"there is no setting {key!r}", hint=did_you_mean(key, [one.key for one in SETTINGS])
+            say("there is no setting {key!r}", key=key), hint=did_you_mean(key, [one.key for one in SETTINGS])
         )
     return found
 
@@ -54,12 +61,12 @@ def _wanted(action: str, key: str | None) -> Setting:
 def _set(wanted: Setting, value: str | None) -> None:
     choices = f"such as {wanted.choices[0]}" if wanted.free else " or ".join(wanted.choices)
     if value is None:
-        raise UsageError(f"config set {wanted.key} needs a value", hint=choices)
+        raise UsageError(say("config set {key} needs a value", key=wanted.key), hint=choices)
     refusal = dict(wanted.refusals).get(value)
     if refusal:
-        raise UsageError(refusal, hint=f"the only value is {choices}")
+        raise UsageError(refusal, hint=say("the only value is {choices}", choices=choices))
     if value not in wanted.choices and not wanted.free:
-        raise UsageError(f"{wanted.key} cannot be {value!r}", hint=choices)
+        raise UsageError(say("{key} cannot be {value!r}", key=wanted.key, value=value), hint=choices)
     _store(wanted.key, value)
 
 
@@ -72,7 +79,8 @@ def _store(key: str, value: str | None) -> None:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     except OSError as problem:
         raise FileProblem(
-            f"{os.path.dirname(path)} could not be made: {problem.strerror}", hint="check HOME"
+            say("{dirname} could not be made: {why}", dirname=os.path.dirname(path), why=system(problem)),
+            hint="check HOME",
         ) from problem
     to_file(path, text.encode())
 

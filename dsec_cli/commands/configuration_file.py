@@ -12,6 +12,7 @@ from dsec_cli.exit import UsageError
 from dsec_cli.lint.nearest import did_you_mean
 from dsec_cli.lint.suppress import is_day
 from dsec_cli.report.fingerprint import seen_from
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,12 +42,21 @@ class _File:
             return tomllib.loads(data.decode("utf-8"))
         except UnicodeDecodeError as problem:
             line = data.count(b"\n", 0, problem.start) + 1
-            raise UsageError(f"{self.name}:{line}: this is no UTF-8", hint="save it as UTF-8") from problem
+            raise UsageError(
+                say("{name}:{line}: this is no UTF-8", name=self.name, line=line), hint="save it as UTF-8"
+            ) from problem
         except (tomllib.TOMLDecodeError, RecursionError, ValueError) as problem:
             said, _, place = str(problem).partition(" (at line ")
             line = int(place.split(",")[0]) if place[:1].isdigit() else self._last_line(data)
             raise UsageError(
-                f"{self.name}:{line}: this is no TOML: {said[:1].lower()}{said[1:]}", hint="mend that line"
+                say(
+                    "{name}:{line}: this is no TOML: {said}{said_2}",
+                    name=self.name,
+                    line=line,
+                    said=said[:1].lower(),
+                    said_2=said[1:],
+                ),
+                hint="mend that line",
             ) from problem
 
     @staticmethod
@@ -129,7 +139,9 @@ class _File:
         return self._error(path, f"{_spelled(path[-1:])} {what}", hint=hint)
 
     def _error(self, path: tuple[str | int, ...], what: str, *, hint: str) -> UsageError:
-        return UsageError(f"{self.name}:{self.lines.of(path)}: {what}", hint=hint)
+        return UsageError(
+            say("{name}:{of}: {what}", name=self.name, of=self.lines.of(path), what=what), hint=hint
+        )
 
 
 def _spelled(path: tuple[str | int, ...]) -> str:

@@ -10,6 +10,7 @@ import os
 
 from dsec.errors import FileProblem
 from dsec.record import Record
+from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -112,7 +113,8 @@ def _content(path: str) -> bytes:
             return file.read()
     except OSError as problem:
         raise FileProblem(
-            f"{path} could not be read: {problem.strerror}", hint="mend its permissions, or use --isolated"
+            say("{path} could not be read: {why}", path=path, why=system(problem)),
+            hint="mend its permissions, or use --isolated",
         ) from problem
 
 

@@ -13,6 +13,7 @@ from dsec_cli.dag.graph import step_graph
 from dsec_cli.dag.picture import picture_of
 from dsec_cli.dag.view import View
 from dsec_cli.report.output import emit, emit_bytes
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +46,9 @@ def _write(picture: Picture, args: Args) -> None:
         emit(_view(args.output).render(picture), args.out)
         return
     if args.out is None and sys.stdout.isatty():
-        raise codes.UsageError(f"{args.output} is no text for a terminal", hint="write it to a file: -o FILE")
+        raise codes.UsageError(
+            say("{output} is no text for a terminal", output=args.output), hint="write it to a file: -o FILE"
+        )
     emit_bytes(draw(_view("dot").render(picture), args.output), args.out)
 
 

@@ -8,6 +8,7 @@ import sys
 from dsec.errors import StoredFormError
 from dsec.record import Record
 from dsec_cli.exit import NO, UNKNOWN, YES
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -159,5 +160,7 @@ def kept(run: RunDir) -> list[dict[str, Any]]:
     except FileNotFoundError:
         return []
     except (ValueError, KeyError, TypeError):
-        raise StoredFormError(f"{path} is damaged", hint="remove it: only the report reads it") from None
+        raise StoredFormError(
+            say("{path} is damaged", path=path), hint="remove it: only the report reads it"
+        ) from None
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dsec.errors import DSecError
+from dsec_cli.words import say
 
 PICTURES = ("png", "svg")
 """Views that the `dot` program draws from the dot view."""
@@ -20,11 +21,13 @@ def draw(dot: str, form: str) -> bytes:
         drawn: bytes = graphviz.pipe("dot", form, dot.encode("utf-8", "backslashreplace"), quiet=True)
     except graphviz.ExecutableNotFound:
         raise DrawingProblem(
-            f"{form} needs the program dot, which is not installed",
+            say("{form} needs the program dot, which is not installed", form=form),
             hint="sudo apt-get install graphviz; or take --output html, which needs nothing",
         ) from None
     except graphviz.CalledProcessError as failure:
         said = (failure.stderr or b"").decode("utf-8", "replace").strip().splitlines()
         why = said[-1] if said else f"exit code {failure.returncode}"
-        raise DrawingProblem(f"dot could not draw the graph: {why}", hint="take --output html") from None
+        raise DrawingProblem(
+            say("dot could not draw the graph: {why}", why=why), hint="take --output html"
+        ) from None
     return drawn

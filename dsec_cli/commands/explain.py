@@ -75,7 +75,7 @@ def _named(word: str, rules: tuple[Rule, ...]) -> Rule:
     known = [rule.code for rule in rules] if word[:2].upper() == "DS" else [rule.name for rule in rules]
     word = word.upper() if word[:2].upper() == "DS" else word.lower()
     hint = did_you_mean(word, known) or "dsec explain lists all rules"
-    raise UsageError(f"there is no rule {word!r}", hint=hint)
+    raise UsageError(say("there is no rule {word!r}", word=word), hint=hint)
 
 
 def _list(rules: tuple[Rule, ...], ink: Paint, tell: Tell) -> str:

@@ -15,6 +15,7 @@ from dsec_cli.importing.tables import refuse_undecodable
 from dsec_cli.lint.linter import lint
 from dsec_cli.report.output import emit
 from dsec_cli.source.text import SourceText
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ def main(args: Args) -> int:
     kind = next(one for one in kinds() if one.name == args.kind)
     if len(args.files) > 1 and not kind.many:
         raise UsageError(
-            f"{kind.name} takes one file, not {len(args.files)}", hint="import one after the other"
+            say("{name} takes one file, not {count}", name=kind.name, count=len(args.files)),
+            hint="import one after the other",
         )
     if len(set(args.files)) < len(args.files):
         raise UsageError("a file is named twice", hint="name each file once")

@@ -12,6 +12,7 @@ from urllib.parse import urljoin, urlsplit, urlunsplit
 from dsec.record import Record
 from dsec_cli.packages.index import MEDIA_TYPE, IndexProblem, Release, files_of, releases_of
 from dsec_cli.packages.installed import facts_of
+from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,7 +76,9 @@ def _configured(environ: Mapping[str, str]) -> dict[str, str]:
         try:
             parser.read(path, "utf-8")
         except (configparser.Error, UnicodeDecodeError, OSError):
-            raise IndexProblem(f"{path} could not be read as pip's configuration", hint="mend it") from None
+            raise IndexProblem(
+                say("{path} could not be read as pip's configuration", path=path), hint="mend it"
+            ) from None
         for section in ("global", "install"):
             found |= dict(parser.items(section)) if parser.has_section(section) else {}
     return found
@@ -153,7 +156,10 @@ class HttpIndex:
 
         self._requests += 1
         if self._requests > self._limits.requests:
-            raise IndexProblem(f"gave up after {self._limits.requests} requests to the index", hint=_NARROW)
+            raise IndexProblem(
+                say("gave up after {requests} requests to the index", requests=self._limits.requests),
+                hint=_NARROW,
+            )
         opener, request = _opener(), _request(url, accept, self._base)
         try:
             with opener.open(request, timeout=self._limits.silence_s) as answer:
@@ -163,18 +169,27 @@ class HttpIndex:
             problem.close()
             if problem.code == 404:
                 return None
-            raise IndexProblem(f"{shown(url)} answered {problem.code}", hint=_CHECK) from None
+            raise IndexProblem(
+                say("{url} answered {code}", url=shown(url), code=problem.code), hint=_CHECK
+            ) from None
         except (OSError, HTTPException, ValueError) as problem:
-            raise IndexProblem(f"{shown(url)} could not be fetched: {_words(problem)}", hint=_CHECK) from None
+            raise IndexProblem(
+                say("{url} could not be fetched: {words}", url=shown(url), words=_words(problem)), hint=_CHECK
+            ) from None
 
     def _body(self, answer: Any, url: str, most: int) -> bytes:
         pieces, size = [], 0
         while piece := answer.read1(_PIECE):
             size += len(piece)
             if size > most:
-                raise IndexProblem(f"{shown(url)} is larger than {most >> 20} MiB", hint=_CHECK)
+                raise IndexProblem(
+                    say("{url} is larger than {most} MiB", url=shown(url), most=most >> 20), hint=_CHECK
+                )
             if time.monotonic() > self._until:
-                raise IndexProblem(f"the index took longer than {self._limits.whole_s:g} s", hint=_NARROW)
+                raise IndexProblem(
+                    say("the index took longer than {whole_s:g} s", whole_s=self._limits.whole_s),
+                    hint=_NARROW,
+                )
             pieces.append(piece)
         return b"".join(pieces)
 
@@ -187,20 +202,20 @@ def _json(data: bytes, url: str) -> object:
     try:
         return json.loads(data)
     except (ValueError, RecursionError):
-        raise IndexProblem(f"{shown(url)} is no JSON", hint=_CHECK) from None
+        raise IndexProblem(say("{url} is no JSON", url=shown(url)), hint=_CHECK) from None
 
 
 def _verify(data: bytes, stated: str, url: str) -> None:
     digest = stated.removeprefix("sha256=")
     if data and stated.startswith("sha256=") and hashlib.sha256(data).hexdigest() != digest:
-        raise IndexProblem(f"{shown(url)} has not the hash that the index states", hint=_CHECK)
+        raise IndexProblem(say("{url} has not the hash that the index states", url=shown(url)), hint=_CHECK)
 
 
 def _expect(answer: Any, accept: str, url: str) -> None:
     kind = answer.headers.get_content_type()
     if accept == MEDIA_TYPE and kind not in (MEDIA_TYPE, "application/json"):
         raise IndexProblem(
-            f"{shown(url)} is {kind}, not the JSON of the simple repository API",
+            say("{url} is {kind}, not the JSON of the simple repository API", url=shown(url), kind=kind),
             hint="name an index that offers it (PEP 691) with --index",
         )
 
@@ -218,7 +233,9 @@ def _request(url: str, accept: str, base: str) -> Any:
 
     home, parts = urlsplit(base), urlsplit(url)
     if parts.scheme not in ("http", "https"):
-        raise IndexProblem(f"the index names {parts.scheme or 'no'} URL, not http(s)", hint=_CHECK)
+        raise IndexProblem(
+            say("the index names {scheme} URL, not http(s)", scheme=parts.scheme or "no"), hint=_CHECK
+        )
     headers = {"Accept": accept, "User-Agent": "dsec", "Accept-Encoding": "identity"}
     same = (home.scheme, home.hostname, home.port) == (parts.scheme, parts.hostname, parts.port)
     if same and home.username is not None:
@@ -239,7 +256,7 @@ def _opener() -> Any:
         def redirect_request(self, req: Any, fp: Any, code: Any, msg: Any, headers: Any, newurl: Any) -> Any:
             old, new = urlsplit(req.full_url), urlsplit(newurl)
             if new.scheme not in ("http", "https") or (old.scheme == "https" and new.scheme == "http"):
-                raise IndexProblem(f"the index leads to a {new.scheme} URL", hint=_CHECK)
+                raise IndexProblem(say("the index leads to a {scheme} URL", scheme=new.scheme), hint=_CHECK)
             found = super().redirect_request(req, fp, code, msg, headers, newurl)
             if found is not None and (old.hostname, old.port) != (new.hostname, new.port):
                 found.headers.pop("Authorization", None)
@@ -250,6 +267,7 @@ def _opener() -> Any:
         context = ssl.create_default_context(cafile=trusted)
     except OSError as problem:
         raise IndexProblem(
-            f"{trusted} could not be read: {problem.strerror}", hint="check PIP_CERT"
+            say("{trusted} could not be read: {why}", trusted=trusted, why=system(problem)),
+            hint="check PIP_CERT",
         ) from None
     return build_opener(Redirects(), HTTPSHandler(context=context))

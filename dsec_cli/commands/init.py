@@ -7,6 +7,7 @@ import os
 from dsec.errors import FileProblem
 from dsec_cli.exit import YES, UsageError
 from dsec_cli.report.output import emit, to_file
+from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,12 +71,15 @@ def main(args: Args) -> int:
     name = _checked(args.name) if args.name is not None else _name_of(folder)
     path = os.path.normpath(os.path.join(folder, FILE))
     if os.path.lexists(path):
-        raise FileProblem(f"{path} exists already", hint="name another folder with --dir, or edit the file")
+        raise FileProblem(
+            say("{path} exists already", path=path), hint="name another folder with --dir, or edit the file"
+        )
     try:
         os.makedirs(os.path.join(folder, os.path.dirname(SCHEMA)), exist_ok=True)
     except OSError as problem:
         raise FileProblem(
-            f"{folder} could not be made: {problem.strerror}", hint="check the name"
+            say("{folder} could not be made: {why}", folder=folder, why=system(problem)),
+            hint="check the name",
         ) from problem
     to_file(os.path.join(folder, SCHEMA), _schema().encode())
     to_file(path, TEMPLATE.format(name=name, schema=SCHEMA).encode())
@@ -87,7 +91,7 @@ def main(args: Args) -> int:
 def _checked(name: str) -> str:
     if not name or name[0] not in _FIRST or name != _legal(name):
         raise UsageError(
-            f"{name!r} is no name of a job",
+            say("{name!r} is no name of a job", name=name),
             hint="letters, digits, '_', '.' and '-', beginning with a letter or digit",
         )
     return name

@@ -15,6 +15,7 @@ from dsec.errors import InventoryProblem
 from dsec.inventory import FORMAT, Device, Inventory, steady
 from dsec_cli.commands.sources import read_source
 from dsec_cli.report.output import emit
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +47,10 @@ def read_inventory(spec: str | None) -> Inventory:
         return profile(spec)
     source = read_source(spec)
     if source.undecodable is not None:
-        raise InventoryProblem(f"{spec} is no text: {source.undecodable[1]}", hint="save it as UTF-8")
+        raise InventoryProblem(
+            say("{spec} is no text: {undecodable}", spec=spec, undecodable=source.undecodable[1]),
+            hint="save it as UTF-8",
+        )
     if smi.is_output(source.text):
         return smi.from_output(source.text, spec)
     _refuse_other_output(source.text, spec)
@@ -72,7 +76,7 @@ def _refuse_other_output(text: str, name: str) -> None:
     for mark, what in _OTHER_OUTPUT.items():
         if mark in text[:4000]:
             raise InventoryProblem(
-                f"{name} is {what}, which is no inventory",
+                say("{name} is {what}, which is no inventory", name=name, what=what),
                 hint="save the output of nvidia-smi -q -x and topo -m, or of nvidia-smi -L and topo -m",
             )
 
@@ -83,7 +87,13 @@ def stored(document: dict[str, Any], name: str) -> Inventory:
     form = fields.pop("format")
     if form != FORMAT:
         raise InventoryProblem(
-            f"{name} has the format {form!r}; this dsec reads {FORMAT}", hint="use the dsec that wrote it"
+            say(
+                "{name} has the format {form!r}; this dsec reads {format}",
+                name=name,
+                form=form,
+                format=FORMAT,
+            ),
+            hint="use the dsec that wrote it",
         )
     return steady(decode(Inventory, fields, where=name))
 
@@ -93,7 +103,8 @@ def _json(source: SourceText) -> object:
         return json.loads(source.text)
     except (ValueError, RecursionError) as problem:
         raise InventoryProblem(
-            f"{source.name} is no JSON: {problem}", hint="dsec inventory --json writes it"
+            say("{name} is no JSON: {problem}", name=source.name, problem=problem),
+            hint="dsec inventory --json writes it",
         ) from None
 
 

@@ -7,6 +7,7 @@ import os
 from dsec.errors import FileProblem
 from dsec_cli.code import knowledge
 from dsec_cli.code.knowledge import NotKnowledgeError, merge, parse, tabulate, trusted
+from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,24 +46,30 @@ def _read(path: str) -> Knowledge:
     try:
         return parse(_text(path))
     except NotKnowledgeError as problem:
-        raise FileProblem(f"{path}: {problem}", hint=_HINT) from None
+        raise FileProblem(say("{path}: {problem}", path=path, problem=problem), hint=_HINT) from None
 
 
 def _text(path: str) -> str:
     try:
         if not os.path.isfile(path) and os.path.exists(path):
-            raise FileProblem(f"{path} is no file", hint=_HINT)  # reading a pipe would wait without end
+            raise FileProblem(
+                say("{path} is no file", path=path), hint=_HINT
+            )  # reading a pipe would wait without end
         with open(path, "rb") as file:
             data = file.read(MOST_BYTES + 1)
     except OSError as problem:
         raise FileProblem(
-            f"{path} could not be read: {problem.strerror}", hint="check its permissions"
+            say("{path} could not be read: {why}", path=path, why=system(problem)),
+            hint="check its permissions",
         ) from problem
     if len(data) > MOST_BYTES:
-        raise FileProblem(f"{path} is larger than {MOST_BYTES >> 20} MiB", hint="check the name")
+        raise FileProblem(
+            say("{path} is larger than {most} MiB", path=path, most=MOST_BYTES >> 20), hint="check the name"
+        )
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         raise FileProblem(
-            f"{path} is no UTF-8: byte {problem.start} is wrong", hint="save it as UTF-8"
+            say("{path} is no UTF-8: byte {start} is wrong", path=path, start=problem.start),
+            hint="save it as UTF-8",
         ) from None

@@ -11,6 +11,7 @@ import sys
 
 from dsec.record import Record
 from dsec_cli.exit import UsageError
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +56,10 @@ def _variable(environ: Mapping[str, str]) -> str | None:
     from dsec_cli.languages import LANGUAGES
 
     if wish not in (*LANGUAGES, AUTO):
-        raise UsageError(f"{VARIABLE} is {wish!r}", hint=f"one of {', '.join((*LANGUAGES, AUTO))}")
+        raise UsageError(
+            say("{variable} is {wish!r}", variable=VARIABLE, wish=wish),
+            hint=say("one of {names}", names=", ".join((*LANGUAGES, AUTO))),
+        )
     return wish
 
 

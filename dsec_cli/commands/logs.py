@@ -13,6 +13,7 @@ from dsec.journal import read
 from dsec.resume import is_alive, read_run
 from dsec.rundir import find
 from dsec_cli.exit import YES, UsageError
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,10 +89,16 @@ def _explain_nothing(run: RunDir, args: Args) -> None:
     plan = read_plan(run.plan)
     ids = [step.id for step in plan.steps]
     if args.step is not None and args.step not in ids:
-        raise UsageError(f"run {run.job} has no Step {args.step!r}", hint=f"Steps: {', '.join(ids[:12])}")
+        raise UsageError(
+            say("run {job} has no Step {step!r}", job=run.job, step=args.step),
+            hint=say("Steps: {ids}", ids=", ".join(ids[:12])),
+        )
     last = plan.iterations.count - 1
     if args.iteration is not None and args.iteration > last:
-        raise UsageError(f"run {run.job} has no iteration {args.iteration}", hint=f"iterations: 0 to {last}")
+        raise UsageError(
+            say("run {job} has no iteration {iteration}", job=run.job, iteration=args.iteration),
+            hint=say("iterations: 0 to {last}", last=last),
+        )
     if args.follow:
         return
     subject = "no Step has" if args.step is None else f"{args.step} has not"

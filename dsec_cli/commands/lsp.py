@@ -6,6 +6,7 @@ import sys
 
 from dsec.errors import DSecError
 from dsec_cli.exit import YES
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def main(_args: Args) -> int:
         if (missing.name or "").split(".")[0] not in ("pygls", "lsprotocol"):
             raise
         raise NoServerError(
-            f"the language server needs {missing.name}, which is not installed",
+            say("the language server needs {name}, which is not installed", name=missing.name),
             hint="pip install 'dsec[lsp]'",
         ) from None
     if sys.stdin.isatty():

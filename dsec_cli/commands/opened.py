@@ -13,6 +13,7 @@ from dsec_cli.diagnostics import Place, concretise
 from dsec_cli.source.locate import locate, step_ids
 from dsec_cli.source.text import Span
 from dsec_cli.source.yaml import parse
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +68,8 @@ def contract_here(folder: str = ".") -> str:
             return name if folder == "." else os.path.join(folder, name)
     place = "here" if folder == "." else f"in {folder}"
     raise FileProblem(
-        f"no contract {place} ({', '.join(HERE)})", hint="name one, or write one with: dsec init"
+        say("no contract {place} ({here})", place=place, here=", ".join(HERE)),
+        hint="name one, or write one with: dsec init",
     )
 
 
@@ -96,7 +98,9 @@ def _part(text: SourceText) -> Part:
     by_index = {document.index: document for document in tree.documents}
     built = build_all(tree, text.name)
     if not built:
-        raise FileProblem(f"{text.name} holds no document", hint="write a contract with: dsec init")
+        raise FileProblem(
+            say("{name} holds no document", name=text.name), hint="write a contract with: dsec init"
+        )
     chosen = next((one for one in built if one.contract.steps), built[0])
     return Part(text, by_index[chosen.contract.document], *chosen)
 

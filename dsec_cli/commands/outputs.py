@@ -12,6 +12,7 @@ from dsec_cli.exit import UsageError
 from dsec_cli.options_lint import FORMATS
 from dsec_cli.report.output import emit
 from dsec_cli.report.terminal import columns
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,9 +51,12 @@ def _parsed(text: str, where: str) -> Output:
         from dsec_cli.lint.nearest import did_you_mean
 
         hint = did_you_mean(name, FORMATS) or f"one of {', '.join(FORMATS)}; a file is given as text:{text}"
-        raise UsageError(f"{where}there is no format {name!r}", hint=hint)
+        raise UsageError(say("{where}there is no format {name!r}", where=where, name=name), hint=hint)
     if colon and not file:
-        raise UsageError(f"{where}no file behind {text!r}", hint=f"such as {name}:lint.out")
+        raise UsageError(
+            say("{where}no file behind {text!r}", where=where, text=text),
+            hint=say("such as {name}:lint.out", name=name),
+        )
     return Output(name, _file(file))
 
 
@@ -67,7 +71,8 @@ def _refuse_clashes(found: list[Output], where: str) -> None:
         if one.file in seen:
             place = one.file or "standard output"
             raise UsageError(
-                f"{where}two outputs go to {place}", hint=f"give one a file: --output {one.format}:FILE"
+                say("{where}two outputs go to {place}", where=where, place=place),
+                hint=say("give one a file: --output {format}:FILE", format=one.format),
             )
         seen.add(one.file)
 
@@ -79,7 +84,10 @@ def spare(outputs: tuple[Output, ...], files: Iterable[str]) -> None:
         target = os.path.realpath(file)
         if target in written and os.path.isfile(target):
             raise UsageError(
-                f"{written[target]} is checked itself, and would be replaced by what is found",
+                say(
+                    "{written} is checked itself, and would be replaced by what is found",
+                    written=written[target],
+                ),
                 hint="write to another file",
             )
 

@@ -13,6 +13,7 @@ from dsec.planfile import load_plan
 from dsec.rundir import RunDir, find
 from dsec_cli.dag.picture import device_name
 from dsec_cli.dag.view import Bar, Observed, Run
+from dsec_cli.words import say, system
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -76,7 +77,9 @@ def _journal(place: RunDir) -> bytes:
         with open(place.journal, "rb") as file:
             return file.read()
     except OSError as problem:
-        raise FileProblem(f"{place.journal}: {problem.strerror}", hint="name another job") from None
+        raise FileProblem(
+            say("{journal}: {why}", journal=place.journal, why=system(problem)), hint="name another job"
+        ) from None
 
 
 def _observed(plan: Plan, state: RunState) -> dict[str, Observed]:

@@ -27,6 +27,7 @@ from dsec_cli.report.formats.text import render
 from dsec_cli.report.output import emit
 from dsec_cli.report.terminal import columns
 from dsec_cli.source.yaml import parse
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,7 +89,9 @@ def _held(args: Args, folder: str) -> Held:
 def _stated(python: str) -> dict[str, str]:
     parts = python.split(".")
     if len(parts) not in (2, 3) or not all(part.isascii() and part.isdecimal() for part in parts):
-        raise UsageError(f"--python {python!r} is no version", hint="such as 3.11 or 3.11.4")
+        raise UsageError(
+            say("--python {python!r} is no version", python=python), hint="such as 3.11 or 3.11.4"
+        )
     return markers.environment(python)
 
 

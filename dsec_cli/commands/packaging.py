@@ -11,6 +11,7 @@ from dsec_cli.commands.tabled import names
 from dsec_cli.packages import markers, table
 from dsec_cli.packages.held import Held
 from dsec_cli.packages.installed import facts_of
+from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +30,10 @@ def tables(folder: str) -> tuple[Facts, ...]:
     for path in names(folder):
         data = _data(path, MOST_BYTES + 1)
         if data is not None and len(data) > MOST_BYTES:
-            raise FileProblem(f"{path} is larger than {MOST_BYTES >> 20} MiB", hint="check the name")
+            raise FileProblem(
+                say("{path} is larger than {most} MiB", path=path, most=MOST_BYTES >> 20),
+                hint="check the name",
+            )
         found += () if data is None else table.parse(data, path)
     return tuple(found)
 
@@ -38,14 +42,17 @@ def _data(path: str, most: int) -> bytes | None:
     """The first bytes of a regular file; None: there is nothing. Raises FileProblem."""
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
-            raise FileProblem(f"{path} is no file", hint="remove it")  # reading a pipe waits without end
+            raise FileProblem(
+                say("{path} is no file", path=path), hint="remove it"
+            )  # reading a pipe waits without end
         with open(path, "rb") as file:
             return file.read(most)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as problem:
         raise FileProblem(
-            f"{path} could not be read: {problem.strerror}", hint="check its permissions"
+            say("{path} could not be read: {why}", path=path, why=system(problem)),
+            hint="check its permissions",
         ) from None
 
 
@@ -75,7 +82,7 @@ def _is_site(path: str) -> bool:
 def _folders(path: str) -> tuple[list[str], str]:
     """The folders of packages that belong to `path`, and the version of its Python as far as it is told."""
     if not os.path.exists(path):
-        raise FileProblem(f"the environment {path} does not exist", hint=_HINT)
+        raise FileProblem(say("the environment {path} does not exist", path=path), hint=_HINT)
     if os.path.isdir(path) and (os.path.basename(os.path.normpath(path)) in _SITE or _has_metadata(path)):
         prefix = os.path.abspath(os.path.join(path, *[os.pardir] * 3))
         return [path], _python(prefix, [path])
@@ -86,7 +93,9 @@ def _folders(path: str) -> tuple[list[str], str]:
         prefix = os.path.dirname(os.path.dirname(os.path.realpath(path)))
         found = _sites(prefix)
     if not found:
-        raise FileProblem(f"{path} is no Python environment: it has no site-packages", hint=_HINT)
+        raise FileProblem(
+            say("{path} is no Python environment: it has no site-packages", path=path), hint=_HINT
+        )
     return found, _python(prefix, found)
 
 
@@ -94,7 +103,9 @@ def _has_metadata(path: str) -> bool:
     try:
         return any(name.endswith(".dist-info") for name in os.listdir(path))
     except OSError as problem:
-        raise FileProblem(f"{path} could not be read: {problem.strerror}", hint=_HINT) from None
+        raise FileProblem(
+            say("{path} could not be read: {why}", path=path, why=system(problem)), hint=_HINT
+        ) from None
 
 
 def _sites(prefix: str) -> list[str]:

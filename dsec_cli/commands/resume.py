@@ -17,6 +17,7 @@ from dsec.warden import end_run
 from dsec_cli.commands.carrying import carry_out, check_feasible, inventory_for
 from dsec_cli.commands.depending import keep, look
 from dsec_cli.exit import UNKNOWN, YES
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ def main(args: Args) -> int:
     if left:
         pids = ", ".join(str(process.pid) for process in left)
         raise RunProblem(
-            f"processes of the earlier executor cannot be ended: {pids}", hint="end them, then resume again"
+            say("processes of the earlier executor cannot be ended: {pids}", pids=pids),
+            hint="end them, then resume again",
         )
     if not args.json and _contract_changed(plan, told):
         _warn_of_change(plan.contract_file)
@@ -100,8 +102,8 @@ def _take(run: RunDir) -> Journal:
         return Journal(run.journal, clock=time.monotonic)
     except BlockingIOError:
         raise RunProblem(
-            f"run {run.job} is being carried out by {holder(run)}",
-            hint=f"dsec status {run.job} shows how far it is",
+            say("run {job} is being carried out by {run}", job=run.job, run=holder(run)),
+            hint=say("dsec status {job} shows how far it is", job=run.job),
         ) from None
 
 

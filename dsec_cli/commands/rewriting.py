@@ -8,6 +8,7 @@ import sys
 
 from dsec.errors import FileProblem
 from dsec_cli.report.output import write_all
+from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def rewrite(path: str, *, old: bytes, new: bytes) -> None:
         _replace(path, target, new, before=before)
     except OSError as problem:
         raise FileProblem(
-            f"{path} could not be written: {problem.strerror}",
+            say("{path} could not be written: {why}", path=path, why=system(problem)),
             hint="it is as it was; check the permissions and the space of its folder",
         ) from problem
 
@@ -39,18 +40,22 @@ def _unchanged(path: str, target: str, old: bytes) -> os.stat_result:
     with open(target, "rb") as file:
         state = os.fstat(file.fileno())
         if not stat.S_ISREG(state.st_mode):
-            raise FileProblem(f"{path} is no ordinary file", hint="give its text on standard input")
+            raise FileProblem(
+                say("{path} is no ordinary file", path=path), hint="give its text on standard input"
+            )
         same = file.read(len(old) + 1) == old
     if not same:
         raise _changed(path)
     if not state.st_mode & _ANYONE_MAY_WRITE or not os.access(target, os.W_OK):
-        raise FileProblem(f"{path} is read-only", hint="it is as it was; make it writable with: chmod u+w")
+        raise FileProblem(
+            say("{path} is read-only", path=path), hint="it is as it was; make it writable with: chmod u+w"
+        )
     return state
 
 
 def _changed(path: str) -> FileProblem:
     return FileProblem(
-        f"{path} has changed since it was read", hint="it is left alone; run the command again"
+        say("{path} has changed since it was read", path=path), hint="it is left alone; run the command again"
     )
 
 

@@ -18,6 +18,7 @@ from dsec.sweep import boot_id
 from dsec_cli.commands.carrying import carry_out, check_feasible, folder_of, inventory_for, write_whole
 from dsec_cli.commands.depending import keep, look
 from dsec_cli.exit import NO, YES, UsageError
+from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def main(args: Args) -> int:
     gc.disable()  # what a run makes is freed by counting; collections would walk the plan again and again
     if args.job_id is not None and not is_job(args.job_id):
         raise UsageError(
-            f"{args.job_id!r} cannot be a job id", hint="letters, digits, . _ and -, at most 128"
+            say("{job!r} cannot be a job id", job=args.job_id), hint="letters, digits, . _ and -, at most 128"
         )
     prepared = _stored(args.file, args.inventory) or _compile(args.file, args.inventory)
     if prepared is None:
@@ -67,7 +68,9 @@ def _stored(path: str | None, inventory_path: str | None) -> Prepared | None:
         with open(path, "rb") as file:
             raw = file.read()
     except OSError as problem:
-        raise FileProblem(f"{path}: {problem.strerror}", hint="name a contract or a plan") from None
+        raise FileProblem(
+            say("{path}: {why}", path=path, why=system(problem)), hint="name a contract or a plan"
+        ) from None
     if not raw.startswith(b"{") or b'"dsec.plan/' not in raw:
         return None
     plan = parse_plan(raw, name=path)
@@ -97,12 +100,13 @@ def _new_run(prepared: Prepared, job: str | None) -> RunDir:
         return create(state, name)
     except FileExistsError:
         raise UsageError(
-            f"there is a run {name!r} already in {state}",
-            hint=f"dsec resume {name} continues it; or take another --job-id",
+            say("there is a run {name!r} already in {state}", name=name, state=state),
+            hint=say("dsec resume {name} continues it; or take another --job-id", name=name),
         ) from None
     except OSError as problem:
         raise FileProblem(
-            f"{problem.filename}: {problem.strerror}", hint="DSEC_HOME names another folder for the state"
+            say("{filename}: {why}", filename=problem.filename, why=system(problem)),
+            hint="DSEC_HOME names another folder for the state",
         ) from None
 
 
@@ -112,7 +116,7 @@ def _begin(run: RunDir, prepared: Prepared) -> Journal:
     try:
         journal = Journal(run.journal, clock=time.monotonic)
     except BlockingIOError:
-        raise RunProblem(f"run {run.job} is being carried out already") from None
+        raise RunProblem(say("run {job} is being carried out already", job=run.job)) from None
     now_ms = time.time_ns() // 1_000_000
     journal.append(header_payload(Header(run.job, prepared.plan.hash, prepared.folder, now_ms, boot_id())))
     return journal

@@ -41,7 +41,8 @@ class Commit:
         done = _run(asked, self.top)
         if done.returncode != 0 or not ref:
             raise UsageError(
-                f"git knows no commit {ref!r}", hint="fetch it first; CI often has the last commit only"
+                say("git knows no commit {ref!r}", ref=ref),
+                hint="fetch it first; CI often has the last commit only",
             )
         return done.stdout.decode().strip()
 
@@ -49,7 +50,10 @@ class Commit:
         """What `file` held in the commit, under its name then; None when it was not there."""
         path = os.path.relpath(os.path.realpath(file), os.path.realpath(self.top))
         if path.split(os.sep)[0] == os.pardir:
-            raise FileProblem(f"{file} is not in the repository {self.top}", hint="run it in the file's own")
+            raise FileProblem(
+                say("{file} is not in the repository {top}", file=file, top=self.top),
+                hint="run it in the file's own",
+            )
         found = self._blob(path)
         if found is None and (before := self._renames().get(path)) is not None:
             found = self._blob(before)
@@ -134,7 +138,8 @@ def _git(words: list[str], folder: str) -> bytes:
     if done.returncode != 0:
         said = done.stderr.decode("utf-8", "replace").strip().split("\n")[0].removeprefix("fatal: ")
         raise FileProblem(
-            f"git could not say what has changed: {said}", hint="--since needs a git repository"
+            say("git could not say what has changed: {said}", said=said),
+            hint="--since needs a git repository",
         )
     return done.stdout
 
@@ -153,4 +158,6 @@ def _run(words: list[str], folder: str) -> subprocess.CompletedProcess[bytes]:
     except FileNotFoundError as problem:
         raise FileProblem("git is not installed", hint="--since asks git what has changed") from problem
     except subprocess.TimeoutExpired as problem:
-        raise FileProblem(f"git has not answered for {DEADLINE_S} s", hint="try: git status") from problem
+        raise FileProblem(
+            say("git has not answered for {deadline_s} s", deadline_s=DEADLINE_S), hint="try: git status"
+        ) from problem

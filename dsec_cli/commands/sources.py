@@ -7,6 +7,7 @@ import sys
 
 from dsec.errors import FileProblem
 from dsec_cli.source.text import SourceText
+from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +51,8 @@ def _contracts_in(folder: str) -> tuple[str, ...]:
 def _nothing_in(folder: str) -> FileProblem:
     where = "this folder" if folder == "." else folder
     return FileProblem(
-        f"{where} holds no contract ({', '.join(NAMES)})", hint="name a file, or write one with: dsec init"
+        say("{where} holds no contract ({names})", where=where, names=", ".join(NAMES)),
+        hint="name a file, or write one with: dsec init",
     )
 
 
@@ -64,16 +66,20 @@ def read_source(path: str, *, stdin_name: str = "<stdin>") -> SourceText:
         with open(path, "rb") as file:
             return SourceText.from_bytes(path, _read(file, path))
     except OSError as problem:
-        raise FileProblem(f"{path} could not be read: {problem.strerror}", hint=_hint(problem)) from problem
+        raise FileProblem(
+            say("{path} could not be read: {why}", path=path, why=system(problem)), hint=_hint(problem)
+        ) from problem
     except ValueError as problem:
-        raise FileProblem(f"{path!r} is no file name: {problem}", hint="check the name") from problem
+        raise FileProblem(
+            say("{path!r} is no file name: {problem}", path=path, problem=problem), hint="check the name"
+        ) from problem
 
 
 def _read(file: IO[bytes], name: str) -> bytes:
     data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise FileProblem(
-            f"{name} is larger than {MOST_BYTES >> 20} MiB",
+            say("{name} is larger than {most} MiB", name=name, most=MOST_BYTES >> 20),
             hint="a contract is a few kilobytes; check the name",
         )
     return data

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dsec import cards
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +18,12 @@ def gpu_type(text: str, source: SourceText, span: Span, notes: Notes) -> str:
         return found[0]
     if not found:
         near = cards.nearest(text)
-        hint = f"; did you mean {near}?" if near else ""
-        notes.left(source, span, f"GPU type {text}", f"not in the table of GPU types, kept as it is{hint}")
+        hint = say("; did you mean {near}?", near=near) if near else ""
+        notes.left(
+            source,
+            span,
+            say("GPU type {text}", text=text),
+            say("not in the table of GPU types, kept as it is{hint}", hint=hint),
+        )
         return text
     return text.lower()

@@ -8,6 +8,7 @@ from dsec_cli.contract.forms import is_env_name
 from dsec_cli.importing.draft import Command
 from dsec_cli.lint.rules.shell_syntax_without_shell import shell_syntax
 from dsec_cli.lint.secrets import is_placeholder, is_reference, name_strength, tokens
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def hide(text: str, source: SourceText, span: Span, notes: Notes) -> str:
     """The text without what has the shape of a secret; each one is told, never shown."""
     for hit in sorted(tokens(text, 0, len(text)), reverse=True):
         text = f"{text[: hit.span.start]}{HIDDEN}{text[hit.span.end :]}"
-        notes.left(source, span, f"{hit.kind} in a command", UNFIT)
+        notes.left(source, span, say("{kind} in a command", kind=hit.kind), UNFIT)
     return text
 
 
@@ -89,12 +90,17 @@ class Environment:
         if self._is_portable(name, source, span):
             self.secrets[name] = None
         self._notes.left(
-            source, span, f"value of {name}", "a secret: set it in the environment that the job is started in"
+            source,
+            span,
+            say("value of {name}", name=name),
+            "a secret: set it in the environment that the job is started in",
         )
 
     def _is_portable(self, name: str, source: SourceText, span: Span) -> bool:
         if not is_env_name(name):
-            self._notes.left(source, span, f"variable {name}", "no portable name of a variable")
+            self._notes.left(
+                source, span, say("variable {name}", name=name), "no portable name of a variable"
+            )
             return False
         return True
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dsec_cli.importing.draft import Command, Draft, Gpu, Step
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +40,12 @@ def _bounded(step: Step, notes: Notes) -> Step:
         value = getattr(step, field)
         amount = value.count if isinstance(value, Gpu) else value
         if amount is not None and amount > most:
-            notes.taken(f"{field.partition('_')[0]}: left out where it is more than any machine has")
+            notes.taken(
+                say(
+                    "{partition}: left out where it is more than any machine has",
+                    partition=field.partition("_")[0],
+                )
+            )
             dropped[field] = None
     return step._replace(**dropped)
 
@@ -59,7 +65,7 @@ def _limit(step: Step, notes: Notes) -> int:
     if step.expected_ns is None:
         notes.taken("timeout: 1d, where the file has no time limit")
         return DAY_NS
-    notes.taken(f"timeout: {TIMES} times what the Step took, at least 1m")
+    notes.taken(say("timeout: {times} times what the Step took, at least 1m", times=TIMES))
     return -(-max(step.expected_ns * TIMES, MINUTE_NS) // MINUTE_NS) * MINUTE_NS
 
 

@@ -8,6 +8,7 @@ from dsec_cli.importing.draft import Command, Step
 from dsec_cli.importing.driver import variables
 from dsec_cli.importing.jobs import Wants
 from dsec_cli.source.text import Span
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -127,7 +128,7 @@ def _command(job: Job, notes: Notes) -> Command:
         )
     where = (source, span) if job.call is None else (job.call.source, job.call.span)
     if "chdir" in job.options and not source.name.startswith("/"):
-        job.wants.left(job.options["chdir"], f"{source.name} must be found from that folder")
+        job.wants.left(job.options["chdir"], say("{name} must be found from that folder", name=source.name))
     _tell_variables(arguments, *where, notes=notes)
     return words_command((job.script.interpreter, source.name, *arguments), *where, notes)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dsec.errors import DSecError
 from dsec.record import Record
 from dsec_cli.discovery import instances
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ def convert(kind: Kind, sources: tuple[SourceText, ...], beside: Beside) -> Impo
     draft = complete(kind.read(sources, beside, notes), notes)
     if not draft.steps:
         raise ImportProblem(
-            f"{sources[0].name} has nothing to run", hint=f"a {kind.name} file is {kind.summary}"
+            say("{name} has nothing to run", name=sources[0].name),
+            hint=say("a {name} file is {summary}", name=kind.name, summary=kind.summary),
         )
     left, taken = notes.all_left(), notes.all_taken()
     return Imported(write(draft, kind.name, left=left, taken=taken), len(draft.steps), left, taken)

@@ -11,6 +11,7 @@ from dsec_cli.importing.templates import MISSING, lookup, whole
 from dsec_cli.importing.variables import context_of
 from dsec_cli.source.resolve import plain_value
 from dsec_cli.source.tree import Mapping
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +43,11 @@ def stages(declared: Table, context: dict[str, Value], beside: Beside) -> Iterat
             count += 1
             if count > MOST:
                 raise ImportProblem(
-                    f"{table.source.name} has more than {MOST:,} stages, foreach and matrix written out",
+                    say(
+                        "{name} has more than {most:,} stages, foreach and matrix written out",
+                        name=table.source.name,
+                        most=MOST,
+                    ),
                     hint="split the file",
                 )
             yield stage
@@ -79,7 +84,7 @@ def _value(table: Table, key: str, context: dict[str, Value], node: Node | None)
         return value
     found = lookup(expression, context)
     if found is MISSING:
-        table.left(key, f"no variable is called {expression}")
+        table.left(key, say("no variable is called {expression}", expression=expression))
         return None
     return found
 

@@ -7,6 +7,7 @@ from dsec_cli.source.resolve import follow, key_problems, pairs, resolve
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Mapping, Scalar, Sequence
 from dsec_cli.source.yaml import parse
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ def documents(source: SourceText) -> list[Mapping]:
     found = []
     if any(document.nul for document in tree.documents):
         raise ImportProblem(
-            f"{source.name} holds a NUL character, with which nothing can be started", hint="take it out"
+            say("{name} holds a NUL character, with which nothing can be started", name=source.name),
+            hint="take it out",
         )
     for document in tree.documents:
         root = follow(document.root)
@@ -47,7 +49,14 @@ def documents(source: SourceText) -> list[Mapping]:
             found.append(root)
         elif root is not None and not (isinstance(root, Scalar) and resolve(root)[1] is None):
             where = source.position(span_of(root).start)
-            raise ImportProblem(f"{source.name}:{where.line}:{where.column}: a mapping is expected here")
+            raise ImportProblem(
+                say(
+                    "{name}:{line}:{column}: a mapping is expected here",
+                    name=source.name,
+                    line=where.line,
+                    column=where.column,
+                )
+            )
     return found
 
 
@@ -56,11 +65,26 @@ def refuse_undecodable(source: SourceText) -> None:
     if source.undecodable is not None:
         (start, _), reason = source.undecodable
         line, column = source.position(start)
-        raise ImportProblem(f"{source.name}:{line}:{column} is no text: {reason}", hint="save it as UTF-8")
+        raise ImportProblem(
+            say(
+                "{name}:{line}:{column} is no text: {reason}",
+                name=source.name,
+                line=line,
+                column=column,
+                reason=reason,
+            ),
+            hint="save it as UTF-8",
+        )
     if NUL in source.text:
         line, column = source.position(source.text.index(NUL))
         raise ImportProblem(
-            f"{source.name}:{line}:{column} is no text: a NUL character", hint="is it a text file?"
+            say(
+                "{name}:{line}:{column} is no text: a NUL character",
+                name=source.name,
+                line=line,
+                column=column,
+            ),
+            hint="is it a text file?",
         )
 
 

@@ -6,6 +6,7 @@ from dsec_cli.importing.kind import ImportProblem
 from dsec_cli.importing.tables import Table, documents, span_of
 from dsec_cli.source.resolve import plain_value
 from dsec_cli.source.tree import Mapping, Scalar
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def file_values(name: str, beside: Beside, table: Table) -> dict[str, Value] | N
     try:
         roots = documents(beside[name])
     except ImportProblem as problem:
-        table.notes.left(table.source, table.span("vars"), f"file {name}", problem.what)
+        table.notes.left(table.source, table.span("vars"), say("file {name}", name=name), problem.what)
         return None
     found = plain_value(roots[0]) if roots else {}
     assert isinstance(found, dict)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dsec_cli.importing.driver import variables
 from dsec_cli.importing.slurmvalues import waits
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +49,13 @@ def needs_of(
             for reference in item.jobs if item.type in _KEPT else ():
                 found = _job(reference, at, jobs, aliases)
                 if found is None:
-                    _left(option, notes, f"{reference} is the id of a job that is not among the files")
+                    _left(
+                        option,
+                        notes,
+                        say(
+                            "{reference} is the id of a job that is not among the files", reference=reference
+                        ),
+                    )
                 elif item.type == "aftercorr":
                     by_place.append(of_job[found])
                 else:

@@ -6,6 +6,7 @@ from dsec.core.pep440 import parse, public, satisfies
 from dsec.errors import DSecError
 from dsec.record import Record
 from dsec_cli.packages.requirement import normalised
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def files_of(document: object, name: str) -> tuple[File, ...]:
     """The files that a project's page lists; what is no package file is left out. Raises IndexProblem."""
     listed = document.get("files") if isinstance(document, dict) else None
     if not isinstance(listed, list):
-        raise IndexProblem(f"the index's page of {name} lists no files", hint="check --index")
+        raise IndexProblem(say("the index's page of {name} lists no files", name=name), hint="check --index")
     found = (_file(one, name) for one in listed)
     return tuple(one for one in found if one is not None)
 

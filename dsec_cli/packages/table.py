@@ -7,6 +7,7 @@ from dsec.versions import range_problem
 from dsec_cli.packages.known import PYTHON, Facts, Row
 from dsec_cli.packages.ranges import MOST, point
 from dsec_cli.packages.requirement import normalised
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,9 +28,13 @@ def parse(data: bytes, where: str) -> tuple[Facts, ...]:
     try:
         document = json.loads(data)
     except (ValueError, RecursionError) as problem:
-        raise FileProblem(f"{where} is no JSON: {problem}", hint=_HINT) from None
+        raise FileProblem(
+            say("{where} is no JSON: {problem}", where=where, problem=problem), hint=_HINT
+        ) from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise FileProblem(f"{where} is no table of the format {FORMAT}", hint=_HINT)
+        raise FileProblem(
+            say("{where} is no table of the format {format}", where=where, format=FORMAT), hint=_HINT
+        )
     return _facts(document, where)
 
 
@@ -38,7 +43,7 @@ def _facts(document: Mapping[str, object], where: str) -> tuple[Facts, ...]:
     own = normalised(_text(document, "package", where)) if "package" in document else ""
     stated = document.get("rows", [])
     if not isinstance(stated, list):
-        raise FileProblem(f"{where}: rows is no list", hint=_HINT)
+        raise FileProblem(say("{where}: rows is no list", where=where), hint=_HINT)
     rows: dict[str, list[Row]] = {own: []} if own else {}
     for at, one in enumerate(stated):
         row = _row(one, own, f"{where}: rows[{at}]")
@@ -55,7 +60,7 @@ def _facts(document: Mapping[str, object], where: str) -> tuple[Facts, ...]:
 
 def _row(one: object, own: str, where: str) -> Row:
     if not isinstance(one, dict):
-        raise FileProblem(f"{where} is no object", hint=_HINT)
+        raise FileProblem(say("{where} is no object", where=where), hint=_HINT)
     _only(one, _ROW, where)
     package = normalised(_text(one, "package", where)) if "package" in one or not own else own
     listed = isinstance(one.get("versions"), list)
@@ -74,20 +79,20 @@ def _row(one: object, own: str, where: str) -> Row:
 def _only(one: Mapping[str, object], keys: set[str], where: str) -> None:
     for key in one:
         if key not in keys:
-            raise FileProblem(f"{where}: unknown key {key!r}", hint=_HINT)
+            raise FileProblem(say("{where}: unknown key {key!r}", where=where, key=key), hint=_HINT)
 
 
 def _text(one: Mapping[str, object], key: str, where: str) -> str:
     value = one.get(key)
     if not isinstance(value, str) or not value.strip():
-        raise FileProblem(f"{where}: {key} is no text", hint=_HINT)
+        raise FileProblem(say("{where}: {key} is no text", where=where, key=key), hint=_HINT)
     return value.strip()
 
 
 def _texts(one: Mapping[str, object], key: str, where: str) -> tuple[str, ...]:
     value = one.get(key, [])
     if not isinstance(value, list) or not all(isinstance(part, str) for part in value):
-        raise FileProblem(f"{where}: {key} is no list of versions", hint=_HINT)
+        raise FileProblem(say("{where}: {key} is no list of versions", where=where, key=key), hint=_HINT)
     return tuple(value)
 
 
@@ -95,7 +100,16 @@ def _range(one: Mapping[str, object], key: str, where: str) -> str:
     text = _text(one, key, where)
     problem = range_problem(text)
     if problem:
-        raise FileProblem(f"{where}: {key} {text!r} is no range: {problem}", hint=_HINT)
+        raise FileProblem(
+            say(
+                "{where}: {key} {text!r} is no range: {problem}",
+                where=where,
+                key=key,
+                text=text,
+                problem=problem,
+            ),
+            hint=_HINT,
+        )
     return text
 
 

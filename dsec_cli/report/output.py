@@ -6,6 +6,7 @@ import os
 import sys
 
 from dsec.errors import FileProblem
+from dsec_cli.words import say, system
 
 
 def emit(text: str, path: str | None = None) -> None:
@@ -62,7 +63,7 @@ def to_file(path: str, data: bytes) -> None:
         _replace(target, data)
     except OSError as problem:
         raise FileProblem(
-            f"{path} could not be written: {problem.strerror}",
+            say("{path} could not be written: {why}", path=path, why=system(problem)),
             hint="check the folder, its permissions and its space",
         ) from problem
 

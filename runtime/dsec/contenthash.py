@@ -20,6 +20,7 @@ import stat
 
 from dsec.errors import FileProblem
 from dsec.hashing import hasher
+from dsec.words import say, system
 
 TREE = b"dsec.tree/1"
 _PIECE = 1 << 20
@@ -33,7 +34,9 @@ def content_hash(path: str, algorithm: str) -> str:
         else:
             digest = _file(path, algorithm, links=True)[1]
     except OSError as problem:
-        raise FileProblem(f"{problem.filename or path}: {problem.strerror}") from None
+        raise FileProblem(
+            say("{filename}: {why}", filename=problem.filename or path, why=system(problem))
+        ) from None
     return f"{algorithm}:{digest}"
 
 
@@ -69,7 +72,7 @@ def _entry(path: str, name: bytes, algorithm: str, root: str) -> tuple[bytes, by
         target = os.readlink(path)
         if os.path.isabs(target) or not is_within(os.path.realpath(path), root):
             raise FileProblem(
-                f"{path} is a link that leads out of the folder, to {target}",
+                say("{path} is a link that leads out of the folder, to {target}", path=path, target=target),
                 hint="put what it leads to into the folder: a hash does not cover it where it is",
             )
         return b"l", name, os.fsencode(target)
@@ -93,7 +96,7 @@ def _file(path: str, algorithm: str, *, links: bool) -> tuple[bool, str]:
     try:
         before = os.fstat(fd)
         if not stat.S_ISREG(before.st_mode):
-            raise FileProblem(f"{path} is neither a file nor a folder")
+            raise FileProblem(say("{path} is neither a file nor a folder", path=path))
         state = hasher(algorithm)
         while piece := os.read(fd, _PIECE):
             state.update(piece)
@@ -101,7 +104,7 @@ def _file(path: str, algorithm: str, *, links: bool) -> tuple[bool, str]:
     finally:
         os.close(fd)
     if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
-        raise FileProblem(f"{path} changed while it was read", hint="wait until it is written")
+        raise FileProblem(say("{path} changed while it was read", path=path), hint="wait until it is written")
     return bool(before.st_mode & stat.S_IXUSR), state.hexdigest()
 
 

@@ -6,6 +6,7 @@ import os
 
 from dsec.errors import FileProblem, StoredFormError
 from dsec.record import Record
+from dsec.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +34,9 @@ def read_durations(state: str) -> dict[str, Learned]:
     except FileNotFoundError:
         return {}
     except OSError as problem:
-        raise FileProblem(f"{path}: {problem.strerror}", hint="check its permissions, or delete it") from None
+        raise FileProblem(
+            say("{path}: {why}", path=path, why=system(problem)), hint="check its permissions, or delete it"
+        ) from None
     return parse_durations(data, where=path)
 
 
@@ -45,12 +48,18 @@ def parse_durations(data: bytes, *, where: str) -> dict[str, Learned]:
     try:
         document = json.loads(data)
     except (ValueError, RecursionError):
-        raise StoredFormError(f"{where} is no JSON document", hint=hint) from None
+        raise StoredFormError(say("{where} is no JSON document", where=where), hint=hint) from None
     if not isinstance(document, dict) or not isinstance(document.get("steps"), dict):
-        raise StoredFormError(f"{where} holds no durations", hint=hint)
+        raise StoredFormError(say("{where} holds no durations", where=where), hint=hint)
     if document.get("version") != VERSION:
         raise StoredFormError(
-            f"{where} has version {document.get('version')!r}, this DSec reads {VERSION}", hint=hint
+            say(
+                "{where} has version {document!r}, this DSec reads {version}",
+                where=where,
+                document=document.get("version"),
+                version=VERSION,
+            ),
+            hint=hint,
         )
     return {
         step: _learned(entry, f"{where}: {step}", hint) for step, entry in sorted(document["steps"].items())
@@ -59,10 +68,12 @@ def parse_durations(data: bytes, *, where: str) -> dict[str, Learned]:
 
 def _learned(entry: object, where: str, hint: str) -> Learned:
     if not isinstance(entry, dict) or set(entry) != {"ms", "n"}:
-        raise StoredFormError(f"{where} is not a pair of ms and n", hint=hint)
+        raise StoredFormError(say("{where} is not a pair of ms and n", where=where), hint=hint)
     ms, n = entry["ms"], entry["n"]
     if type(ms) is not int or type(n) is not int or ms < 0 or n < 1:
-        raise StoredFormError(f"{where} is no duration: ms {ms!r}, n {n!r}", hint=hint)
+        raise StoredFormError(
+            say("{where} is no duration: ms {ms!r}, n {n!r}", where=where, ms=ms, n=n), hint=hint
+        )
     return Learned(ms, n)
 
 

@@ -14,6 +14,7 @@ from json.encoder import encode_basestring as quoted
 
 from dsec.errors import StoredFormError
 from dsec.record import Record
+from dsec.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -217,7 +218,7 @@ def decode(payload: str) -> Event:
     kind = _KINDS.get(data.pop("event", "")) if isinstance(data, dict) else None
     if kind is None:
         raise StoredFormError(
-            f"the journal holds a record of an unknown kind: {payload[:60]}",
+            say("the journal holds a record of an unknown kind: {payload}", payload=payload[:60]),
             hint="it may have been written by a newer dsec; use that version",
         )
     if kind is Exit:
@@ -229,7 +230,7 @@ def decode(payload: str) -> Event:
     if set(data) != _FIELDS[kind]:
         odd = sorted(set(data) ^ _FIELDS[kind])[0]
         raise StoredFormError(
-            f"a {_NAMES[kind]} record of the journal has or lacks {odd!r}",
+            say("a {names} record of the journal has or lacks {odd!r}", names=_NAMES[kind], odd=odd),
             hint="it may have been written by a newer dsec; use that version",
         )
     if "devices" in data:

@@ -21,6 +21,7 @@ from zlib import crc32
 
 from dsec.errors import DSecError, StoredFormError
 from dsec.record import Record
+from dsec.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +66,13 @@ def read(data: bytes, *, name: str) -> Recorded:
         at += 19 + len(payload)
     if at < len(data) and (after := _next_record(data, at)):
         raise StoredFormError(
-            f"{name} is damaged at byte {at}: {_shown(data[at : at + 24])}, and good again from byte {after}",
+            say(
+                "{name} is damaged at byte {at}: {shown}, and good again from byte {after}",
+                name=name,
+                at=at,
+                shown=_shown(data[at : at + 24]),
+                after=after,
+            ),
             hint="restore the file, or run the job anew under another job id",
         )
     return Recorded(payloads, at, len(data) - at)
@@ -119,15 +126,26 @@ def read_header(payloads: list[str], *, name: str) -> Header:
     """The journal's header; refuses a journal without one or of another version."""
     data = json.loads(payloads[0]) if payloads else None
     if not isinstance(data, dict) or "format" not in data:
-        raise StoredFormError(f"{name} is no journal: its first record names no format")
+        raise StoredFormError(say("{name} is no journal: its first record names no format", name=name))
     form = data.pop("format")
     if form != FORMAT:
         raise StoredFormError(
-            f"{name} has the format {form!r}; this dsec reads {FORMAT}", hint="use a newer dsec"
+            say(
+                "{name} has the format {form!r}; this dsec reads {format}",
+                name=name,
+                form=form,
+                format=FORMAT,
+            ),
+            hint="use a newer dsec",
         )
     if sorted(data) != sorted(Header._fields):
         raise StoredFormError(
-            f"{name} has a header with other keys than {FORMAT} has: {', '.join(sorted(data))}"
+            say(
+                "{name} has a header with other keys than {format} has: {data}",
+                name=name,
+                format=FORMAT,
+                data=", ".join(sorted(data)),
+            )
         )
     return Header(**data)
 
@@ -164,7 +182,7 @@ class Journal:
             if problem.errno in _NO_SPACE:
                 os.close(self._fd)
                 raise DiskFullError(
-                    f"{self._path}: no space for a journal", hint="free some space first"
+                    say("{path}: no space for a journal", path=self._path), hint="free some space first"
                 ) from None
             # Some file systems cannot set space aside; then a full disk costs the last ends.
         finally:

@@ -10,6 +10,7 @@ from dsec.errors import FileProblem, StoredFormError
 from dsec.hashing import digest
 from dsec.plan import FORMAT, Plan
 from dsec.plantext import canonical_plan
+from dsec.words import say, system
 
 _FAMILY = FORMAT.rpartition("/")[0] + "/"
 _LARGEST = 256 * 2**20
@@ -44,7 +45,8 @@ def save_plan(path: str, plan: Plan) -> None:
         _replace(target, plan_bytes(plan))
     except OSError as problem:
         raise FileProblem(
-            f"{path}: {problem.strerror}", hint="name a file in a folder you may write to"
+            say("{path}: {why}", path=path, why=system(problem)),
+            hint="name a file in a folder you may write to",
         ) from None
 
 
@@ -74,9 +76,13 @@ def load_plan(path: str) -> Plan:
         with open(path, "rb") as file:
             data = file.read(_LARGEST + 1)
     except OSError as problem:
-        raise FileProblem(f"{path}: {problem.strerror}", hint="write one with `dsec plan -o`") from None
+        raise FileProblem(
+            say("{path}: {why}", path=path, why=system(problem)), hint="write one with `dsec plan -o`"
+        ) from None
     if len(data) > _LARGEST:
-        raise StoredFormError(f"{path} is larger than {_LARGEST >> 20} MiB: no plan")
+        raise StoredFormError(
+            say("{path} is larger than {most} MiB: no plan", path=path, most=_LARGEST >> 20)
+        )
     return parse_plan(data, where=path)
 
 
@@ -88,10 +94,17 @@ def parse_plan(data: bytes, *, where: str) -> Plan:
     try:
         found = plan_hash(plan)
     except UnicodeEncodeError:
-        raise StoredFormError(f"{where} holds half of a surrogate pair, which is no text") from None
+        raise StoredFormError(
+            say("{where} holds half of a surrogate pair, which is no text", where=where)
+        ) from None
     if plan.hash != found:
         raise StoredFormError(
-            f"{where} does not match its hash: it says {plan.hash[:16]}..., its content has {found[:16]}...",
+            say(
+                "{where} does not match its hash: it says {hash}..., its content has {found}...",
+                where=where,
+                hash=plan.hash[:16],
+                found=found[:16],
+            ),
             hint="a plan is not edited by hand; change the contract and run `dsec plan` again",
         )
     return plan
@@ -103,11 +116,13 @@ def _document(data: bytes, where: str) -> dict[str, object]:
             data, object_pairs_hook=_unique, parse_float=_no_float, parse_constant=_no_float
         )
     except RecursionError:
-        raise StoredFormError(f"{where} is nested too deep to be a plan") from None
+        raise StoredFormError(say("{where} is nested too deep to be a plan", where=where)) from None
     except ValueError as problem:
-        raise StoredFormError(f"{where} is no JSON document: {problem}") from None
+        raise StoredFormError(
+            say("{where} is no JSON document: {problem}", where=where, problem=problem)
+        ) from None
     if not isinstance(document, dict):
-        raise StoredFormError(f"{where} is {type(document).__name__}, not a plan")
+        raise StoredFormError(say("{where} is {kind}, not a plan", where=where, kind=type(document).__name__))
     return document
 
 
@@ -127,9 +142,15 @@ def _check_format(format_: object, where: str) -> None:
         return
     if not isinstance(format_, str) or not format_.startswith(_FAMILY):
         raise StoredFormError(
-            f"{where} is no plan: its format is {format_!r}", hint=f"a plan starts with {FORMAT!r}"
+            say("{where} is no plan: its format is {format!r}", where=where, format=format_),
+            hint=say("a plan starts with {format!r}", format=FORMAT),
         )
     raise StoredFormError(
-        f"{where} is in format {format_!r}, this DSec reads {FORMAT!r}",
+        say(
+            "{where} is in format {format!r}, this DSec reads {format_2!r}",
+            where=where,
+            format=format_,
+            format_2=FORMAT,
+        ),
         hint="use the DSec that wrote it, or compile the contract again",
     )

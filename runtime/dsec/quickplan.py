@@ -23,6 +23,7 @@ from dsec.plan import (
     Source,
 )
 from dsec.quicksteps import read_steps
+from dsec.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def read_plan(path: str) -> Plan:
             raw = file.read()
     except OSError as problem:
         raise FileProblem(
-            f"{path}: {problem.strerror}", hint="dsec plan FILE -o plan.json writes one"
+            say("{path}: {why}", path=path, why=system(problem)),
+            hint="dsec plan FILE -o plan.json writes one",
         ) from None
     return parse_plan(raw, name=path)
 
@@ -86,16 +88,23 @@ def _quick(raw: bytes) -> Plan | None:
 def _check_steps(plan: Plan, name: str) -> None:
     ids = {step.id for step in plan.steps}
     if len(ids) != len(plan.steps):
-        raise PlanProblem(f"{name} has two Steps with one id")
+        raise PlanProblem(say("{name} has two Steps with one id", name=name))
     needed = {edge.step for step in plan.steps for edge in step.needs}
     if needed <= ids and all(map(_ID.fullmatch, ids)):
         return
     for step in plan.steps:
         if not _ID.fullmatch(step.id):
-            raise PlanProblem(f"{name}: {step.id!r} is no Step id")
+            raise PlanProblem(say("{name}: {id!r} is no Step id", name=name, id=step.id))
         for edge in step.needs:
             if edge.step not in ids:
-                raise PlanProblem(f"{name}: Step {step.id} needs {edge.step!r}, which is no Step of the plan")
+                raise PlanProblem(
+                    say(
+                        "{name}: Step {id} needs {step!r}, which is no Step of the plan",
+                        name=name,
+                        id=step.id,
+                        step=edge.step,
+                    )
+                )
 
 
 def _plan(data: dict[str, Any], steps: tuple[PlannedStep, ...]) -> Plan:

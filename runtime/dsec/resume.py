@@ -17,6 +17,7 @@ from dsec.events import decode
 from dsec.journal import Header, read, read_header
 from dsec.record import Record
 from dsec.sweep import boot_id, look
+from dsec.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def read_run(run: RunDir) -> Told:
         with open(run.journal, "rb") as file:
             recorded = read(file.read(), name=run.journal)
     except OSError as problem:
-        raise RunProblem(f"{run.journal}: {problem.strerror}") from None
+        raise RunProblem(say("{journal}: {why}", journal=run.journal, why=system(problem))) from None
     header = read_header(recorded.payloads, name=run.journal)
     folding = Fold()
     for payload in recorded.payloads[1:]:
@@ -55,7 +56,7 @@ def past_of(plan: Plan, told: Told, *, missing_output: Callable[[PlannedStep, in
     """What need not be done again; `missing_output` gives the first declared output that is absent, or ""."""
     if told.header.plan != plan.hash:
         raise PlanProblem(
-            f"the plan of run {told.header.job} is not the one that it began with",
+            say("the plan of run {job} is not the one that it began with", job=told.header.job),
             hint="restore its plan.json, or start a new run",
         )
     number = {step.id: at for at, step in enumerate(plan.steps)}

@@ -7,6 +7,7 @@ import time
 
 from dsec.errors import RunProblem
 from dsec.record import Record
+from dsec.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,11 +105,12 @@ def find(folder: str, environ: Mapping[str, str], job: str | None) -> RunDir:
         path = os.path.join(state, "runs", job)
         if is_job(job) and os.path.isfile(os.path.join(path, "journal")):
             return RunDir(job, path)
-        raise RunProblem(f"there is no run {job!r} in {state}", hint=_known(state))
+        raise RunProblem(say("there is no run {job!r} in {state}", job=job, state=state), hint=_known(state))
     found = latest(state)
     if found is None:
         raise RunProblem(
-            f"there is no run in {state}", hint="start one with dsec run, or go to the contract's folder"
+            say("there is no run in {state}", state=state),
+            hint="start one with dsec run, or go to the contract's folder",
         )
     return found
 

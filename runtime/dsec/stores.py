@@ -10,6 +10,7 @@ from typing import Protocol
 
 from dsec.errors import DSecError
 from dsec.hashing import hasher
+from dsec.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class HttpStore:
         from urllib.request import Request, urlopen
 
         if not url.lower().startswith(("http://", "https://")):
-            raise StoreError(f"{url} is no http(s) URL")
+            raise StoreError(say("{url} is no http(s) URL", url=url))
         try:
             request = Request(url, headers={"User-Agent": "dsec"})  # noqa: S310  # http(s), says `place_of`
             with urlopen(request, timeout=self.limits.silence_s) as answer:  # noqa: S310
@@ -66,11 +67,13 @@ class HttpStore:
                     yield piece
         except HTTPError as problem:
             problem.close()
-            raise StoreError(f"the store answered {problem.code} {problem.reason}") from None
+            raise StoreError(
+                say("the store answered {code} {reason}", code=problem.code, reason=problem.reason)
+            ) from None
         except (OSError, HTTPException, ValueError) as problem:
-            raise StoreError(f"it could not be fetched: {_words(problem)}") from None
+            raise StoreError(say("it could not be fetched: {words}", words=_words(problem))) from None
         if promised is not None and promised.isdigit() and got != int(promised):
-            raise StoreError(f"the store sent {got} of {promised} bytes")
+            raise StoreError(say("the store sent {got} of {promised} bytes", got=got, promised=promised))
 
 
 def _words(problem: Exception) -> str:
@@ -109,9 +112,11 @@ def _receive(pieces: Iterator[bytes], path: str, algorithm: str, limits: Limits)
         for piece in pieces:
             size += len(piece)
             if size > limits.size_bytes:
-                raise StoreError(f"it is larger than {limits.size_bytes:,} bytes, the most that is fetched")
+                raise StoreError(
+                    say("it is larger than {most:,} bytes, the most that is fetched", most=limits.size_bytes)
+                )
             if time.monotonic() > until:
-                raise StoreError(f"it was not there after {limits.whole_s:g} s")
+                raise StoreError(say("it was not there after {whole_s:g} s", whole_s=limits.whole_s))
             file.write(piece)
             state.update(piece)
     return state.hexdigest()

@@ -13,6 +13,7 @@ import re
 from dsec.record import Record
 from dsec_cli.code.knowledge.entry import UNKNOWN, Entry, EnvName, FileUse
 from dsec_cli.code.knowledge.table import Knowledge, tabulate
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,7 +90,13 @@ def parse(text: str) -> Knowledge:
     if not isinstance(document, dict) or set(document) != {"version", "entries"}:
         raise NotKnowledgeError('it must be {"version": 1, "entries": [...]}')
     if document["version"] != VERSION or isinstance(document["version"], bool):
-        raise NotKnowledgeError(f"it has version {document['version']!r:.40}; this dsec reads {VERSION}")
+        raise NotKnowledgeError(
+            say(
+                "it has version {document!r:.40}; this dsec reads {version}",
+                document=document["version"],
+                version=VERSION,
+            )
+        )
     if not isinstance(document["entries"], list):
         raise NotKnowledgeError("entries must be a list")
     entries = [_entry(at, item) for at, item in enumerate(document["entries"], 1)]
@@ -117,9 +124,11 @@ def _json(text: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_once, parse_constant=_no_constant)
     except json.JSONDecodeError as problem:
-        raise NotKnowledgeError(f"line {problem.lineno} is no JSON: {problem.msg}") from None
+        raise NotKnowledgeError(
+            say("line {lineno} is no JSON: {msg}", lineno=problem.lineno, msg=problem.msg)
+        ) from None
     except (ValueError, RecursionError) as problem:
-        raise NotKnowledgeError(f"it is no JSON: {problem}") from None
+        raise NotKnowledgeError(say("it is no JSON: {problem}", problem=problem)) from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -137,18 +146,20 @@ def _no_constant(word: str) -> float:
 
 def _entry(at: int, item: Any) -> Entry:
     if not isinstance(item, dict):
-        raise NotKnowledgeError(f"entry {at} must be an object")
+        raise NotKnowledgeError(say("entry {at} must be an object", at=at))
     name = item.get("name")
     where = f"entry {at} ({name!r:.60})" if isinstance(name, str) else f"entry {at}"
     values: dict[str, Any] = {}
     for field in FIELDS:
         if field.required and field.key not in item:
-            raise NotKnowledgeError(f"{where} has no {field.key}")
+            raise NotKnowledgeError(say("{where} has no {key}", where=where, key=field.key))
         value = item.get(field.key)
         values[field.key] = None if value is None and _may_be_null(field) else _value(where, field, value)
     unknown = sorted(set(item) - set(values))
     if unknown:
-        raise NotKnowledgeError(f"{where} has the unknown key {unknown[0]!r:.60}")
+        raise NotKnowledgeError(
+            say("{where} has the unknown key {unknown!r:.60}", where=where, unknown=unknown[0])
+        )
     return Entry(**values)
 
 
@@ -160,7 +171,9 @@ def _value(where: str, field: Field, value: Any) -> Any:
     try:
         return _SHAPES[field.shape](value)
     except _Wrong as problem:
-        raise NotKnowledgeError(f"{where}: {field.key} {problem}") from None
+        raise NotKnowledgeError(
+            say("{where}: {key} {problem}", where=where, key=field.key, problem=problem)
+        ) from None
 
 
 class _Wrong(ValueError):
@@ -261,7 +274,14 @@ def _refuse_repeated(entries: list[Entry]) -> None:
     owner: dict[str, str] = {}
     for entry in entries:
         if entry.name in owner and owner[entry.name] == entry.name:
-            raise NotKnowledgeError(f"two entries are called {entry.name!r}")
+            raise NotKnowledgeError(say("two entries are called {name!r}", name=entry.name))
         for dotted in dict.fromkeys((entry.name, *entry.imports)):
             if owner.setdefault(dotted, entry.name) != entry.name:
-                raise NotKnowledgeError(f"{owner[dotted]!r} and {entry.name!r} both claim {dotted!r}")
+                raise NotKnowledgeError(
+                    say(
+                        "{owner!r} and {name!r} both claim {dotted!r}",
+                        owner=owner[dotted],
+                        name=entry.name,
+                        dotted=dotted,
+                    )
+                )

@@ -12,6 +12,7 @@ from dsec_cli.importing.naming import Ids, legal
 from dsec_cli.importing.quantities import binary_size, thousandths
 from dsec_cli.importing.tables import Table, documents, span_of
 from dsec_cli.source.tree import Mapping, Scalar
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -81,7 +82,9 @@ def read(sources: tuple[SourceText, ...], _beside: Beside, notes: Notes) -> Draf
     top = Table(source, roots[0], notes) if roots else None
     services = None if top is None else top.table("services")
     if top is None or services is None:
-        raise ImportProblem(f"{source.name} has no services", hint="a compose file has the key services")
+        raise ImportProblem(
+            say("{name} has no services", name=source.name), hint="a compose file has the key services"
+        )
     services.label = ""
     ids, secrets, images = Ids(), Environment(notes), dict[str, None]()
     tables = dict(services.tables())
@@ -184,7 +187,7 @@ def _needs(table: Table, given: dict[str, str]) -> tuple[str, ...]:
                 table.source, table.span("depends_on"), f"depends_on {name}", "there is no such service"
             )
         elif condition != "service_completed_successfully":
-            why = f"{condition}: a Step waits until the other one has ended"
+            why = say("{condition}: a Step waits until the other one has ended", condition=condition)
             table.notes.left(table.source, table.span("depends_on"), f"{table.label}.depends_on {name}", why)
     return tuple(given[name] for name in found if name in given)
 
@@ -223,7 +226,7 @@ def _retries(table: Table) -> int:
         return 0
     count = int(most) if most.isdecimal() and len(most) < 4 else _RESTARTS[policy]
     if count and not most:
-        table.notes.taken(f"retries: {count}, where a service is restarted without end")
+        table.notes.taken(say("retries: {count}, where a service is restarted without end", count=count))
     return count
 
 

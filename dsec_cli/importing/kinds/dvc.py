@@ -14,6 +14,7 @@ from dsec_cli.importing.templates import fill
 from dsec_cli.importing.variables import DEFAULT, context_of, file_names, file_values
 from dsec_cli.source.resolve import follow
 from dsec_cli.source.tree import Mapping, Scalar
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,13 +46,15 @@ def read(sources: tuple[SourceText, ...], beside: Beside, notes: Notes) -> Draft
     top = Table(source, roots[0], notes) if roots else None
     declared = None if top is None else top.table("stages")
     if top is None or declared is None:
-        raise ImportProblem(f"{source.name} has no stages", hint="a dvc.yaml has the key stages")
+        raise ImportProblem(
+            say("{name} has no stages", name=source.name), hint="a dvc.yaml has the key stages"
+        )
     context = context_of(top, beside, file_values(DEFAULT, beside, top) or {})
     ids, writers = Ids(), Writers()
     steps = [_step(stage, ids.give(stage.name), writers) for stage in stages(declared, context, beside)]
     top.close(_WHY, ("vars",))
     for path in writers.several():
-        notes.left(source, declared.span(""), f"out {path}", "more than one stage writes it")
+        notes.left(source, declared.span(""), say("out {path}", path=path), "more than one stage writes it")
     return Draft(
         legal(source.name.replace("\\", "/").rpartition("/")[0].rpartition("/")[2], "pipeline"),
         source.name,

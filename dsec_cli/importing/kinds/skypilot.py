@@ -10,6 +10,7 @@ from dsec_cli.importing.naming import Ids, legal
 from dsec_cli.importing.quantities import at_least, binary_size, decimal, thousandths
 from dsec_cli.importing.tables import Table, documents
 from dsec_cli.source.tree import Mapping, Scalar
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,7 +59,9 @@ def read(sources: tuple[SourceText, ...], _beside: Beside, notes: Notes) -> Draf
     title = tables[0].text("name") if tables else None
     tasks = tables[1:] if titled else tables
     if not any({"run", "setup"} & task.rows.keys() for task in tasks):
-        raise ImportProblem(f"{source.name} has neither setup nor run", hint="is it a task of SkyPilot?")
+        raise ImportProblem(
+            say("{name} has neither setup nor run", name=source.name), hint="is it a task of SkyPilot?"
+        )
     ids, variables, mounts = Ids(), Environment(notes), _Mounts()
     steps: list[Step] = []
     for at, task in enumerate(tasks):
@@ -215,7 +218,7 @@ def _amount(table: Table, key: str, read: Callable[[str], int | None]) -> int | 
     if found is None:
         table.left(key, "not a number")
     elif more:
-        table.notes.taken(f"{key}: {number}+ is {number}, the least that will do")
+        table.notes.taken(say("{key}: {number}+ is {number}, the least that will do", key=key, number=number))
     return found
 
 

@@ -10,6 +10,7 @@ from dsec_cli.importing.naming import Ids, legal
 from dsec_cli.importing.sbatch import MARK, Option, Script, read_script
 from dsec_cli.importing.tables import refuse_undecodable
 from dsec_cli.importing.waiting import needs_of
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +40,8 @@ def read(sources: tuple[SourceText, ...], beside: Beside, notes: Notes) -> Draft
     jobs += [_alone(scripts[source.name], notes) for source in sources if _waits(source, scripts, used)]
     if not any(job.options or job.call for job in jobs):
         raise ImportProblem(
-            f"{sources[0].name} has neither {MARK} lines nor calls of sbatch", hint="is it a Slurm script?"
+            say("{name} has neither {mark} lines nor calls of sbatch", name=sources[0].name, mark=MARK),
+            hint="is it a Slurm script?",
         )
     steps = _steps(jobs, aliases, notes)
     secrets = tuple(dict.fromkeys(name for job in jobs for name in job.secrets))

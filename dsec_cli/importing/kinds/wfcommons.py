@@ -8,6 +8,7 @@ from dsec_cli.importing.kind import ImportProblem, Kind
 from dsec_cli.importing.naming import Ids, legal
 from dsec_cli.importing.tables import Table, documents, span_of
 from dsec_cli.source.tree import Mapping
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,7 +76,8 @@ def read(sources: tuple[SourceText, ...], _beside: Beside, notes: Notes) -> Draf
     specified = None if workflow is None else workflow.table("specification")
     if workflow is None or specified is None:
         raise ImportProblem(
-            f"{source.name} has no workflow.specification", hint="WfFormat 1.5 is read: a JSON object with it"
+            say("{name} has no workflow.specification", name=source.name),
+            hint="WfFormat 1.5 is read: a JSON object with it",
         )
     top = Table(source, roots[0], notes)
     executed = workflow.table("execution")

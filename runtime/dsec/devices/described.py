@@ -10,6 +10,7 @@ from dsec import cards
 from dsec.errors import InventoryProblem
 from dsec.inventory import Device, Inventory
 from dsec.units import Bytes, UnitProblem, parse
+from dsec.words import say
 
 AMPLE_CPU_M = 1_000_000_000
 """Thousandths of a processor where none are stated: processors then hold nothing up."""
@@ -83,7 +84,9 @@ def from_document(document: object, name: str) -> Inventory:
 def _wrong(name: str, key: str, value: object, want: str, hint: str = "") -> InventoryProblem:
     shown = repr(value)
     shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
-    return InventoryProblem(f"{name}: {key} is {shown}, not {want}", hint=hint)
+    return InventoryProblem(
+        say("{name}: {key} is {shown}, not {want}", name=name, key=key, shown=shown, want=want), hint=hint
+    )
 
 
 def _mapping(value: object, key: str, known: Sequence[str], name: str) -> Mapping[object, object]:
@@ -93,7 +96,9 @@ def _mapping(value: object, key: str, known: Sequence[str], name: str) -> Mappin
         if other not in known:
             near = difflib.get_close_matches(str(other), known, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}"
-            raise InventoryProblem(f"{name}: {key} has the unknown key {other!r}", hint=hint)
+            raise InventoryProblem(
+                say("{name}: {key} has the unknown key {other!r}", name=name, key=key, other=other), hint=hint
+            )
     return value
 
 
@@ -119,7 +124,9 @@ def _size(value: object, key: str, name: str) -> int | None:
         size = int(parse(Bytes, str(value)))
     except UnitProblem as problem:
         hint = f"write {problem.nearest}" if problem.nearest else f"for example {Bytes.example}"
-        raise InventoryProblem(f"{name}: {key}: {problem.reason}", hint=hint) from None
+        raise InventoryProblem(
+            say("{name}: {key}: {reason}", name=name, key=key, reason=problem.reason), hint=hint
+        ) from None
     if size == 0:
         raise _wrong(name, key, value, "more than nothing", "leave the key out where it is not known")
     return size
@@ -136,7 +143,10 @@ def _group(entry: object, key: str, name: str) -> _Group:
     if memory is None and row is not None:
         memory = cards.total_bytes(row) - DRIVER_MIB * cards.MIB
     if memory is None:
-        raise InventoryProblem(f"{name}: {key} lacks memory", hint=f"state the memory of one {type_}")
+        raise InventoryProblem(
+            say("{name}: {key} lacks memory", name=name, key=key),
+            hint=say("state the memory of one {type_}", type_=type_),
+        )
     usual = _NVLINK_COUNTS.get(row.family if row is not None else "", 4)
     return _Group(
         type=type_,
@@ -188,7 +198,14 @@ def _nvlink(stated: Mapping[object, object], key: str, name: str, *, row: cards.
         raise _wrong(name, f"{key}.nvlink", value, f"one of {', '.join(_NVLINK)}")
     if value != "none" and row is not None and not row.nvlink:
         raise InventoryProblem(
-            f"{name}: {key}.nvlink is {value}, but {row.type} has no NVLink", hint="leave it out"
+            say(
+                "{name}: {key}.nvlink is {value}, but {type} has no NVLink",
+                name=name,
+                key=key,
+                value=value,
+                type=row.type,
+            ),
+            hint="leave it out",
         )
     return str(value)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dsec.devices.described import from_document
 from dsec.errors import InventoryProblem
 from dsec.inventory import Inventory
+from dsec.words import say
 
 PREFIX = "builtin:"
 
@@ -50,6 +51,7 @@ def profile(spec: str) -> Inventory:
     name = spec.removeprefix(PREFIX)
     if name not in _PROFILES:
         raise InventoryProblem(
-            f"no built-in inventory is called {name!r}", hint=f"there are {', '.join(names())}"
+            say("no built-in inventory is called {name!r}", name=name),
+            hint=say("there are {names}", names=", ".join(names())),
         )
     return from_document({"name": f"{PREFIX}{name}", **_PROFILES[name]}, spec)

@@ -16,6 +16,7 @@ from dsec.devices.seen import CUT, Instance, Seen, devices_of
 from dsec.devices.topology import Matrix, matrix
 from dsec.errors import InventoryProblem
 from dsec.inventory import Device, Inventory
+from dsec.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,10 +42,17 @@ def from_output(text: str, name: str) -> Inventory:
     if not seen:
         found = [devices_of(Seen(at, ""))[0] for at in range(len(links.names))]
     if not found and not seen:
-        raise InventoryProblem(f"{name} lists no GPU", hint="save nvidia-smi -q -x on a machine with GPUs")
+        raise InventoryProblem(
+            say("{name} lists no GPU", name=name), hint="save nvidia-smi -q -x on a machine with GPUs"
+        )
     if links.names and seen and len(seen) != len(links.names):
         raise InventoryProblem(
-            f"{name} lists {len(seen)} GPUs but its matrix has {len(links.names)}",
+            say(
+                "{name} lists {count} GPUs but its matrix has {count_2}",
+                name=name,
+                count=len(seen),
+                count_2=len(links.names),
+            ),
             hint="save both outputs on the same machine",
         )
     notes = _notes(seen, found, links)
@@ -107,12 +115,14 @@ def _from_xml(text: str, name: str) -> list[Seen]:
     """
     if "<!ENTITY" in text.upper():
         raise InventoryProblem(
-            f"{name} declares XML entities", hint="nvidia-smi -q -x prints none; save it again"
+            say("{name} declares XML entities", name=name), hint="nvidia-smi -q -x prints none; save it again"
         )
     try:
         root = ElementTree.fromstring(text[text.find(_ROOT) :])  # noqa: S314 - no entities
     except ElementTree.ParseError as problem:
-        raise InventoryProblem(f"{name} is no XML: {problem}", hint="save nvidia-smi -q -x again") from None
+        raise InventoryProblem(
+            say("{name} is no XML: {problem}", name=name, problem=problem), hint="save nvidia-smi -q -x again"
+        ) from None
     return [_xml_gpu(gpu, index) for index, gpu in enumerate(root.iter("gpu"))]
 
 

@@ -20,6 +20,7 @@ from dsec.processes import Children
 from dsec.record import Record
 from dsec.recorder import Recorder
 from dsec.runner import Runner
+from dsec.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class Warden:
             )
         except OSError as problem:
             os.close(self._write)
-            raise RunProblem(f"the run's warden could not start: {problem.strerror}") from None
+            raise RunProblem(say("the run's warden could not start: {why}", why=system(problem))) from None
         finally:
             os.close(read)
 
