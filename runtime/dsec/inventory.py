@@ -32,6 +32,17 @@ class Device(Record):
     """Relative speed in thousandths of the fastest listed type (1000)."""
     health: str
     """`ok`, `lost`, or a reason."""
+    node: str | None = None
+    """The machine that it is in, where the inventory has several."""
+
+
+class Node(Record):
+    """One machine of several."""
+
+    name: str
+    network_bps: int | None
+    rdma: bool | None
+    """Whether its network card does RDMA over Ethernet."""
 
 
 class Inventory(Record):
@@ -47,6 +58,10 @@ class Inventory(Record):
     devices: tuple[Device, ...]
     notes: tuple[str, ...]
     """What was not available, and why."""
+    nodes: tuple[Node, ...] | None = None
+    """The machines, where there are several; processors and memory are those of all of them."""
+    tokens: tuple[tuple[str, int], ...] | None = None
+    """What else is taken and given back, in whole numbers: licences, seats, calls at a time."""
 
 
 def steady(inventory: Inventory) -> Inventory:

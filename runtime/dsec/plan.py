@@ -31,6 +31,21 @@ class Edge(Record):
     src: Source
 
 
+class Terms(Record):
+    """How devices and other things are had, where a Step says more than numbers, sizes and types."""
+
+    share: str = ""
+    """`exclusive`, `fraction`, `mig`; "": exclusive for a whole device, by memory for a part of one."""
+    within: str = ""
+    """What its devices are to be joined by: `nvlink`, `switch` or `numa`; "": the nearest there is."""
+    strict: bool = False
+    """Whether it waits for devices that are so joined rather than take others."""
+    group: int = 0
+    """The NVLink group that its devices are of, counted from 1; 0: any."""
+    tokens: tuple[tuple[str, int], ...] = ()
+    """What it takes of each of `Inventory.tokens`, by name."""
+
+
 class Demand(Record):
     """Resource vector of one attempt."""
 
@@ -43,6 +58,8 @@ class Demand(Record):
     """Canonical types that satisfy the Step; empty: any."""
     disk_bytes: int
     network_bps: int
+    terms: Terms | None = None
+    """None: nothing more is said."""
 
 
 class Command(Record):
@@ -171,6 +188,20 @@ class Dependency(Record):
     src: Source
 
 
+class Link(Record):
+    """How data can get from one Step to another that it is declared to go to."""
+
+    source: str
+    target: str
+    protocol: str
+    """As the contract language names them: `shared-memory`, `nvlink-p2p`, `pcie`, ..."""
+    route: str
+    """`NV12`, `PIX`, `one device`, `host`, `network`, ...; "": not known."""
+    declared: bool
+    """Whether the contract states the protocol."""
+    reason: str
+
+
 class Plan(Record):
     """A compiled contract."""
 
@@ -187,3 +218,5 @@ class Plan(Record):
     notes: tuple[str, ...]
     hash: str
     dependencies: tuple[Dependency, ...] = ()
+    links: tuple[Link, ...] | None = None
+    """One for each `communication`, in the contract's order; None: there is none."""

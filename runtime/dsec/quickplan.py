@@ -12,12 +12,13 @@ import re
 
 from dsec.errors import FileProblem, PlanProblem
 from dsec.hashing import digest_joined
-from dsec.inventory import Device, Inventory
+from dsec.inventory import Device, Inventory, Node
 from dsec.plan import (
     FORMAT,
     Analysis,
     Dependency,
     Iterations,
+    Link,
     Plan,
     Schedule,
     Source,
@@ -122,6 +123,7 @@ def _plan(data: dict[str, Any], steps: tuple[PlannedStep, ...]) -> Plan:
         notes=tuple(data["notes"]),
         hash=data["hash"],
         dependencies=tuple([_dependency(one) for one in data["dependencies"]]),
+        links=tuple([Link(**one) for one in data["links"]]) if "links" in data else None,
     )
 
 
@@ -142,7 +144,12 @@ def _source(data: dict[str, Any]) -> Source:
 
 def _inventory(data: dict[str, Any]) -> Inventory:
     devices = tuple([_device(device) for device in data["devices"]])
-    return Inventory(**{**data, "devices": devices, "notes": tuple(data["notes"])})
+    rest: dict[str, Any] = {}
+    if "nodes" in data:
+        rest["nodes"] = tuple([Node(**node) for node in data["nodes"]])
+    if "tokens" in data:
+        rest["tokens"] = tuple([(name, amount) for name, amount in data["tokens"]])
+    return Inventory(**{**data, "devices": devices, "notes": tuple(data["notes"]), **rest})
 
 
 def _device(data: dict[str, Any]) -> Device:

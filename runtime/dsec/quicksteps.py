@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from json.decoder import scanstring  # type: ignore[attr-defined]  # there since Python 3.1, untyped
 
-from dsec.plan import Command, Demand, Edge, Placement, PlannedStep, Retries, Source
+from dsec.plan import Command, Demand, Edge, Placement, PlannedStep, Retries, Source, Terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -132,6 +132,9 @@ def _command(piece: str) -> Command:
 
 def _demand(piece: str) -> Demand:
     data = json.loads(piece)
+    if "terms" in data:
+        tokens = tuple([(name, amount) for name, amount in data["terms"]["tokens"]])
+        data["terms"] = Terms(**{**data["terms"], "tokens": tokens})
     return Demand(**{**data, "gpu_types": tuple(data["gpu_types"])})
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from dsec.codec import canonical
 from dsec.errors import DSecError
 from dsec.hashing import digest
-from dsec.inventory import Device
-from dsec.plan import FORMAT, Command, Dependency, Edge, Placement, Retries, Schedule, Source
+from dsec.inventory import Device, Node
+from dsec.plan import FORMAT, Command, Dependency, Edge, Link, Placement, Retries, Schedule, Source, Terms
 from dsec.planfile import parse_plan as parse_strictly
 from dsec.planfile import plan_bytes, seal
 from dsec.quickplan import _quick, parse_plan
@@ -48,6 +48,16 @@ def test_both_readers_agree_on_how_the_order_was_chosen(kit):
     schedule = Schedule("search", "fit", (("fifo", 9), ("search", 7)), 20, (("cpu", 6),), 166_666)
     plan = seal(plan._replace(analysis=plan.analysis._replace(schedule=schedule), hash=""))
     assert b'"schedule":{"bounds_ms":[["cpu",6]]' in plan_bytes(plan)
+    assert _quick(plan_bytes(plan)) == plan == parse_strictly(plan_bytes(plan), where="p")
+
+
+def test_both_readers_agree_on_terms_links_machines_and_tokens(kit):
+    terms = Terms("exclusive", "nvlink", True, 2, (("licence", 1),))
+    step = kit.step("A")
+    plan = kit.plan(step._replace(demand=step.demand._replace(terms=terms)), kit.step("B"))
+    inventory = plan.inventory._replace(nodes=(Node("left", None, True),), tokens=(("licence", 3),))
+    links = (Link("A", "B", "tcp", "network", False, "left to right"),)
+    plan = seal(plan._replace(inventory=inventory, links=links, hash=""))
     assert _quick(plan_bytes(plan)) == plan == parse_strictly(plan_bytes(plan), where="p")
 
 
