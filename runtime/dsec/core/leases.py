@@ -38,14 +38,17 @@ class Ledger:
         self._held: dict[int, Lease] = {}
         self._serial = 0
 
-    def grant(self, demand: Demand, preferred: tuple[str, ...] = ()) -> Lease | None:
-        """Hold what `demand` asks for, on `preferred` devices when they are free; None: not now."""
+    def grant(self, demand: Demand, preferred: tuple[str, ...] = (), *, quick: bool = False) -> Lease | None:
+        """Hold what `demand` asks for, on `preferred` devices when they are free; None: not now.
+
+        `quick`: else the quickest devices rather than those that fit best.
+        """
         cpu_m = demand.cpu_m if demand.cpu_m < self._cpu_m else self._cpu_m
         if cpu_m > self.cpu_free_m or demand.memory_bytes > self._memory_free:
             return None
         devices: tuple[str, ...] = ()
         if demand.gpu_count:
-            chosen = self._preferred(demand, preferred) or choose(demand, self._slots)
+            chosen = self._preferred(demand, preferred) or choose(demand, self._slots, quickest=quick)
             if chosen is None:
                 return None
             for slot in chosen:
