@@ -23,10 +23,11 @@ from dsec_cli.commands import lspwords as words
 from dsec_cli.commands.checking import Checker
 from dsec_cli.commands.configuring import Configuration
 from dsec_cli.commands.language import speech
+from dsec_cli.commands.lsppipe import talk
 from dsec_cli.commands.speaking import teller, told
 from dsec_cli.editor import complete, hover, mend, outline, page
 from dsec_cli.editor.positions import UTF8, UTF16, UTF32, offset_of
-from dsec_cli.languages import of_locale
+from dsec_cli.languages import ENGLISH, of_locale
 from dsec_cli.options import Args, command, defaults
 from dsec_cli.report.format import as_it_is
 from dsec_cli.source.text import SourceText
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 QUICK_S, LONGEST_PAUSE_S = 0.1, 0.3
 """Most that is waited for the next key; less where the last lint was quick, so that long files lag little."""
+REST_S = 2.0
+"""How long nobody types before there is time to look for garbage."""
 _UNITS = {
     types.PositionEncodingKind.Utf8: UTF8,
     types.PositionEncodingKind.Utf16: UTF16,
@@ -52,10 +55,7 @@ def serve() -> None:
     _follow(server)
     _answer(server)
     _offer(server)
-    # The pipe belongs to the protocol alone: whatever else is printed goes to standard error.
-    pipe = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)
-    server.start_io(stdin=os.fdopen(os.dup(0), "rb"), stdout=pipe)
+    talk(server)
 
 
 class Server(LanguageServer):
@@ -63,7 +63,10 @@ class Server(LanguageServer):
 
     def __init__(self) -> None:
         full = types.TextDocumentSyncKind.Full
-        super().__init__("dsec", __version__, text_document_sync_kind=full)
+        self.converter = words.converter()
+        super().__init__(
+            "dsec", __version__, text_document_sync_kind=full, converter_factory=lambda: self.converter
+        )
         self.texts: dict[str, SourceText] = {}
         self.pages: dict[str, Page] = {}
         self.found: dict[str, tuple[SourceText, tuple[Diagnostic, ...]]] = {}
@@ -71,6 +74,9 @@ class Server(LanguageServer):
         self.told = ""
         self.tell: Tell = as_it_is
         self.took_s = 0.0
+        self.rest: asyncio.TimerHandle | None = None
+        # Looking for garbage among all there is takes longer than a lint, and a lint leaves none.
+        gc.disable()
 
     @property
     def unit(self) -> str:
@@ -112,16 +118,19 @@ class Server(LanguageServer):
     def lint(self, uri: str) -> None:
         """Publish what the linter finds in the open text."""
         text = self.text_of(uri)
-        self.text_document_publish_diagnostics(
-            types.PublishDiagnosticsParams(
-                uri=uri,
-                version=self.workspace.get_text_document(uri).version,
-                diagnostics=[
-                    words.diagnostic(one, text, uri, unit=self.unit, tell=self.tell)
-                    for one in self.checked(uri)
-                ],
-            )
-        )
+        self._rest_soon()
+        found = words.diagnostics(self.checked(uri), text, uri, unit=self.unit, tell=self.tell)
+        self._publish(uri, found, version=self.workspace.get_text_document(uri).version)
+
+    def _rest_soon(self) -> None:
+        """Look for garbage once nobody types."""
+        if self.rest is not None:
+            self.rest.cancel()
+        self.rest = asyncio.get_running_loop().call_later(REST_S, _rest)
+
+    def _publish(self, uri: str, found: list[words.Wire], *, version: int | None) -> None:
+        told = {"uri": uri, "version": version, "diagnostics": found}
+        self.protocol.notify(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, told)
 
     def checked(self, uri: str) -> tuple[Diagnostic, ...]:
         """The findings of an open file as it is now, counted ones only."""
@@ -135,10 +144,17 @@ class Server(LanguageServer):
         except DSecError as problem:
             self._tell(str(problem))
             found = _lint(text, isolated=True)
-        counted = tuple(told(one, self.tell) for one in found if one.silenced is None)
+        counted = tuple(one for one in found if one.silenced is None)
+        if self.tell is not as_it_is:
+            counted = tuple(told(one, self.tell) for one in counted)
         self.found[uri] = (text, counted)
         self.took_s = time.monotonic() - begun
         return counted
+
+    def sent(self, one: Diagnostic, uri: str) -> types.Diagnostic:
+        """A finding as the editor was told it."""
+        [wire] = words.diagnostics((one,), self.text_of(uri), uri, unit=self.unit, tell=self.tell)
+        return self.converter.structure(wire, types.Diagnostic)
 
     def _tell(self, message: str) -> None:
         """Show a message once, not at every key."""
@@ -154,19 +170,19 @@ class Server(LanguageServer):
         waiting = self.waiting.pop(uri, None)
         if waiting is not None:
             waiting.cancel()
-        self.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri=uri, diagnostics=[]))
+        self._publish(uri, [], version=None)
+
+
+def _rest() -> None:
+    gc.collect()
+    gc.freeze()  # what is still alive then mostly stays so: the rules, the library
 
 
 def _lint(text: SourceText, *, isolated: bool) -> tuple[Diagnostic, ...]:
     row = command("lint")
     assert row is not None, "lint is a command"
     checker = Checker(Args(defaults(row)), Configuration(isolated=isolated))
-    # What a lint makes lives until it ends; looking for garbage meanwhile doubles its time.
-    gc.disable()
-    try:
-        return checker.check([text]).diagnostics
-    finally:
-        gc.enable()
+    return checker.check([text]).diagnostics
 
 
 def _name(uri: str) -> str:
@@ -193,7 +209,7 @@ def _begin(server: Server) -> None:
             return
         # The editor shows its menus in its own language, so that goes before the locale.
         language = wanted.asked or (of_locale(params.locale) if params.locale else wanted.local)
-        server.tell = teller(language, of_pages=True)
+        server.tell = as_it_is if language == ENGLISH else teller(language, of_pages=True)
 
 
 def _follow(server: Server) -> None:
@@ -273,7 +289,7 @@ def _offer(server: Server) -> None:
         meant = [(known.code, known.range) for known in params.context.diagnostics]
         start, end = server.offset(here, params.range.start), server.offset(here, params.range.end)
         return [
-            words.action(offer, one, here.text, uri, unit=server.unit, tell=server.tell)
+            words.action(offer, server.sent(one, uri), here.text, uri, unit=server.unit, tell=server.tell)
             for one in found
             if (one.place.span.start <= end and start <= one.place.span.end)
             or (one.code, words.range_(here.text, one.place.span, unit=server.unit)) in meant

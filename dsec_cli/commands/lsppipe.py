@@ -1,0 +1,64 @@
+"""The pipe between an editor and the language server, read without a thread (the other pygls door).
+
+The library hands every line it reads from one thread to another, four times a message; on a busy
+machine each hand-over waits for its turn, and the reader of the editor waits with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from threading import Event
+from typing import TYPE_CHECKING
+
+from pygls.io_ import StdoutWriter, run_async
+
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+    from pygls.lsp.server import LanguageServer
+
+
+def talk(server: LanguageServer) -> None:
+    """Answer what comes on standard input until the editor leaves or closes it."""
+    # The pipe belongs to the protocol alone: whatever else is printed goes to standard error.
+    out = os.fdopen(os.dup(1), "wb")
+    come = os.fdopen(os.dup(0), "rb", buffering=0)
+    # Reading without a thread makes a file not block; where both ways are one, so would writing.
+    shared = os.path.samestat(os.fstat(0), os.fstat(1))
+    os.dup2(2, 1)
+    if shared:
+        server.start_io(stdin=os.fdopen(os.dup(0), "rb"), stdout=out)
+        return
+    try:
+        asyncio.run(_answer(server, come, out))
+    except BrokenPipeError:
+        return  # the editor is gone
+    finally:
+        server.shutdown()  # type: ignore[no-untyped-call] # the library's
+
+
+async def _answer(server: LanguageServer, come: BinaryIO, out: BinaryIO) -> None:
+    server.protocol.set_writer(StdoutWriter(out))
+    reader = asyncio.StreamReader()
+    connected = asyncio.get_running_loop().connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), come
+    )
+    try:
+        transport, _ = await connected
+    except ValueError:  # a file, which is always ready
+        reader.feed_data(come.read())
+        reader.feed_eof()
+        transport = None
+    try:
+        await run_async(
+            stop_event=Event(),
+            reader=reader,
+            protocol=server.protocol,
+            error_handler=server.report_server_error,
+        )
+    except asyncio.IncompleteReadError:
+        pass  # the editor was killed in the middle of a message
+    finally:
+        if transport is not None:
+            transport.close()
