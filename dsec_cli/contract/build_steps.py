@@ -23,7 +23,7 @@ from dsec_cli.contract.read import (
     text,
     whole,
 )
-from dsec_cli.contract.values import Demand, Gpu, Iterations, Link, Need, Retries, Run, Step
+from dsec_cli.contract.values import Demand, Gpu, Iterations, Layer, Link, Need, Retries, Run, Step
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.source.resolve import plain_value
 from dsec_cli.source.tree import Mapping, Path
@@ -79,6 +79,8 @@ def _step(stated: Values, at: Path, findings: list[Finding], *, whole: bool) -> 
         expect=duration(stated, "expected_duration"),
         break_cycle=flag(stated, "break_cycle") or False,
         break_point=text(stated, "break_point"),
+        layers=_layers(stated) if "layers" in stated else (),
+        all_reduce=text(stated, "all_reduce"),
     )
 
 
@@ -111,6 +113,8 @@ def _task(stated: Values, at: Path, findings: list[Finding]) -> Step | None:
         expect=None,
         break_cycle=False,
         break_point=None,
+        layers=(),
+        all_reduce=None,
     )
 
 
@@ -214,6 +218,19 @@ def _arguments(stated: Values, at: Path, findings: list[Finding]) -> str:
             )
         )
         return "{}"
+
+
+def _layers(stated: Values) -> tuple[Layer, ...]:
+    """The layers in order; none when one of them cannot be read, as those behind it would be renumbered."""
+    found = stated["layers"]
+    rows = [found] if isinstance(found, dict) else found if isinstance(found, list) else []
+    layers: list[Layer] = []
+    for row in rows:
+        memory = size(row, "memory") if isinstance(row, dict) else None
+        if memory is None or ("count" in row and whole(row, "count") is None):
+            return ()
+        layers.append(Layer(text(row, "name"), memory, whole(row, "count") or 1))
+    return tuple(layers)
 
 
 def _environment(stated: Values) -> tuple[tuple[str, str], ...]:

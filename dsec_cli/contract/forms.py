@@ -46,6 +46,15 @@ def is_call(text: str) -> bool:
     return bool(colon) and is_env_name(function) and all(is_env_name(part) for part in module.split("."))
 
 
+REDUCTIONS = ("sum", "mean", "max", "min")
+"""What is done with arrays that several parts of a Step have written."""
+
+
+def is_reduction(text: str) -> bool:
+    """A reduction by name, or a call."""
+    return text in REDUCTIONS or is_call(text)
+
+
 def is_content_hash(text: str) -> bool:
     """`blake3:` or `sha256:` and 64 hexadecimal digits."""
     algorithm, _, digits = text.partition(":")
@@ -70,6 +79,12 @@ FORMS = {
         "^[A-Za-z_][A-Za-z0-9_]*(\\.[A-Za-z_][A-Za-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*$",
         is_call,
         "policy:forward",
+    ),
+    "reduction": Form(
+        say("sum, mean, max, min or module:function"),
+        "^(sum|mean|max|min|[A-Za-z_][A-Za-z0-9_]*(\\.[A-Za-z_][A-Za-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*)$",
+        is_reduction,
+        "mean",
     ),
     "content hash": Form(
         say("blake3: or sha256: and 64 hexadecimal digits, as dsec hash prints it"),

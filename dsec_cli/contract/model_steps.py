@@ -18,6 +18,7 @@ from dsec_cli.contract.leaves import (
     GpuMemoryText,
     Many,
     NotEmpty,
+    Reduction,
     Size,
     Span,
     StepId,
@@ -78,6 +79,17 @@ class RetryPolicy(Section):
     )
 
 
+class Layer(Section):
+    """A layer of the model that the Step holds, or several alike, in their order."""
+
+    heading = "steps[].layers[]"
+    name: Text | None = optional("Name for people.", "SPEC D5", example="embedding")
+    memory: Size = required("GPU memory that one of them takes.", "SPEC D5", example="1200Mi")
+    count: Annotated[int, Whole(1, 10_000)] | None = optional(
+        "How many of them follow each other.", "SPEC D5", default="1", example=32
+    )
+
+
 class Step(Section):
     """The unit of scheduling."""
 
@@ -101,6 +113,23 @@ class Step(Section):
         | None
     ) = optional("Steps that must be complete before.", "A 3", example=["S2", "S3"])
     resources: Resources | None = optional("Resource profile.", "A 3")
+    layers: (
+        Annotated[
+            Annotated[Many[Layer], NotEmpty(), Tag("<sequence>")] | Annotated[Layer, Tag("<mapping>")],
+            BY_NODE,
+        ]
+        | None
+    ) = optional(
+        "Layers of its model, from 0; where they fit no single device, it is split over several.",
+        "A 3.1",
+        example=[{"memory": "1200Mi", "count": 32}],
+    )
+    all_reduce: Reduction | None = optional(
+        "How the outputs of its parts become one: sum, mean, max, min or module:function.",
+        "A 3.1",
+        default="sum",
+        example="mean",
+    )
     level: Level | None = optional("Tolerance level.", "A 3", default="that of fault_tolerance")
     timeout: Span | None = optional(
         "Longest run of one attempt; every Step must have one.", "A 5.4", example="300s"

@@ -109,6 +109,8 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...], dict[str, tuple[Any, ...]]]] = {
         "worker": ("text",),
         "needs": ("list", ("either", ("form", "step id"), (), ("section", "Need")), 0),
         "resources": ("section", "Resources"),
+        "layers": ("either", (), ("list", ("section", "Layer"), 1), ("section", "Layer")),
+        "all_reduce": ("form", "reduction"),
         "level": ("enum", ("critical", "pauseable", "elastic", "discardable")),
         "timeout": ("quantity", "duration"),
         "checkpoint_grace_period": ("quantity", "duration"),
@@ -213,6 +215,11 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...], dict[str, tuple[Any, ...]]]] = {
         "disk": ("quantity", "size"),
         "pcie": ("quantity", "byte rate"),
         "network": ("quantity", "bandwidth"),
+    }),
+    "Layer": ("steps[].layers[]", ("memory",), {
+        "name": ("text",),
+        "memory": ("quantity", "size"),
+        "count": ("whole", 1, 10000),
     }),
     "RetryPolicy": ("steps[].retries", ("max",), {
         "max": ("whole", 0, 1000),

@@ -176,6 +176,15 @@ class Demand(Record):
     nvlink_affinity: str | None
 
 
+class Layer(Record):
+    """One entry of a Step's `layers`: one layer, or several alike."""
+
+    name: str | None
+    memory: Bytes
+    """Of one of them."""
+    many: int
+
+
 class Step(Record):
     """One entry of `steps` (or of the seed's `tasks`, which become Steps: name -> id)."""
 
@@ -202,6 +211,10 @@ class Step(Record):
     expect: Duration | None
     break_cycle: bool
     break_point: str | None
+    layers: tuple[Layer, ...] = ()
+    """In order; how a Step that fits no single device is split."""
+    all_reduce: str | None = None
+    """How the outputs of its parts become one: the name of a reduction, or `module:function`."""
 
 
 class Link(Record):

@@ -81,6 +81,7 @@ TEXTS: dict[str, str] = {
     "remove the quotes": "去掉引号",
     "a letter or digit followed by at most 63 letters, digits, '_', '.' or '-'": "以字母或数字开头，其后至多 63 个字母、数字、'_'、'.' 或 '-'",
     "letters, digits and '_', not beginning with a digit": "由字母、数字和 '_' 组成且不以数字开头的名称",
+    "sum, mean, max, min or module:function": "sum、mean、max、min 或 module:function",
     "module:function": "形如 module:function 的文本",
     "blake3: or sha256: and 64 hexadecimal digits, as dsec hash prints it": "blake3: 或 sha256: 加 64 位十六进制数，即 dsec hash 的输出",
     "{text!r} is no memory class: a class is whole gigabytes": "{text!r} 不是显存档位：档位是整数个 GB",
