@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec_cli.options_shared import JSON, OUTPUT, USAGE
+from dsec_cli.options_shared import JSON, LANG, OUTPUT, USAGE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ CODE: Command = (
     (
         ("contract", "", "value", "FILE", (), None, "Hold the needs against this contract."),
         JSON,
+        LANG,
         OUTPUT,
     ),
     (

@@ -21,7 +21,7 @@ CONFIG: Command = (
         ("KEY", "maybe", (), "Name of the setting."),
         ("VALUE", "maybe", (), "New value (set)."),
     ),
-    (),
+    (LANG,),
     (
         ("dsctl config set telemetry false", "Say that nothing may be sent (the default)."),
         ("dsctl config get color", "Print one setting."),
@@ -53,6 +53,7 @@ DAG: Command = (
             None,
             "Show what this run (finished or not) did with each Step.",
         ),
+        LANG,
         (
             "out",
             "o",
@@ -109,7 +110,10 @@ INIT: Command = (
         "(dsec run). An existing file is never overwritten.",
     ),
     (("NAME", "maybe", (), "Name of the job; default: the folder's name."),),
-    (("dir", "", "value", "DIR", (), ".", "Folder to write into; it is created when missing."),),
+    (
+        ("dir", "", "value", "DIR", (), ".", "Folder to write into; it is created when missing."),
+        LANG,
+    ),
     (
         ("dsec init grpo-warmup", "Write dsandbox.yaml for the job grpo-warmup here."),
         ("dsec init --dir jobs/eval", "Write jobs/eval/dsandbox.yaml."),
@@ -127,7 +131,7 @@ INVENTORY_PAGE: Command = (
         "--json, what nvidia-smi printed (-q -x, -q, -L, the table, --query-gpu, topo -m); or builtin:NAME.",
     ),
     (),
-    (INVENTORY, JSON, OUTPUT),
+    (INVENTORY, JSON, LANG, OUTPUT),
     (
         ("dsec inventory", "Show this machine."),
         (
@@ -149,7 +153,7 @@ PLAN: Command = (
         "With --diff the two FILES are plans, and their differences are listed Step by Step.",
     ),
     (("FILES", "many", (), "Contract (default: the one in this folder); with --diff two plans."),),
-    (("diff", "", "flag", "", (), None, "Compare two plans: --diff OLD NEW."), INVENTORY, JSON, OUTPUT),
+    (("diff", "", "flag", "", (), None, "Compare two plans: --diff OLD NEW."), INVENTORY, JSON, LANG, OUTPUT),
     (
         ("dsec plan", "Show the plan for this machine."),
         ("dsec plan dsandbox.yaml -o plan.json", "Show it, and store it for: dsec run plan.json"),
@@ -172,7 +176,10 @@ VERSION: Command = (
     "Print the versions of DSec and of what it stands on.",
     ("What to put into a bug report: versions, platform, and whether YAML is read by the C parser.",),
     (),
-    (JSON,),
+    (
+        JSON,
+        LANG,
+    ),
     (("dsec version", "Print the table."), ("dsec --version", "Print only DSec's own version.")),
     ((0, "printed"), USAGE),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec_cli.options_shared import OUTPUT, USAGE
+from dsec_cli.options_shared import LANG, OUTPUT, USAGE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ FMT: Command = (
     (
         ("check", "", "flag", "", (), None, "Write nothing; exit 1 when a file would change."),
         ("diff", "", "flag", "", (), None, "Write nothing; print a unified diff, exit 1 when there is one."),
+        LANG,
         ("quiet", "q", "flag", "", (), None, "Print no names and no summary."),
         STDIN_NAME,
     ),
@@ -59,7 +60,10 @@ SCHEMA: Command = (
         ("ACTION", "one", ("list", "print"), "What to do."),
         ("KIND", "maybe", (), "Kind of document (print), default: contract."),
     ),
-    (OUTPUT,),
+    (
+        LANG,
+        OUTPUT,
+    ),
     (
         ("dsec schema list", "List the kinds of documents, the files they stand for and their versions."),
         (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec_cli.options_shared import JSON, OUTPUT, USAGE
+from dsec_cli.options_shared import JSON, LANG, OUTPUT, USAGE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ IMPORT: Command = (
         ("KIND", "one", KINDS, "What the files are."),
         ("FILES", "some", (), "File to import, or - for standard input."),
     ),
-    (JSON, OUTPUT),
+    (JSON, LANG, OUTPUT),
     (
         ("dsec import dvc dvc.yaml -o dsandbox.yaml", "Make a contract of a pipeline of DVC."),
         (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec_cli.options_shared import JSON, USAGE
+from dsec_cli.options_shared import JSON, LANG, USAGE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,10 @@ KNOWLEDGE: Command = (
         "and go before those that DSec ships.",
     ),
     (("WORD", "maybe", (), "Name of a tool or module, or a part of what is known of it."),),
-    (JSON,),
+    (
+        JSON,
+        LANG,
+    ),
     (
         ("dsec knowledge SerperDevTool", "Show one entry, or those that match."),
         ("dsec knowledge OPENAI_API_KEY", "Who reads this variable?"),

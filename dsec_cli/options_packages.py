@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec_cli.options_shared import JSON, OUTPUT, USAGE
+from dsec_cli.options_shared import JSON, LANG, OUTPUT, USAGE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ PACKAGES: Command = (
             "Ask this index (simple repository API) instead of the one that pip is configured for.",
         ),
         JSON,
+        LANG,
         OUTPUT,
         (
             "python",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec_cli.options_shared import INVENTORY, JOB, JSON, NO_RUN, USAGE
+from dsec_cli.options_shared import INVENTORY, JOB, JSON, LANG, NO_RUN, USAGE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ CANCEL: Command = (
         "process is ever signalled.",
     ),
     (JOB,),
-    (),
+    (LANG,),
     (("dsec cancel nightly-7", "End the run nightly-7; dsec resume would continue it."),),
     ((0, "ended"), (1, "it was not running"), USAGE, NO_RUN),
 )
@@ -41,7 +41,10 @@ HASH: Command = (
         "dependencies has the definition.",
     ),
     (("PATH", "one", (), "File or folder."),),
-    (("algorithm", "a", "value", "NAME", ("blake3", "sha256"), "blake3", "Which hash."),),
+    (
+        ("algorithm", "a", "value", "NAME", ("blake3", "sha256"), "blake3", "Which hash."),
+        LANG,
+    ),
     (
         ("dsec hash models/reward", "What to write as the dependency's hash."),
         ("dsec hash reward.bin --algorithm sha256", "The same digits that sha256sum prints."),
@@ -64,6 +67,7 @@ LOGS: Command = (
     (
         ("follow", "f", "flag", "", (), None, "Go on printing until the run ends."),
         ("iteration", "", "int", "N", (), None, "Only this iteration, from 0."),
+        LANG,
     ),
     (
         ("dsec logs nightly-7 S5 --iteration 3", "What Step S5 printed in iteration 3, all attempts."),
@@ -85,7 +89,10 @@ REPORT: Command = (
         "ended also gets report.json and report.md in its folder.",
     ),
     (JOB,),
-    (JSON,),
+    (
+        JSON,
+        LANG,
+    ),
     (
         ("dsec report", "Report on the latest run."),
         ("dsec report nightly-7 --json", "The same as data."),
@@ -115,6 +122,7 @@ RESUME: Command = (
             None,
             "After a failure go on with the Steps that do not depend on it.",
         ),
+        LANG,
         ("quiet", "q", "flag", "", (), None, "Print only how the run ended."),
     ),
     (
@@ -169,6 +177,7 @@ RUN: Command = (
             None,
             "After a failure go on with the Steps that do not depend on it.",
         ),
+        LANG,
         ("quiet", "q", "flag", "", (), None, "Print only how the run ended."),
     ),
     (
@@ -202,7 +211,10 @@ STATUS: Command = (
         "killed (dead).",
     ),
     (JOB,),
-    (JSON,),
+    (
+        JSON,
+        LANG,
+    ),
     (("dsec status", "The latest run."), ("dsec status nightly-7 --json", "One run, as data.")),
     ((0, "printed"), USAGE, NO_RUN),
 )
