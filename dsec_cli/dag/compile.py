@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dsec.codec import canonical
-from dsec.core.placement import Refusal, feasible, reason, slots
+from dsec.core.placement import Refusal, feasible, slots
+from dsec.core.reasons import reason
 from dsec.hashing import digest
 from dsec.inventory import steady
 from dsec.plan import FORMAT, Analysis, Dependency, Iterations, Placement, Plan, Schedule, Source
@@ -139,7 +140,7 @@ def _placements(found: analysis.Analysis, inventory: Inventory) -> list[Placemen
         held = chosen if at in shared else []
         for slot in held:
             slot.take(found.demands[at])
-        places.append(Placement(part.devices, reason(chosen)))
+        places.append(Placement(part.devices, reason(chosen, found.demands[at])))
         for slot in held:
             slot.give_back(found.demands[at].gpu_memory_bytes)
     return places

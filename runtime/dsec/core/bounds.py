@@ -17,7 +17,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from math import gcd
 
-from dsec.core.placement import slots
+from dsec.core.placement import best_speed, slots
 from dsec.record import Record
 
 TYPE_CHECKING = False
@@ -113,7 +113,7 @@ def device_choices(
     for one, inside in open_to.items():
         names.setdefault(inside, _name(one, len(inside) == len(table)))
     for inside, name in names.items():
-        paces = {one: _pace(one, open_to[one], table) for one in open_to if open_to[one] <= inside}
+        paces = {one: best_speed(one, table) for one in open_to if open_to[one] <= inside}
         if inside:
             yield name, paces, [table[at] for at in sorted(inside)]
 
@@ -124,11 +124,6 @@ def _name(demand: Demand, every: bool) -> str:
     if demand.gpu_types:
         return f"gpu {' or '.join(demand.gpu_types)}"
     return f"gpu of {demand.gpu_memory_bytes >> 20} MiB"
-
-
-def _pace(demand: Demand, inside: Iterable[int], table: Sequence[Slot]) -> int:
-    speeds = sorted((table[at].device.speed for at in inside), reverse=True)
-    return speeds[demand.gpu_count - 1] if demand.gpu_count <= len(speeds) else 0
 
 
 def _gpu_resources(name: str, within: Mapping[Demand, int], inside: Sequence[Slot]) -> Iterable[Resource]:
@@ -169,7 +164,7 @@ class _Grid:
         for work, head, tail in zip(works, heads, tails, strict=True):
             cell = work.demand, row[head] + column[tail]
             self.cells[cell] = self.cells.get(cell, 0) + work.duration
-        self.demands = sorted({demand for demand, _ in self.cells})
+        self.demands = sorted({demand for demand, _ in self.cells}, key=_sortable)
 
     def bounds(self, resource: Resource) -> Iterable[tuple[str, int]]:
         """The bound of the whole area, and the highest of those with a head and a tail."""
@@ -193,6 +188,11 @@ class _Grid:
                     bound = self._heads[row] + self._tails[column] - (-below[column] // capacity)
                     best = max(best, bound)
         return best
+
+
+def _sortable(demand: Demand) -> tuple[object, ...]:
+    """Demands in a fixed order, whether or not they have terms."""
+    return (*demand[:7], demand.terms or ())
 
 
 def _quantiles(values: Iterable[int]) -> list[int]:

@@ -7,12 +7,13 @@ exactly the machine that the runtime will hand out.
 
 from __future__ import annotations
 
-from dsec.core.placement import choose, slots
+from dsec.core.placement import best_speed, choose, slots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dsec.core.placement import Slot
     from dsec.inventory import Inventory
     from dsec.plan import Demand
 
@@ -38,11 +39,13 @@ Answer = tuple["State", Group]
 class State:
     """How much of each device is held, and what is known to follow from it."""
 
-    __slots__ = ("fit", "held", "quick", "returned", "taken")
+    __slots__ = ("fit", "held", "quick", "returned", "taken", "tokens")
 
-    def __init__(self, held: tuple[tuple[int, int, bool], ...]) -> None:
+    def __init__(self, held: tuple[tuple[int, int, bool], ...], tokens: tuple[int, ...]) -> None:
         self.held = held
         """Per device: holders, memory used, whether one holder has all of it."""
+        self.tokens = tokens
+        """What is left of each token."""
         self.fit: dict[int, Answer | None] = {}
         self.quick: dict[int, Answer | None] = {}
         self.returned: dict[tuple[int, Group], State] = {}
@@ -56,10 +59,22 @@ class Grants:
         self._slots = slots(inventory)
         self._at = {slot.device.uuid: at for at, slot in enumerate(self._slots)}
         self._demands = demands
-        self._states: dict[tuple[tuple[int, int, bool], ...], State] = {}
+        names = {name: at for at, (name, _) in enumerate(inventory.tokens or ())}
+        self._tokens = [amount for _, amount in inventory.tokens or ()]
+        self._takes = [
+            [(names[name], amount) for name, amount in demand.terms.tokens]
+            if demand.terms is not None
+            else []
+            for demand in demands
+        ]
+        self.asks = [
+            bool(demand.gpu_count or takes) for demand, takes in zip(demands, self._takes, strict=True)
+        ]
+        """Per demand, whether there is anything to grant it."""
+        self._states: dict[tuple[object, object], State] = {}
         self._groups: dict[tuple[int, ...], Group] = {}
         self.empty = self._state()
-        self.best_speeds = [self._best_speed(demand) for demand in demands]
+        self.best_speeds = [best_speed(demand, self._slots) if demand.gpu_count else 0 for demand in demands]
         """Per demand, the speed of the quickest devices that can meet it; 0: there are none."""
         self.mixed = len({slot.device.speed for slot in self._slots}) > 1
         """Whether it matters for how long which device is taken."""
@@ -81,6 +96,8 @@ class Grants:
             self._load(state)
             for at in group.at:
                 self._slots[at].give_back(self._demands[number].gpu_memory_bytes)
+            for at, amount in self._takes[number]:
+                self._tokens[at] += amount
             after = state.returned[number, group] = self._state()
             return after
 
@@ -92,43 +109,52 @@ class Grants:
             self._load(state)
             demand, chosen = self._demands[number], [self._slots[at] for at in group.at]
             after = None
-            if all(slot.free_for(demand) for slot in chosen):
-                for slot in chosen:
-                    slot.take(demand)
-                after = self._state()
+            if all(slot.free_for(demand) for slot in chosen) and self._has_tokens(number):
+                after = self._taken(number, chosen)
             state.taken[number, group] = after
             return after
 
     def _choose(self, state: State, number: int, *, quick: bool) -> Answer | None:
         self._load(state)
         demand = self._demands[number]
-        chosen = choose(demand, self._slots, quickest=quick)
+        chosen = choose(demand, self._slots, quickest=quick) if self._has_tokens(number) else None
         if chosen is None:
             return None
+        return self._taken(number, chosen), self._group(tuple(self._at[slot.device.uuid] for slot in chosen))
+
+    def _has_tokens(self, number: int) -> bool:
+        return all(self._tokens[at] >= amount for at, amount in self._takes[number])
+
+    def _taken(self, number: int, chosen: Sequence[Slot]) -> State:
+        """The state once demand `number` holds the chosen devices, too."""
         for slot in chosen:
-            slot.take(demand)
-        return self._state(), self._group(tuple(self._at[slot.device.uuid] for slot in chosen))
+            slot.take(self._demands[number])
+        for at, amount in self._takes[number]:
+            self._tokens[at] -= amount
+        return self._state()
 
     def _group(self, at: tuple[int, ...]) -> Group:
         group = self._groups.get(at)
         if group is None:
             devices = [self._slots[one].device for one in at]
             uuids = tuple(device.uuid for device in devices)
-            group = self._groups[at] = Group(at, uuids, min(device.speed for device in devices))
+            group = self._groups[at] = Group(at, uuids, min((device.speed for device in devices), default=0))
         return group
 
     def _load(self, state: State) -> None:
         for slot, (holders, used, whole) in zip(self._slots, state.held, strict=True):
             slot.holders, slot.used, slot.whole = holders, used, whole
+        self._tokens[:] = state.tokens
 
     def _state(self) -> State:
         """The state that the slots are in."""
         held = tuple([(slot.holders, slot.used, slot.whole) for slot in self._slots])
-        state = self._states.get(held)
+        key = held, tuple(self._tokens)
+        state = self._states.get(key)
         if state is None:
             if len(self._states) >= _MOST_STATES:
                 self._forget()
-            state = self._states[held] = State(held)
+            state = self._states[key] = State(*key)
         return state
 
     def _forget(self) -> None:
@@ -136,8 +162,3 @@ class Grants:
             for known in (state.fit, state.quick, state.returned, state.taken):
                 known.clear()
         self._states.clear()
-
-    def _best_speed(self, demand: Demand) -> int:
-        self._load(self.empty)
-        speeds = sorted((slot.device.speed for slot in self._slots if slot.free_for(demand)), reverse=True)
-        return speeds[demand.gpu_count - 1] if 0 < demand.gpu_count <= len(speeds) else 0

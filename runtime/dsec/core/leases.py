@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from dsec.core.placement import Slot, choose, slots
 from dsec.inventory import Inventory
-from dsec.plan import Demand
+from dsec.plan import Demand, Terms
 from dsec.record import Record
+
+_APART = 2**40
 
 
 class Lease(Record):
@@ -23,20 +25,25 @@ class Lease(Record):
     cpu_m: int
     """At most the machine's: a larger demand runs alone."""
     memory_bytes: int
+    terms: Terms | None = None
+    """As it was asked for."""
 
 
 class Ledger:
     """Grants and takes back leases on one inventory; never more than it has."""
 
-    def __init__(self, inventory: Inventory, table: list[Slot] | None = None) -> None:
-        """`table`: the inventory's devices where something is held of them."""
+    def __init__(self, inventory: Inventory, table: list[Slot] | None = None, *, serial: int = 0) -> None:
+        """`table`: the inventory's devices where something is held of them; leases count from `serial`."""
         self.inventory = inventory
         self._slots = slots(inventory) if table is None else table
         self._by_uuid = {slot.device.uuid: slot for slot in self._slots}
         self._cpu_m = self.cpu_free_m = inventory.cpu_m
         self._memory_free = 2**63 if inventory.memory_bytes is None else inventory.memory_bytes
+        self._tokens = dict(inventory.tokens or ())
         self._held: dict[int, Lease] = {}
-        self._serial = 0
+        self._serial = serial
+        self.returned = 0
+        """Leases given back so far: while this stays the same, what did not fit does not fit."""
 
     def grant(self, demand: Demand, preferred: tuple[str, ...] = (), *, quick: bool = False) -> Lease | None:
         """Hold what `demand` asks for, on `preferred` devices when they are free; None: not now.
@@ -45,6 +52,8 @@ class Ledger:
         """
         cpu_m = demand.cpu_m if demand.cpu_m < self._cpu_m else self._cpu_m
         if cpu_m > self.cpu_free_m or demand.memory_bytes > self._memory_free:
+            return None
+        if demand.terms is not None and not self._has_tokens(demand.terms):
             return None
         devices: tuple[str, ...] = ()
         if demand.gpu_count:
@@ -56,8 +65,12 @@ class Ledger:
             devices = tuple(slot.device.uuid for slot in chosen)
         self.cpu_free_m -= cpu_m
         self._memory_free -= demand.memory_bytes
+        if demand.terms is not None:
+            self._take_tokens(demand.terms, 1)
         self._serial += 1
-        lease = Lease._make((self._serial, devices, demand.gpu_memory_bytes, cpu_m, demand.memory_bytes))
+        lease = Lease._make(
+            (self._serial, devices, demand.gpu_memory_bytes, cpu_m, demand.memory_bytes, demand.terms)
+        )
         self._held[self._serial] = lease
         return lease
 
@@ -65,56 +78,68 @@ class Ledger:
         if len(set(preferred)) != demand.gpu_count:
             return None
         found = [self._by_uuid[uuid] for uuid in preferred if uuid in self._by_uuid]
-        if len(found) < demand.gpu_count or not all(slot.free_for(demand) for slot in found):
-            return None
-        return tuple(sorted(found, key=lambda slot: slot.device.index))
+        # Asked as any others are: what the plan found joined may not be so on the machine that it runs on.
+        return choose(demand, found) if len(found) == demand.gpu_count else None
 
     def release(self, lease: Lease) -> None:
         """Take back what `lease` holds; a lease is given back once."""
         if self._held.pop(lease.serial, None) is not lease:
             raise AssertionError(f"lease {lease.serial} is not held here")
+        self.returned += 1
         self.cpu_free_m += lease.cpu_m
         self._memory_free += lease.memory_bytes
+        if lease.terms is not None:
+            self._take_tokens(lease.terms, -1)
         for uuid in lease.devices:
             self._by_uuid[uuid].give_back(lease.gpu_memory_bytes)
 
+    def _has_tokens(self, terms: Terms) -> bool:
+        return all(self._tokens.get(name, 0) >= amount for name, amount in terms.tokens)
+
+    def _take_tokens(self, terms: Terms, times: int) -> None:
+        for name, amount in terms.tokens:
+            self._tokens[name] -= amount * times
+
     def copy(self) -> Ledger:
         """Another ledger that holds the same leases; granting there changes nothing here."""
-        other = Ledger(self.inventory, [_copied(slot) for slot in self._slots])
+        other = Ledger(self.inventory, [slot.copy() for slot in self._slots])
+        other._tokens = dict(self._tokens)
         other.cpu_free_m, other._memory_free = self.cpu_free_m, self._memory_free
-        other._held, other._serial = dict(self._held), self._serial
+        # What either grants from now on must not be taken for a lease of the other.
+        other._held, other._serial = dict(self._held), self._serial + _APART
         return other
 
     def hold(self, lease: Lease) -> bool:
         """Hold what another ledger granted, on the very same devices; False: it is not free here."""
-        demand = Demand(lease.cpu_m, lease.memory_bytes, len(lease.devices), lease.gpu_memory_bytes, (), 0, 0)
+        size, terms = lease.gpu_memory_bytes, lease.terms
+        demand = Demand(lease.cpu_m, lease.memory_bytes, len(lease.devices), size, (), 0, 0, terms)
         free = all(self._by_uuid[uuid].free_for(demand) for uuid in lease.devices)
         if not free or not self.has_beside(demand):
             return False
         for uuid in lease.devices:
             self._by_uuid[uuid].take(demand)
+        if terms is not None:
+            self._take_tokens(terms, 1)
         self.cpu_free_m -= lease.cpu_m
         self._memory_free -= lease.memory_bytes
         self._held[lease.serial] = lease
         return True
 
     def has_beside(self, demand: Demand) -> bool:
-        """Whether processors and memory are free for `demand`, devices aside."""
+        """Whether processors, memory and tokens are free for `demand`, devices aside."""
+        if demand.terms is not None and not self._has_tokens(demand.terms):
+            return False
         return min(demand.cpu_m, self._cpu_m) <= self.cpu_free_m and demand.memory_bytes <= self._memory_free
 
     def lose(self, uuid: str) -> None:
         """Never grant this device again; leases on it are still given back as usual."""
         self._by_uuid[uuid].healthy = False
 
+    def find(self, uuid: str) -> None:
+        """Grant a device again that was lost."""
+        self._by_uuid[uuid].healthy = True
+
     @property
     def held(self) -> tuple[Lease, ...]:
         """Leases not given back yet, oldest first."""
         return tuple(self._held.values())
-
-
-def _copied(slot: Slot) -> Slot:
-    other = Slot(
-        slot.device, capacity=slot.capacity, foreign=slot.foreign, islands=slot.islands, mig=slot.mig
-    )
-    other.healthy, other.used, other.holders, other.whole = slot.healthy, slot.used, slot.holders, slot.whole
-    return other

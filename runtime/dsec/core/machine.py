@@ -42,8 +42,8 @@ class Machine:
         self.memory = _AMPLE if inventory.memory_bytes is None else inventory.memory_bytes
         self.cpus = [min(work.demand.cpu_m, inventory.cpu_m) for work in kinds]
         self.memories = [work.demand.memory_bytes for work in kinds]
-        self.on_devices = [bool(work.demand.gpu_count) for work in kinds]
         self.grants = Grants(inventory, [work.demand for work in kinds])
+        self.on_devices = self.grants.asks
         self.mixed = self.grants.mixed and any(self.on_devices)
 
     def run(self, graph: Graph, order: Sequence[int], manner: Manner) -> Run | None:

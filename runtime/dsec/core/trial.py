@@ -79,7 +79,11 @@ def equal_slots(works: Sequence[Work], inventory: Inventory) -> int | None:
     if not works:
         return 1
     first = works[0].demand
-    if first.gpu_count or any(work.demand != first or work.worker for work in works):
+    if (
+        first.gpu_count
+        or first.terms is not None
+        or any(work.demand != first or work.worker for work in works)
+    ):
         return None
     many = len(works)
     if first.cpu_m and inventory.cpu_m:

@@ -1,0 +1,177 @@
+"""Devices that belong together: one machine, one type, NVLink, a PCIe switch, a NUMA node.
+
+Groups are buddies: a demand gets the smallest group that still has enough free devices, level by level,
+so that larger groups stay whole for who needs them.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from dsec.core.placement import Slot
+    from dsec.inventory import Device
+    from dsec.plan import Terms
+
+LEVELS = ("node", "type", "nvlink", "switch", "numa")
+"""How a group is narrowed: one machine (always), then one type, NVLink, one PCIe switch, one NUMA node."""
+NODE, TYPE, NVLINK, SWITCH, NUMA = range(len(LEVELS))
+_SWITCHED = ("PIX", "PXB")
+
+
+def is_nvlink(link: str) -> bool:
+    """`NV4`, `NV12`: bonded NVLinks, as `nvidia-smi topo -m` names them."""
+    return link.startswith("NV") and link[2:].isdecimal()
+
+
+def islands_of(devices: Sequence[Device]) -> list[tuple[int, ...]]:
+    """Per device one group number for each of LEVELS; a number is used at one level only."""
+    many = len(devices)
+    groups = (
+        _labels([device.node for device in devices]),
+        _labels([device.type for device in devices]),
+        _components(devices, is_nvlink),
+        _components(devices, _SWITCHED.__contains__),
+        [
+            at if node is None else first
+            for at, (node, first) in enumerate(
+                zip(
+                    [device.numa for device in devices],
+                    _labels([(device.node, device.numa) for device in devices]),
+                    strict=True,
+                )
+            )
+        ],
+    )
+    numbered = [[level * many + one for one in group] for level, group in enumerate(groups)]
+    return list(zip(*numbered, strict=True)) if devices else []
+
+
+def _labels(values: Iterable[object]) -> list[int]:
+    """Per value, where it stands first."""
+    first: dict[object, int] = {}
+    return [first.setdefault(value, at) for at, value in enumerate(values)]
+
+
+def _components(devices: Sequence[Device], joins: Callable[[str], bool]) -> list[int]:
+    """Per device, the lowest position in its connected group."""
+    at_uuid = {device.uuid: at for at, device in enumerate(devices)}
+    group = list(range(len(devices)))
+
+    def root(at: int) -> int:
+        while group[at] != at:
+            group[at] = group[group[at]]
+            at = group[at]
+        return at
+
+    for at, device in enumerate(devices):
+        for other, link in device.links:
+            if joins(link) and other in at_uuid:
+                low, high = sorted((root(at), root(at_uuid[other])))
+                group[high] = low
+    return [root(at) for at in range(len(devices))]
+
+
+def link_groups(islands: Sequence[tuple[int, ...]]) -> list[int]:
+    """Per device, its NVLink group counted from 1 in order of the devices; 0: it has no NVLink to another."""
+    members: dict[int, int] = {}
+    for one in islands:
+        members[one[NVLINK]] = members.get(one[NVLINK], 0) + 1
+    numbers: dict[int, int] = {}
+    for one in islands:
+        if members[one[NVLINK]] > 1:
+            numbers.setdefault(one[NVLINK], len(numbers) + 1)
+    return [numbers.get(one[NVLINK], 0) for one in islands]
+
+
+def peers_of(devices: Sequence[Device], islands: Sequence[tuple[int, ...]]) -> list[frozenset[str] | None]:
+    """Per device, whom it has NVLinks to; None where every two of its group are so joined."""
+    found = [frozenset(other for other, link in device.links if is_nvlink(link)) for device in devices]
+    size: dict[int, int] = {}
+    for one in islands:
+        size[one[NVLINK]] = size.get(one[NVLINK], 0) + 1
+    known = {device.uuid for device in devices}
+    partly = {
+        one[NVLINK]
+        for one, peers in zip(islands, found, strict=True)
+        if len(peers & known) + 1 < size[one[NVLINK]]
+    }
+    return [peers if one[NVLINK] in partly else None for one, peers in zip(islands, found, strict=True)]
+
+
+def sizes(idle: Iterable[Slot]) -> dict[int, int]:
+    """How many of the slots each group has; groups of different levels have different numbers."""
+    counts: dict[int, int] = {}
+    for slot in idle:
+        for group in slot.islands:
+            counts[group] = counts.get(group, 0) + 1
+    return counts
+
+
+def together(
+    free: list[Slot], count: int, terms: Terms | None, *, quickest: bool = False
+) -> list[Slot] | None:
+    """Of `free`, the best group that has at least `count`; None: none has that is joined as it must be."""
+    pools = parts(free, NODE, count)
+    strict = terms is not None and terms.strict and terms.within
+    if terms is not None and strict:
+        level = LEVELS.index(terms.within)
+        pools = [part for pool in pools for part in parts(pool, level, count)]
+    if not pools:
+        return None
+    if quickest:
+        best = max(pace(pool, count) for pool in pools)
+        pools = [[slot for slot in pool if slot.device.speed >= best] for pool in pools]
+        pools = [pool for pool in pools if len(pool) >= count]
+    found = min(pools, key=_group_fit)
+    wished = [LEVELS.index(terms.within)] if terms is not None and terms.within else []
+    for level in (TYPE, *wished, NVLINK, SWITCH, NUMA):
+        enough = parts(found, level, count)
+        if enough:
+            found = min(enough, key=_group_fit)
+    return found
+
+
+def pace(pool: Sequence[Slot], count: int) -> int:
+    """The speed of the slowest of the `count` quickest."""
+    return sorted((slot.device.speed for slot in pool), reverse=True)[count - 1]
+
+
+def parts(free: Sequence[Slot], level: int, count: int) -> list[list[Slot]]:
+    """The groups of a level that have at least `count` free devices.
+
+    Of an NVLink group where some pairs have no link, devices that all have one to each other are taken.
+    """
+    groups: dict[int, list[Slot]] = {}
+    for slot in free:
+        groups.setdefault(slot.islands[level], []).append(slot)
+    enough = [group for group in groups.values() if len(group) >= count]
+    if level == NVLINK:
+        meshes = [group if group[0].peers is None else _mesh(group, count) for group in enough]
+        return [group for group in meshes if group]
+    return enough
+
+
+def _mesh(group: Sequence[Slot], count: int) -> list[Slot]:
+    """The first `count` of the group that are all linked to each other; none when there are not so many."""
+
+    def grown(chosen: list[Slot], rest: Sequence[Slot]) -> list[Slot]:
+        if len(chosen) == count:
+            return chosen
+        for at in range(len(rest) - (count - len(chosen)) + 1):
+            one = rest[at]
+            linked = [other for other in rest[at + 1 :] if other.device.uuid in (one.peers or ())]
+            found = grown([*chosen, one], linked)
+            if found:
+                return found
+        return []
+
+    return grown([], group)
+
+
+def _group_fit(group: Sequence[Slot]) -> tuple[int, int, int, int]:
+    """No neighbours, then the smallest group, then the least memory, then the lowest index."""
+    first = group[0]
+    room = 2**63 if first.capacity is None else first.capacity
+    return (sum([slot.foreign for slot in group]), len(group), room, first.device.index)
