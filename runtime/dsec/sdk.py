@@ -9,9 +9,12 @@ import contextlib
 import os
 from dataclasses import dataclass, field
 
+from dsec.parts import COUNT, INDEX, LAYERS, layers_of, part_path
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+    from typing import Any, BinaryIO
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,16 @@ class StepContext:
     contract_dir: str
     carried: dict[str, int] = field(default_factory=dict)
     """Per carried edge: the iteration of that Step to read from; -1: none yet."""
+    split_index: int = 0
+    """Which part of a split Step this is, from 0."""
+    split_count: int = 1
+    """How many parts there are; 1: the Step is whole."""
+    split_layers: tuple[int, int] | None = None
+    """First and last layer of this part; None: the Step is whole."""
+
+    def part(self, path: str) -> str:
+        """Where to write an output that the contract calls `path`: a part of a Step has a file of its own."""
+        return path if self.split_count == 1 else part_path(path, self.split_index)
 
 
 def context(environ: Mapping[str, str] | None = None) -> StepContext:
@@ -46,7 +59,19 @@ def context(environ: Mapping[str, str] | None = None) -> StepContext:
         run_dir=env["DSEC_RUN_DIR"],
         contract_dir=env.get("DSEC_CONTRACT_DIR", ""),
         carried=parse_carried(env.get("DSEC_CARRIED", "")),
+        **split_of(env),
     )
+
+
+def split_of(env: Mapping[str, str]) -> dict[str, Any]:
+    """What the environment says of the part that this is, as fields of the context."""
+    if COUNT not in env:
+        return {}
+    return {
+        "split_index": int(env.get(INDEX, "0")),
+        "split_count": int(env[COUNT]),
+        "split_layers": layers_of(env.get(LAYERS, "")),
+    }
 
 
 def parse_carried(text: str) -> dict[str, int]:
@@ -57,11 +82,18 @@ def parse_carried(text: str) -> dict[str, int]:
 
 def publish(path: str, data: bytes) -> None:
     """Write a file whole or not at all: readers see the old content or the new, also after a crash."""
+    with publishing(path) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def publishing(path: str) -> Iterator[BinaryIO]:
+    """A file to write to, which gets its name once it is whole and on the disk."""
     folder = os.path.dirname(os.path.abspath(path))
     aside = os.path.join(folder, f".{os.path.basename(path)}.{os.getpid()}.tmp")
     try:
         with open(aside, "wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         os.replace(aside, path)

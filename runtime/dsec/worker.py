@@ -16,7 +16,7 @@ import sys
 import time
 
 from dsec.frames import FRAME_BYTES, QUICK_S, RESULT_BYTES
-from dsec.sdk import StepContext
+from dsec.sdk import StepContext, split_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -133,6 +133,7 @@ class Surroundings:
         self._run = os.environ["DSEC_RUN"]
         self._run_dir = os.environ["DSEC_RUN_DIR"]
         self._contract_dir = os.environ["DSEC_CONTRACT_DIR"]
+        self._split = split_of(os.environ)
         self._told: dict[str, object] = {}
 
     def context(self, call: dict[str, Any]) -> StepContext:
@@ -151,6 +152,7 @@ class Surroundings:
             self._run_dir,
             self._contract_dir,
             call["carried"],
+            **self._split,
         )
 
 
