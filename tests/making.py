@@ -26,7 +26,14 @@ class Make:
         )
         values: dict[str, Any] = dict.fromkeys(Step._fields)
         values |= {"path": path, "id": id_, "kind": "step", "args": "{}", "env": (), "needs": stated}
-        values |= {"demand": _NOTHING, "inputs": (), "outputs": (), "break_cycle": False, "layers": ()}
+        values |= {
+            "demand": _NOTHING,
+            "inputs": (),
+            "outputs": (),
+            "break_cycle": False,
+            "layers": (),
+            "because": (),
+        }
         values["run"] = Run(("true",), None, None)
         for name in ("inputs", "outputs"):
             files = fields.pop(name, ())

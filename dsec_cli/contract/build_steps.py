@@ -81,6 +81,7 @@ def _step(stated: Values, at: Path, findings: list[Finding], *, whole: bool) -> 
         break_point=text(stated, "break_point"),
         layers=_layers(stated) if "layers" in stated else (),
         all_reduce=text(stated, "all_reduce"),
+        because=(),
     )
 
 
@@ -115,6 +116,7 @@ def _task(stated: Values, at: Path, findings: list[Finding]) -> Step | None:
         break_point=None,
         layers=(),
         all_reduce=None,
+        because=(),
     )
 
 

@@ -215,6 +215,8 @@ class Step(Record):
     """In order; how a Step that fits no single device is split."""
     all_reduce: str | None = None
     """How the outputs of its parts become one: the name of a reduction, or `module:function`."""
+    because: tuple[str, ...] = ()
+    """What the compiler has to say of a Step that it made itself."""
 
 
 class Link(Record):
