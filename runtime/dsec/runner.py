@@ -7,8 +7,11 @@ from functools import partial
 from math import inf
 
 from dsec.attempts import Attempt, Past
-from dsec.core.reservation import Held, delays
+from dsec.core.pace import Paces
+from dsec.core.placement import slots
+from dsec.core.reservation import Held
 from dsec.core.scheduler import Scheduler
+from dsec.core.starting import Starter, World
 from dsec.core.tolerance import backoff_ms, droppable
 from dsec.events import Cancel, Drop, Exit, Retry, Spawn
 from dsec.launch import log_name, why_not_started
@@ -64,6 +67,19 @@ class Runner:
         modest = not any(step.demand.gpu_count for step in plan.steps)
         least = [step.demand.cpu_m for step in plan.steps] if modest else [0]
         self._least_cpu_m = min(ledger.cpu_free_m, *least)
+        demands = [step.demand for step in plan.steps]
+        self._paces = Paces(demands, [slots(ledger.inventory)])
+        schedule = plan.analysis.schedule
+        self._quick = schedule is not None and schedule.devices == "quick"
+        self._starter = Starter(
+            self._scheduler,
+            demands,
+            World(ledger, lambda at: self._grant(self._steps[at]), self._held, self._expected_us),
+            # A call may wait for its worker rather than for room, so nothing is kept for it.
+            queues=[not step.command.call for step in plan.steps],
+            planned=[step.placement.devices for step in plan.steps],
+            quick=self._quick,
+        )
         self._droppable = droppable(plan.steps, self._scheduler.dependents)
         self._attempts = past.attempts
         self._failures: dict[tuple[int, int], int] = {}
@@ -111,47 +127,32 @@ class Runner:
             self._loop.at(self._loop.now() + observer.interval_s, self._tick)
 
     def _start_ready(self) -> None:
-        scheduler = self._scheduler
         while self._ledger.cpu_free_m >= self._least_cpu_m:
-            waiting: PlannedStep | None = None
-            for entry in scheduler.ready():
-                at, iteration = scheduler.locate(entry)
-                step = self._steps[at]
-                need = scheduler.starved(at, iteration) if scheduler.any_dropped else None
-                if need is not None:
-                    scheduler.start(entry)
-                    self._drop(
-                        at, iteration, f"it needs {self._steps[need[0]].id}@{need[1]}, which was dropped"
-                    )
-                    break
-                lease = self._grant(step)
-                if lease is not None and waiting is not None and self._delays(waiting, step, lease):
-                    self._ledger.release(lease)
-                elif lease is None:
-                    # A call may wait for its worker rather than for room, so nothing is kept for it.
-                    waiting = waiting or (None if step.command.call else step)
-                else:
-                    scheduler.start(entry)
-                    self._begin(at, iteration, lease)
-                    break
-            else:
+            start = self._starter.next(self._recorder.at_us())
+            if start is None:
                 return
+            at, iteration, lease, need = start
+            if need is not None:
+                missing = f"{self._steps[need[0]].id}@{need[1]}"
+                self._drop(at, iteration, f"it needs {missing}, which was dropped")
+            elif lease is not None:
+                self._begin(at, iteration, lease)
 
-    def _delays(self, waiting: PlannedStep, step: PlannedStep, lease: Lease) -> bool:
-        """Whether `step` would take from one before it what that one waits for."""
-        if step.command.call:
-            return False
-        now = self._recorder.at_us()
-        running = [
-            Held(max(now, one.began_us + one.step.estimate_ms * 1000), one.lease) for one in self._running
+    def _held(self, now: int) -> list[Held]:
+        """What runs, and when each is expected to end."""
+        return [
+            Held(max(now, one.began_us + self._expected_us(one.at, one.lease)), one.lease)
+            for one in self._running
         ]
-        return delays(self._ledger, waiting.demand, Held(now + step.estimate_ms * 1000, lease), running)
+
+    def _expected_us(self, at: int, lease: Lease) -> int:
+        return self._paces.length(at, self._steps[at].estimate_ms * 1000, lease.devices)
 
     def _grant(self, step: PlannedStep) -> Lease | None:
         if step.command.call:
             lease = self._workers.grant(step)
         else:
-            lease = self._ledger.grant(step.demand, step.placement.devices)
+            lease = self._ledger.grant(step.demand, step.placement.devices, quick=self._quick)
         if lease is None and step.demand.gpu_count:
             self._workers.evict()
         return lease

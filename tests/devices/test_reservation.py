@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsec.core.leases import Ledger
-from dsec.core.reservation import Held, delays
+from dsec.core.reservation import Held, beside, reserve
 from dsec.inventory import Device, Inventory
 from dsec.plan import Demand
 
@@ -62,17 +62,31 @@ def test_a_step_behind_delays_the_one_before_it(running, waiting, started, delay
     ledger = Ledger(box())
     held = [Held(end, ledger.grant(demand)) for demand, end in running]
     assert ledger.grant(waiting) is None
-    lease = ledger.grant(started[0])
     before = ledger.held
-    assert delays(ledger, waiting, Held(started[1], lease), held) is delayed
+    promised = reserve(ledger, waiting, held)
     assert ledger.held == before, "asking grants nothing"
+    small, end = started
+    in_time = end <= promised.time and ledger.grant(small) is not None
+    assert (not in_time and beside(ledger, small, promised) is None) is delayed
+    assert len(ledger.held) == len(before) + (not delayed)
 
 
 def test_what_no_attempt_gives_back_is_not_waited_for():
     ledger = Ledger(box())
     ledger.grant(need(1, gpus=2))  # a resident worker's
-    lease = ledger.grant(need(1))
-    assert not delays(ledger, need(4, gpus=2), Held(99, lease), [])
+    assert reserve(ledger, need(4, gpus=2), []) is None
+
+
+def test_one_that_would_take_what_is_reserved_gets_other_devices():
+    ledger = Ledger(box())
+    busy = ledger.grant(need(1, gpus=1))
+    promised = reserve(ledger, need(1, gpus=1, size=60), [Held(5, busy)], preferred=("GPU-1",))
+    assert promised.devices == ("GPU-1",)
+    assert beside(ledger, need(1, gpus=1), promised) is None, "the other one is not free now"
+    ledger.release(busy)
+    lease = beside(ledger, need(1, gpus=1), promised)
+    assert lease is not None
+    assert lease.devices == ("GPU-0",)
 
 
 DEMANDS = st.builds(
@@ -96,13 +110,12 @@ def test_once_it_is_let_pass_the_waiting_step_starts_as_early_as_before(data):
     alone = ledger.copy()
     if alone.grant(waiting) is not None:
         return
-    lease = ledger.grant(small)
+    promised = reserve(ledger, waiting, held)
+    end = data.draw(st.integers(1, 12))
+    lease = ledger.grant(small) if end <= promised.time else beside(ledger, small, promised)
     if lease is None:
         return
-    started = Held(data.draw(st.integers(1, 12)), lease)
-    if delays(ledger, waiting, started, held):
-        return
-    assert first_fit(ledger.copy(), waiting, [*held, started]) <= first_fit(alone, waiting, held)
+    assert first_fit(ledger.copy(), waiting, [*held, Held(end, lease)]) <= first_fit(alone, waiting, held)
 
 
 def first_fit(ledger, waiting, held):

@@ -1,21 +1,42 @@
 """The promise to a Step that does not fit: what starts behind it does not delay it.
 
-The runtime's side of what `machine` plans. Ends are expected ones, so this is as good as the
+The same rule as the one that `machine` plans by. Ends are expected ones, so this is as good as the
 estimates are; an attempt that runs longer than expected is taken to end now, and then nothing that
 the Step needs is given to another.
 """
 
 from __future__ import annotations
 
-from dsec.core.leases import Ledger
 from dsec.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Protocol
 
     from dsec.core.leases import Lease
     from dsec.plan import Demand
+
+    class Room(Protocol):
+        """What grants leases: the ledger of one machine, or of several."""
+
+        @property
+        def returned(self) -> int:
+            """Leases given back so far."""
+
+        def grant(
+            self, demand: Demand, preferred: tuple[str, ...] = (), *, quick: bool = False
+        ) -> Lease | None:
+            """Hold what is asked for, on the preferred devices when they are free; None: not now."""
+
+        def release(self, lease: Lease) -> None:
+            """Take a lease back."""
+
+        def copy(self) -> Room:
+            """Another one that holds the same."""
+
+        def hold(self, lease: Lease) -> bool:
+            """Hold what the original granted; False: it is not free here."""
 
 
 class Held(Record):
@@ -25,27 +46,53 @@ class Held(Record):
     lease: Lease
 
 
-def delays(ledger: Ledger, waiting: Demand, started: Held, running: Iterable[Held]) -> bool:
-    """Whether the Step that has just got `started.lease` would keep `waiting` from starting in time.
+class Reservation:
+    """When a Step that does not fit will, and what there is beside it then."""
 
-    `running` are the others; what else the ledger holds is not expected back.
-    """
-    if not _contended(ledger, waiting, started.lease):
-        return False
-    later = ledger.copy()
-    later.release(started.lease)
+    __slots__ = ("devices", "later", "time")
+
+    def __init__(self, time: int, later: Room, devices: tuple[str, ...]) -> None:
+        self.time = time
+        self.later = later
+        """The room at that time, the Step's own lease held."""
+        self.devices = devices
+        """What the Step is to get."""
+
+
+def reserve(
+    room: Room,
+    waiting: Demand,
+    running: Iterable[Held],
+    *,
+    preferred: tuple[str, ...] = (),
+    quick: bool = False,
+) -> Reservation | None:
+    """As far as what runs now decides it; None: it waits for something that no attempt gives back."""
+    later = room.copy()
     expected = sorted(running, key=lambda one: one.end)
     for at, held in enumerate(expected):
         later.release(held.lease)
         if at + 1 < len(expected) and expected[at + 1].end == held.end:
             continue
-        if later.grant(waiting) is not None:
-            return held.end < started.end and not later.hold(started.lease)
-    return False  # it waits for something that no attempt holds
+        lease = later.grant(waiting, preferred, quick=quick)
+        if lease is not None:
+            return Reservation(held.end, later, lease.devices)
+    return None
 
 
-def _contended(ledger: Ledger, waiting: Demand, lease: Lease) -> bool:
-    """Whether the two could want the same thing at all."""
-    if lease.devices and waiting.gpu_count:
-        return True
-    return not ledger.has_beside(waiting)
+def beside(room: Room, demand: Demand, reservation: Reservation, *, quick: bool = False) -> Lease | None:
+    """A lease on what is free now and not needed by the reservation, held in both; None: there is none."""
+    lease = room.grant(demand, quick=quick)
+    if lease is None or reservation.later.hold(lease):
+        return lease
+    room.release(lease)
+    then = reservation.later.grant(demand, quick=quick)
+    if then is None:
+        return None
+    lease = room.grant(demand, then.devices)
+    if lease is not None and lease.devices == then.devices:
+        return lease
+    if lease is not None:
+        room.release(lease)
+    reservation.later.release(then)
+    return None

@@ -104,6 +104,10 @@ class Scheduler:
         heads.sort()
         return heads
 
+    def queued(self) -> list[tuple[int, int]]:
+        """Of each bucket that is not empty, a Step of its and how many instances are ready in it."""
+        return [(bucket[0] % self._n, len(bucket)) for bucket in self._buckets.values() if bucket]
+
     def locate(self, entry: int) -> tuple[int, int]:
         """The (Step, iteration) of an entry of `ready`."""
         return entry % self._n, entry // self._round

@@ -1,0 +1,248 @@
+"""Which ready instance starts next, and on what: the decision that runs and simulations share.
+
+Whatever fits is started, the most urgent first. The first Step that does not fit has a reservation;
+what starts behind it does not delay it. A Step that may have more GPUs than its baseline gets some
+of the elastic pool while no other Step is ready for a GPU; one that may have fewer starts on fewer
+when it so ends no later than if it waited for all of them.
+"""
+
+from __future__ import annotations
+
+from dsec.core.reservation import beside, reserve
+from dsec.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from dsec.core.leases import Lease
+    from dsec.core.pace import Span
+    from dsec.core.reservation import Held, Reservation, Room
+    from dsec.core.scheduler import Scheduler
+    from dsec.plan import Demand
+
+POOL_PERCENT = 30
+"""Share of the devices that Steps may have beyond their baselines, all together."""
+
+
+def elastic_pool(devices: int) -> int:
+    """How many devices of so many may be held beyond baselines."""
+    return devices * POOL_PERCENT // 100
+
+
+class Start(Record):
+    """An instance that starts now; or, with `starved`, cannot: what it needs was dropped."""
+
+    at: int
+    """The Step's number in the plan."""
+    iteration: int
+    lease: Lease | None
+    starved: tuple[int, int] | None = None
+
+
+class World(Record):
+    """What the decision asks of whoever carries it out."""
+
+    room: Room
+    grant: Callable[[int], Lease | None]
+    """A lease for that Step on its planned devices, else on like ones; None: not now."""
+    running: Callable[[int], Iterable[Held]]
+    """What the attempts hold, and when each is expected to end, not before the given time."""
+    length: Callable[[int, Lease], int]
+    """How long that Step is expected to take on the lease."""
+    busy: Callable[[int], bool] | None = None
+    """Whether that Step waits for another one of its worker's rather than for room; None: none does."""
+
+
+class Starter:
+    """Decides over one scheduler and one room."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        demands: Sequence[Demand],
+        world: World,
+        *,
+        queues: Sequence[bool],
+        planned: Sequence[tuple[str, ...]],
+        quick: bool = False,
+        spans: Mapping[int, Span] | None = None,
+        pool: int = 0,
+    ) -> None:
+        """`queues[s]`: whether Step s gets a reservation, and respects those of others.
+
+        `planned`: devices that each would best have; () where any will do.
+        `spans`: Steps that may start on fewer or more GPUs; `pool`: devices beyond baselines.
+        """
+        self._scheduler = scheduler
+        self._demands = demands
+        self._world = world
+        self._room = world.room
+        self._busy = world.busy
+        self._queues = queues
+        self._planned = planned
+        self._quick = quick
+        self._spans = dict(spans or {})
+        self._pool = pool
+        self._beyond: dict[int, int] = {}
+        """Devices beyond the baseline, by the lease's serial."""
+        self._promised = -1
+        """Entry of the first Step that did not fit when it was last looked; -1: all fitted."""
+        self._devices: tuple[str, ...] = ()
+        """What was reserved for it, once something behind it could start."""
+        self._reservation: Reservation | None = None
+        self._seen = -1
+        """Leases that had come back when the reservation was made, and Steps refused."""
+        self._refused: set[int] = set()
+        """Entries that got nothing since then."""
+
+    @property
+    def waiting(self) -> int | None:
+        """The Step that has the reservation; None: whatever is ready has started."""
+        return None if self._promised < 0 else self._scheduler.locate(self._promised)[0]
+
+    def next(self, now: int) -> Start | None:
+        """The next start; None: nothing can start before something ends."""
+        scheduler = self._scheduler
+        if self._seen != self._room.returned:
+            self._anew()
+        waiting = False
+        for entry in scheduler.ready():
+            if entry in self._refused:
+                waiting = waiting or entry == self._promised
+                continue
+            at, iteration = scheduler.locate(entry)
+            need = scheduler.starved(at, iteration) if scheduler.any_dropped else None
+            if need is not None:
+                scheduler.start(entry)
+                return Start(at, iteration, None, need)
+            if self._busy is not None and self._busy(at):
+                continue
+            behind = waiting and self._queues[at]
+            lease = self._behind(at, now) if behind else self._first(at, entry, now)
+            if lease is not None:
+                scheduler.start(entry)
+                self._taken(waiting=waiting, behind=behind)
+                return Start(at, iteration, lease)
+            waiting = self._refuse(entry, waiting=waiting) if self._queues[at] else waiting
+        if not waiting:
+            self._promised, self._devices = -1, ()
+        return None
+
+    def _taken(self, *, waiting: bool, behind: bool) -> None:
+        """Something started: unless it was let pass, what was reserved has to be looked at again."""
+        if not behind:
+            self._reservation = None
+        if not waiting:
+            self._promised, self._devices = -1, ()
+
+    def _refuse(self, entry: int, *, waiting: bool) -> bool:
+        """The entry does not fit before something comes back; the first such has the reservation."""
+        if not waiting:
+            self._wait(entry)
+        self._refused.add(entry)
+        return True
+
+    def ended(self, lease: Lease) -> None:
+        """The attempt that held the lease has given it back."""
+        self._beyond.pop(lease.serial, None)
+
+    def forget(self) -> None:
+        """Something else has changed what fits: a device was lost, or is there again."""
+        self._anew()
+
+    def _anew(self) -> None:
+        self._seen = self._room.returned
+        self._reservation = None
+        self._refused.clear()
+
+    def _wait(self, entry: int) -> None:
+        if entry != self._promised:
+            self._promised, self._devices, self._reservation = entry, (), None
+            self._refused.clear()
+
+    def _first(self, at: int, entry: int, now: int) -> Lease | None:
+        """A lease for a Step that nothing more urgent waits for."""
+        lease = self._world.grant(at)
+        if at not in self._spans:
+            return lease
+        span, base = self._spans[at], self._demands[at].gpu_count
+        if lease is None:
+            return self._shrunk(at, entry, now) if span.least < base else None
+        return self._grown(at, lease) if span.most > base else lease
+
+    def _grown(self, at: int, lease: Lease) -> Lease:
+        """More than the baseline, when no other ready Step wants a GPU and the pool has some left."""
+        base = self._demands[at].gpu_count
+        left = min(self._spans[at].most - base, self._pool - sum(self._beyond.values()))
+        if left <= 0 or self._others_want_devices():
+            return lease
+        self._give_back(lease)
+        for more in range(left, -1, -1):
+            grown = self._room.grant(self._demands[at]._replace(gpu_count=base + more), quick=self._quick)
+            if grown is not None:
+                self._beyond[grown.serial] = more
+                return grown
+        raise AssertionError("what was granted and given back can be granted again")
+
+    def _others_want_devices(self) -> bool:
+        wanting = sum(many for step, many in self._scheduler.queued() if self._demands[step].gpu_count)
+        return wanting > 1
+
+    def _shrunk(self, at: int, entry: int, now: int) -> Lease | None:
+        """Less than the baseline, when that ends no later than waiting for all of it."""
+        demand, length = self._demands[at], self._world.length
+        self._wait(entry)
+        held = self._reserved(at, now)
+        for count in range(demand.gpu_count - 1, self._spans[at].least - 1, -1):
+            lease = self._room.grant(demand._replace(gpu_count=count), quick=self._quick)
+            if lease is None:
+                continue
+            if held is None:
+                return lease
+            whole = lease._replace(devices=held.devices)
+            if now + length(at, lease) <= held.time + length(at, whole):
+                return lease
+            self._give_back(lease)
+            return None  # on even fewer it ends later still
+        return None
+
+    def _behind(self, at: int, now: int) -> Lease | None:
+        """A lease that does not delay the Step that waits."""
+        demand, quick, room = self._demands[at], self._quick, self._room
+        lease = room.grant(demand, quick=quick)
+        if lease is None:
+            return None
+        held = self._reservation
+        if held is None:
+            self._give_back(lease)
+            held = self._reserved(self._scheduler.locate(self._promised)[0], now)
+            lease = room.grant(demand, quick=quick)
+            if held is None or lease is None:
+                return lease
+        if now + self._world.length(at, lease) <= held.time:
+            if self._planned[at] in ((), lease.devices):
+                return lease
+            self._give_back(lease)
+            return self._world.grant(at)
+        self._give_back(lease)
+        lease = beside(room, demand, held, quick=quick)
+        self._seen = room.returned
+        return lease
+
+    def _give_back(self, lease: Lease) -> None:
+        """Undo a grant: nothing has come back by that."""
+        self._room.release(lease)
+        self._seen = self._room.returned
+
+    def _reserved(self, at: int, now: int) -> Reservation | None:
+        """When Step `at`, which waits, will fit."""
+        found = self._reservation
+        if found is None:
+            running = self._world.running(now)
+            found = self._reservation = reserve(
+                self._room, self._demands[at], running, preferred=self._devices, quick=self._quick
+            )
+            if found is not None:
+                self._devices = found.devices
+        return found
