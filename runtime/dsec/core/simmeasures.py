@@ -1,0 +1,247 @@
+"""What a simulated history comes to: use of devices, waits, hunger, work done twice, recoveries, cost."""
+
+from __future__ import annotations
+
+from dsec.core.overlap import covered
+from dsec.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from dsec.core.simulated import History, Piece, Scene
+
+BUCKETS = 60
+"""Parts that the time is cut into to show use over time."""
+HUNGRY = 800
+"""Thousandths of its time that a Step may spend waiting before it counts as hungry."""
+
+
+class Spread(Record):
+    """Some durations: how many, the middle, the nearest ranks of 95 and 99 in 100, the longest."""
+
+    many: int
+    median: int
+    p95: int
+    p99: int
+    longest: int
+
+
+class Use(Record):
+    """How much of what there was is held, in thousandths; None: there was none, or no time."""
+
+    gpu: int | None
+    """Device time during which at least one Step holds the device."""
+    shared: int | None
+    """Device time during which more than one does."""
+    gpu_there: int | None
+    """As `gpu`, of the time during which devices were not lost."""
+    cpu: int | None
+    over_time: tuple[int, ...]
+    """As `gpu`, in BUCKETS equal parts of the time."""
+
+
+class Cost(Record):
+    """In millionths of the price's unit; None: a price is not known."""
+
+    all: int | None
+    """Every device for the whole time."""
+    idle: int | None
+    """The part of it that went to devices that no Step held."""
+    unpriced: tuple[str, ...]
+    """Types without a price."""
+
+
+class Measures(Record):
+    """One history in figures; times in milliseconds."""
+
+    end_ms: int
+    steps: int
+    """Instances that were done."""
+    never: int
+    jobs: int
+    jobs_done: int
+    use: Use
+    waits: Spread
+    """Of every instance, from when it could have started to its first start."""
+    job_waits: Spread
+    """Of every job, from its arrival to its first start."""
+    job_times: Spread
+    """Of every job that was done, from its arrival to its end."""
+    hunger: Spread
+    """Per instance: the share of its time that it waited, in thousandths."""
+    hungry: int
+    """Instances of which that is above HUNGRY."""
+    stops: tuple[tuple[str, int], ...]
+    """Attempts that did not end well, by cause."""
+    again_ms: int
+    """Work that had to be done again, as time of its attempts."""
+    resized: tuple[int, int]
+    """Attempts with fewer, and with more GPUs than their baseline."""
+    cost: Cost
+
+
+def spread(values: Iterable[int]) -> Spread:
+    """Nearest ranks; zeros for no values."""
+    found = sorted(values)
+    if not found:
+        return Spread(0, 0, 0, 0, 0)
+    rank = [found[(len(found) * share + 99) // 100 - 1] for share in (50, 95, 99)]
+    return Spread(len(found), rank[0], rank[1], rank[2], found[-1])
+
+
+def measure(scene: Scene, history: History, prices: Mapping[str, int] | None = None) -> Measures:
+    """`prices`: millionths per device-hour, by device type; "": of every other."""
+    work = scene.work
+    real = [piece for piece in history.pieces if piece.at not in work.arrivals]
+    firsts = [piece for piece in real if piece.attempt == 1]
+    held: dict[tuple[int, int], int] = {}
+    for piece in real:
+        held[piece.at, piece.iteration] = (
+            held.get((piece.at, piece.iteration), 0) + piece.to_ms - piece.from_ms
+        )
+    waited: dict[tuple[int, int], int] = {}
+    for piece in real:
+        key = piece.at, piece.iteration
+        waited[key] = waited.get(key, 0) + piece.from_ms - piece.ready_ms
+    hunger = [waited[key] * 1000 // (waited[key] + held[key]) for key in waited if waited[key] + held[key]]
+    stops: dict[str, int] = {}
+    for piece in real:
+        if piece.cause != "ok":
+            stops[piece.cause] = stops.get(piece.cause, 0) + 1
+    jobs = _jobs(scene, real, history)
+    return Measures(
+        end_ms=history.end_ms,
+        steps=sum(piece.cause == "ok" for piece in real),
+        never=sum(at not in work.arrivals for at, _ in history.never),
+        jobs=len(jobs),
+        jobs_done=sum(job.done for job in jobs.values()),
+        use=_use(scene, real, history),
+        waits=spread(piece.from_ms - piece.ready_ms for piece in firsts),
+        job_waits=spread(job.start - job.arrival for job in jobs.values() if job.start >= 0),
+        job_times=spread(job.end - job.arrival for job in jobs.values() if job.done),
+        hunger=spread(hunger),
+        hungry=sum(one > HUNGRY for one in hunger),
+        stops=tuple(sorted(stops.items())),
+        again_ms=sum(piece.lost_ms for piece in real),
+        resized=_resized(scene, real),
+        cost=_cost(scene, real, history, prices or {}),
+    )
+
+
+class _Job:
+    __slots__ = ("arrival", "done", "end", "start")
+
+    def __init__(self) -> None:
+        self.arrival = 0
+        self.start = self.end = -1
+        self.done = True
+
+
+def _jobs(scene: Scene, real: Sequence[Piece], history: History) -> dict[int, _Job]:
+    work = scene.work
+    jobs = {job: _Job() for job in work.jobs}
+    for at, arrival in work.arrivals.items():
+        jobs[work.jobs[at]].arrival = arrival
+    for piece in real:
+        job = jobs[work.jobs[piece.at]]
+        job.start = piece.from_ms if job.start < 0 else min(job.start, piece.from_ms)
+        job.end = max(job.end, piece.to_ms)
+    for at, _ in history.never:
+        jobs[work.jobs[at]].done = False
+    return jobs
+
+
+def _resized(scene: Scene, real: Sequence[Piece]) -> tuple[int, int]:
+    steps = scene.work.steps
+    changes = [len(piece.devices) - steps[piece.at].demand.gpu_count for piece in real]
+    return sum(one < 0 for one in changes), sum(one > 0 for one in changes)
+
+
+def _use(scene: Scene, real: Sequence[Piece], history: History) -> Use:
+    end = history.end_ms
+    by_device: dict[str, list[tuple[int, int]]] = {
+        device.uuid: [] for machine in scene.machines for device in machine.devices
+    }
+    for piece in real:
+        for uuid in piece.devices:
+            by_device[uuid].append((piece.from_ms, piece.to_ms))
+    there = len(by_device) * end - _lost_time(history)
+    busy = sum(map(covered, map(list, by_device.values())))
+    return Use(
+        gpu=_share(busy, len(by_device) * end),
+        shared=_share(sum(map(_twice, by_device.values())), len(by_device) * end),
+        gpu_there=_share(busy, there),
+        cpu=_cpu(scene, real, end),
+        over_time=_over_time(by_device, end) if by_device and end else (),
+    )
+
+
+def _lost_time(history: History) -> int:
+    return sum(max(0, min(until, history.end_ms) - since) for _, since, until in history.away)
+
+
+def _share(part: int, whole: int) -> int | None:
+    return part * 1000 // whole if whole > 0 else None
+
+
+def _cpu(scene: Scene, real: Sequence[Piece], end: int) -> int | None:
+    steps = scene.work.steps
+    held = sum(
+        min(steps[piece.at].demand.cpu_m, scene.machines[piece.machine].cpu_m) * (piece.to_ms - piece.from_ms)
+        for piece in real
+    )
+    return _share(held, sum(machine.cpu_m for machine in scene.machines) * end)
+
+
+def _twice(intervals: Sequence[tuple[int, int]]) -> int:
+    """How long at least two of the intervals lie over each other."""
+    points = sorted([(start, 1) for start, _ in intervals] + [(end, -1) for _, end in intervals])
+    total = depth = before = 0
+    for when, change in points:
+        if depth > 1:
+            total += when - before
+        depth, before = depth + change, when
+    return total
+
+
+def _over_time(by_device: Mapping[str, Sequence[tuple[int, int]]], end: int) -> tuple[int, ...]:
+    """Device time held in each part, in thousandths."""
+    edges = [end * at // BUCKETS for at in range(BUCKETS + 1)]
+    busy = [0] * BUCKETS
+    for intervals in by_device.values():
+        for start, until in _merged(intervals):
+            at = min(start * BUCKETS // end, BUCKETS - 1)
+            while at < BUCKETS and edges[at] < until:
+                busy[at] += max(0, min(until, edges[at + 1]) - max(start, edges[at]))
+                at += 1
+    many = len(by_device)
+    return tuple(
+        busy[at] * 1000 // (many * (edges[at + 1] - edges[at])) if edges[at + 1] > edges[at] else 0
+        for at in range(BUCKETS)
+    )
+
+
+def _merged(intervals: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(intervals):
+        if merged and start <= merged[-1][1]:
+            merged[-1] = merged[-1][0], max(end, merged[-1][1])
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _cost(scene: Scene, real: Sequence[Piece], history: History, prices: Mapping[str, int]) -> Cost:
+    devices = {device.uuid: device.type for machine in scene.machines for device in machine.devices}
+    known = {kind: prices.get(kind, prices.get("")) for kind in devices.values()}
+    unpriced = tuple(sorted(kind for kind, price in known.items() if price is None))
+    if unpriced or not devices:
+        return Cost(None, None, unpriced)
+    by_device: dict[str, list[tuple[int, int]]] = {uuid: [] for uuid in devices}
+    for piece in real:
+        for uuid in piece.devices:
+            by_device[uuid].append((piece.from_ms, piece.to_ms))
+    whole = sum((known[kind] or 0) * history.end_ms for kind in devices.values())
+    busy = sum((known[devices[uuid]] or 0) * covered(list(times)) for uuid, times in by_device.items())
+    return Cost(whole // 3_600_000, (whole - busy) // 3_600_000, ())
