@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from dsec.inventory import Inventory
     from dsec.plan import Plan
+    from dsec_cli.contract.values import Contract
     from dsec_cli.dag.compile import Origin
     from dsec_cli.dag.cycles import Order
     from dsec_cli.dag.graph import StepGraph
@@ -51,13 +52,33 @@ def inventory_at(spec: str | None) -> Inventory:
     return read_inventory(spec)
 
 
-def prepare(path: str, inventory: Inventory) -> Plan | Refused:
-    """Read, lint, merge, order and compile the contract at `path`.
+class Clean(Record):
+    """A contract without errors, and the order of its Steps."""
+
+    opened: Opened
+    contract: Contract
+    order: Order
+
+
+def prepare(
+    path: str,
+    inventory: Inventory,
+    *,
+    asked: Mapping[str, int] | None = None,
+    durations: Mapping[str, int] | None = None,
+) -> Plan | Refused:
+    """Read, lint, merge, order and compile the contract at `path`; see `planned`."""
+    clean = examined(path)
+    if isinstance(clean, Refused):
+        return clean
+    return planned(clean, inventory, asked=asked or {}, durations=durations)
+
+
+def examined(path: str) -> Clean | Refused:
+    """The contract at `path`, read, linted, merged and ordered.
 
     Warnings do not stand in the way of a plan; errors do, and all of them are told at once.
     """
-    from dsec_cli.dag.compile import Infeasible, compile_plan  # drawing a graph does not pay for it
-
     opened = open_contract(path)
     graph = step_graph(opened.contract)
     order = order_steps(graph, circles=circles)
@@ -68,9 +89,29 @@ def prepare(path: str, inventory: Inventory) -> Plan | Refused:
         raise AssertionError("every cycle is an error, and errors are refused")
     if not graph.steps:
         return _refused(opened, diagnose(opened, (_no_steps(),)))
-    plan = compile_plan(
-        order, opened.contract, inventory=inventory, origin=_origin(opened), learned=learned(opened.folder)
-    )
+    return Clean(opened, opened.contract, order)
+
+
+def planned(
+    clean: Clean, inventory: Inventory, *, asked: Mapping[str, int], durations: Mapping[str, int] | None
+) -> Plan | Refused:
+    """The plan of a contract on an inventory; Steps that fit no device of it are split.
+
+    `asked`: parts of Steps, by id, as `--split` has them. `durations`: milliseconds by Step id that
+    count instead of what earlier runs took.
+    """
+    from dsec_cli.dag.compile import Infeasible, compile_plan  # drawing a graph does not pay for it
+
+    opened, order = clean.opened, clean.order
+    known: Mapping[str, int] = learned(opened.folder) if durations is None else durations
+    if asked or any(step.layers for step in order.graph.steps):
+        from dsec_cli.dag.splitting import split_order
+
+        cut = split_order(order, clean.contract, inventory, asked=asked, learned=known)
+        if cut.findings:
+            return _refused(opened, diagnose(opened, cut.findings))
+        order, known = cut.order, cut.learned
+    plan = compile_plan(order, clean.contract, inventory=inventory, origin=_origin(opened), learned=known)
     if isinstance(plan, Infeasible):
         return _refused(opened, diagnose(opened, plan.findings))
     return plan

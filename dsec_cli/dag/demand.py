@@ -22,7 +22,7 @@ def demand_of(step: Step, contract: Contract) -> Demand:
         cpu_m=ONE_CORE if stated.cpu_m is None else stated.cpu_m,
         memory_bytes=int(stated.memory or 0),
         gpu_count=count,
-        gpu_memory_bytes=_gpu_bytes(gpu.memory) if gpu is not None and count else 0,
+        gpu_memory_bytes=_per_gpu(step, gpu) if gpu is not None and count else 0,
         gpu_types=_types(gpu, contract) if gpu is not None and count else (),
         disk_bytes=int(stated.disk or 0),
         network_bps=int(stated.network or 0),
@@ -34,6 +34,13 @@ def gpu_count(gpu: Gpu | None) -> int:
     if gpu is None:
         return 0
     return 1 if gpu.count is None else gpu.count
+
+
+def _per_gpu(step: Step, gpu: Gpu) -> int:
+    """Memory on each GPU: as stated, else what the Step's layers take."""
+    if gpu.memory is None and step.layers:
+        return sum(layer.many * layer.memory for layer in step.layers)
+    return _gpu_bytes(gpu.memory)
 
 
 def _gpu_bytes(memory: GpuMemory | None) -> int:

@@ -145,7 +145,7 @@ def _reasons(at: int, decided: Decided, work: _Work, cut: set[tuple[str, str]]) 
         reasons.append("level: as fault_tolerance.level has it" if stated else f"level: {LEVEL}, the default")
     carried = [edge for edge in work.needs if edge.kind == "carried"]
     reasons += [_carried_reason(edge, (edge.step, step.id) in cut) for edge in carried]
-    return tuple(reasons)
+    return (*reasons, *step.because) if step.because else tuple(reasons)
 
 
 def _gpu_reason(at: int, decided: Decided, work: _Work) -> str:
