@@ -1,4 +1,4 @@
-"""The Typer application: help pages, completion, and words for a wrong command line.
+"""The Typer application: help pages, and the installation of completion.
 
 It is generated from `options.py`, and it only parses: the command runs after Typer has left.
 """
@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from dsec_cli.lint.nearest import did_you_mean
 from dsec_cli.options import COMMANDS, PROGRAMS, Args, attribute, defaults
 from dsec_cli.report.cells import wrap
 
@@ -44,12 +43,10 @@ _OURS = (
 )
 _HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 _WIDTH = 80
-_UsageError: Any = typer.BadParameter.__mro__[1]
-"""Click's; releases of Typer differ in where they keep Click."""
 
 
 def parse(program: str, argv: list[str]) -> Parsed:
-    """The command and its arguments; help, completion and mistakes leave by SystemExit."""
+    """The command and its arguments; help and mistakes leave by SystemExit."""
     parsed: list[Parsed] = []
     app = build(program, parsed.append)
     try:
@@ -101,19 +98,6 @@ class Page(TyperCommand):
     def get_params(self, ctx: Any) -> list[Any]:
         """All parameters, `--help` among them."""
         return _flags_without_values(super().get_params(ctx))
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Parse; an option that names an argument is answered with how arguments are given."""
-        try:
-            return super().parse_args(ctx, args)
-        except _UsageError as problem:
-            option = getattr(problem, "option_name", "")
-            names = [argument[0] for argument in self._row()[3]]
-            for at, name in enumerate(names, 1):
-                if option.lstrip("-").partition("-")[0] == name.lower():
-                    line = " ".join((ctx.command_path, *names[:at]))
-                    ctx.fail(f"No such option: {option}. {name} is an argument: {line}")
-            raise
 
     def _row(self) -> Command:
         return next(row for row in COMMANDS if row[0] == self.name)
@@ -228,9 +212,7 @@ def _checks(choices: tuple[str, ...]) -> dict[str, Any]:
 
     def check(value: str | None) -> str | None:
         if value is not None and value not in choices:
-            raise typer.BadParameter(
-                f"{value!r} is not one of {', '.join(choices)}; {did_you_mean(value, choices)}"
-            )
+            raise typer.BadParameter(f"{value!r} is not one of {', '.join(choices)}")
         return value
 
     def complete(incomplete: str) -> list[str]:

@@ -15,6 +15,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    Tell = Callable[[str], str]
+    """How a text of ours is said to this user: in English, or in another language."""
+
 YES = 0
 NO = 1
 USAGE = 2
@@ -33,17 +36,17 @@ class UsageError(DSecError):
     """The command line parsed but asks for something that does not exist (a key, a code)."""
 
 
-def guarded(run: Callable[[], int]) -> int:
+def guarded(run: Callable[[], int], translate: Tell = str) -> int:
     """Run a command; whatever happens becomes an exit code and at most a line or two on stderr."""
     if sys.stdout is None:
         # The next file that is opened would get its number, and our output.
-        return _say(UNKNOWN, "standard output is closed", "redirect it to a file, or to /dev/null")
+        return _say(UNKNOWN, "standard output is closed", "redirect it to a file, or to /dev/null", translate)
     try:
         code = run()
     except SystemExit as leaving:
         code = leaving.code if isinstance(leaving.code, int) else OURS if leaving.code else YES
     except DSecError as problem:
-        code = say(problem)
+        code = say(problem, translate)
     except KeyboardInterrupt:
         code = INTERRUPTED
     except Terminated:
@@ -51,22 +54,28 @@ def guarded(run: Callable[[], int]) -> int:
     except BrokenPipeError:
         code = NO_READER
     except OSError as problem:
-        code = _os_error(problem)
+        code = _os_error(problem, translate)
     except MemoryError:
-        code = _say(UNKNOWN, "out of memory", "free some memory, or raise the limit (ulimit -v)")
+        code = _say(UNKNOWN, "out of memory", "free some memory, or raise the limit (ulimit -v)", translate)
     except Exception:  # noqa: BLE001  # the one place where any failure becomes words
-        code = _crashed()
-    return _flushed(code)
+        code = _crashed(translate)
+    return _flushed(code, translate)
 
 
-def say(problem: DSecError) -> int:
+def say(problem: DSecError, translate: Tell = str) -> int:
     """Put an error into one line on stderr; the exit code that belongs to it."""
-    return _say(USAGE if isinstance(problem, UsageError) else UNKNOWN, problem.what, problem.hint)
+    return _say(USAGE if isinstance(problem, UsageError) else UNKNOWN, problem.what, problem.hint, translate)
 
 
-def _say(code: int, what: str, hint: str) -> int:
-    line = f"dsec: error: {what} (hint: {hint})" if hint else f"dsec: error: {what}"
-    tell(" ".join(line.split("\n")))
+def _say(code: int, what: str, hint: str, translate: Tell) -> int:
+    from dsec.words import say as filled  # only who fails pays for words
+
+    line = (
+        filled("dsec: error: {what} (hint: {hint})", what=what, hint=hint)
+        if hint
+        else filled("dsec: error: {what}", what=what)
+    )
+    tell(" ".join(translate(line).split("\n")))
     return code
 
 
@@ -86,26 +95,33 @@ def _printable(text: str) -> str:
     )
 
 
-def _os_error(problem: OSError) -> int:
+def _os_error(problem: OSError, translate: Tell) -> int:
     """An operating-system error that no command foresaw: named, never a trace."""
-    where = f"{problem.filename}: " if problem.filename else ""
-    return _say(UNKNOWN, f"{where}{problem.strerror or problem}", "")
+    from dsec.words import say as filled
+    from dsec.words import system
+
+    if not problem.filename:
+        return _say(UNKNOWN, system(problem), "", translate)
+    return _say(UNKNOWN, filled("{path}: {why}", path=problem.filename, why=system(problem)), "", translate)
 
 
-def _crashed() -> int:
+def _crashed(translate: Tell) -> int:
+    from dsec.words import say as filled
     from dsec_cli.report.crash import write_crash
 
     try:
         path = write_crash(sys.argv)
     except OSError:
         path = ""
-    where = f"; details are in {path}" if path else "; the details could not be written"
-    return _say(
-        OURS, f"DSec failed, this is a bug in DSec{where}", "please report it together with that file"
+    what = (
+        filled("DSec failed, this is a bug in DSec; details are in {path}", path=path)
+        if path
+        else filled("DSec failed, this is a bug in DSec; the details could not be written")
     )
+    return _say(OURS, what, "please report it together with that file", translate)
 
 
-def _flushed(code: int) -> int:
+def _flushed(code: int, translate: Tell) -> int:
     """Flush standard output, so that the interpreter has nothing left to fail on."""
     try:
         sys.stdout.flush()
@@ -113,7 +129,10 @@ def _flushed(code: int) -> int:
         code = code if code in (INTERRUPTED, TERMINATED) else NO_READER
         _drop_stdout()
     except (OSError, ValueError) as problem:
-        code = _say(UNKNOWN, f"standard output: {getattr(problem, 'strerror', None) or problem}", "")
+        from dsec.words import say as filled
+
+        why = filled(getattr(problem, "strerror", None) or str(problem))
+        code = _say(UNKNOWN, filled("standard output: {why}", why=why), "", translate)
         _drop_stdout()
     return code
 

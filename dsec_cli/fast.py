@@ -11,7 +11,10 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dsec_cli.commands.cached import Ticket
+    from dsec_cli.options import Args
 
 
 def dsec() -> int:
@@ -52,7 +55,7 @@ def _enter(program: str, *, lints: bool = False) -> int:
 
         if program == "ds-dag-analyze" or argv[:1] in (["code"], ["dag"], ["run"], ["resume"]):
             return leave(_without_collections(program, argv, None))
-        return guarded(lambda: run(program, argv))
+        return guarded(lambda: run(program, argv), _translation(argv))
     from dsec_cli.commands import cached
 
     ticket = cached.draw(argv)
@@ -67,7 +70,30 @@ def _without_collections(program: str, argv: list[str], ticket: Ticket | None) -
 
     # They keep nearly all that they make until they end; looking for garbage is a fifth of a lint's time.
     gc.disable()
-    return guarded(lambda: run(program, argv, ticket))
+    return guarded(lambda: run(program, argv, ticket), _translation(argv))
+
+
+def _explained(program: str, argv: list[str]) -> tuple[str, Args]:
+    """What the fast parser left: a mistake is told; help and completion leave by SystemExit."""
+    from dsec_cli.mistakes import mistake
+
+    wrong = mistake(program, argv)
+    if wrong is not None:
+        raise wrong
+    from dsec_cli.cli import parse
+
+    return parse(program, argv)
+
+
+def _translation(argv: list[str]) -> Callable[[str], str]:
+    """How an error is said to whoever wrote this command line; the choice is made when there is one."""
+
+    def translate(text: str) -> str:
+        from dsec_cli.commands.speaking import of_words
+
+        return of_words(argv)(text)
+
+    return translate
 
 
 def run(program: str, argv: list[str], ticket: Ticket | None = None) -> int:
@@ -84,9 +110,7 @@ def run(program: str, argv: list[str], ticket: Ticket | None = None) -> int:
 
     parsed = parse(program, argv)
     if parsed is None:
-        from dsec_cli.cli import parse as parse_with_typer
-
-        parsed = parse_with_typer(program, argv)
+        parsed = _explained(program, argv)
     name, args = parsed
     module = f"dsec_cli.commands.{name}"
     __import__(module)

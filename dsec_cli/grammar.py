@@ -71,7 +71,8 @@ def parse_command(row: Command, argv: list[str]) -> dict[str, object] | None:
     return values if _take_words(row, words, values) else None
 
 
-def _option(row: Command, *, name: str = "", short: str = "") -> Option | None:
+def option_called(row: Command, *, name: str = "", short: str = "") -> Option | None:
+    """The option with this long or this short name."""
     for option in row[4]:
         if option[0] == name or (short and option[1] == short):
             return option
@@ -81,7 +82,7 @@ def _option(row: Command, *, name: str = "", short: str = "") -> Option | None:
 def _take_long(row: Command, word: str, rest: list[str], values: dict[str, object]) -> int:
     """Store `--name`, `--name=value` or `--name value`; how many words of `rest` it took, -1: wrong."""
     name, equals, value = word[2:].partition("=")
-    option = _option(row, name=name)
+    option = option_called(row, name=name)
     if option is None:
         return -1
     if option[2] == "flag":
@@ -97,7 +98,7 @@ def _take_long(row: Command, word: str, rest: list[str], values: dict[str, objec
 def _take_short(row: Command, word: str, rest: list[str], values: dict[str, object]) -> int:
     """Store `-q`, `-qx`, `-ofile` or `-o file`; how many words of `rest` it took, -1: wrong."""
     for at in range(1, len(word)):
-        option = _option(row, short=word[at])
+        option = option_called(row, short=word[at])
         if option is None:
             return -1
         if option[2] == "flag":

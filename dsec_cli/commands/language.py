@@ -15,7 +15,7 @@ from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 AUTO, ENGLISH = "auto", "en"
 VARIABLE = "DSEC_LANG"
@@ -47,6 +47,20 @@ def speech(
         if wish is not None and wish != AUTO:
             return Speech(wish, wish)
     return Speech("", _locale(environ))
+
+
+def wish_in(argv: Sequence[str]) -> str | None:
+    """The value of `--lang` on a command line that nobody could read, where it is one of ours."""
+    from dsec_cli.languages import LANGUAGES
+
+    for at, word in enumerate(argv):
+        if word == "--":
+            return None
+        name, equals, value = word.partition("=")
+        if name == "--lang":
+            wish = value if equals else "".join(argv[at + 1 : at + 2])
+            return wish if wish in (*LANGUAGES, AUTO) else None
+    return None
 
 
 def _variable(environ: Mapping[str, str]) -> str | None:

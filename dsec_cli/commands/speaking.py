@@ -2,19 +2,41 @@
 
 from __future__ import annotations
 
+from dsec.errors import DSecError
 from dsec_cli.languages import ENGLISH, catalogue, pages
 from dsec_cli.words import translated
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dsec_cli.diagnostics import Diagnostic
     from dsec_cli.report.format import Report, RuleInfo, Tell
 
 
 def teller(language: str, *, of_pages: bool = False) -> Tell:
     """The function that says a text of ours in `language`; `of_pages`: those of rules' pages, too."""
+    if language == ENGLISH:
+        return str
     texts = pages(language) if of_pages else catalogue(language)
     return lambda text: translated(text, texts)
+
+
+def listener(lang: str | None, form: str = "text") -> Tell:
+    """How texts are said to this user, who may have written `--lang`; `form` is an output format."""
+    from dsec_cli.commands.language import speech
+
+    return teller(speech(lang).of(form))
+
+
+def of_words(argv: Sequence[str]) -> Tell:
+    """How texts are said to whoever wrote a command line that may be wrong; English if that is unclear."""
+    from dsec_cli.commands.language import speech, wish_in
+
+    try:
+        return teller(speech(wish_in(argv)).of("text"))
+    except DSecError:
+        return str
 
 
 def spoken(report: Report, language: str) -> Report:
@@ -30,11 +52,11 @@ def spoken(report: Report, language: str) -> Report:
     )
 
 
-def locally(report: Report, form: str = "text") -> Report:
-    """The report in the language that the user has chosen for all commands, or the locale's."""
+def locally(report: Report, form: str = "text", lang: str | None = None) -> Report:
+    """The report in the language that the user has chosen, here with `--lang` or for all commands."""
     from dsec_cli.commands.language import speech
 
-    return spoken(report, speech(None).of(form))
+    return spoken(report, speech(lang).of(form))
 
 
 def told(one: Diagnostic, tell: Tell) -> Diagnostic:

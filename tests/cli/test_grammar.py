@@ -109,37 +109,6 @@ def test_mistakes_leave_with_2(argv: list[str], capsys: pytest.CaptureFixture[st
     assert "Traceback" not in said.err + said.out
 
 
-@pytest.mark.parametrize(
-    ("argv", "meant"),
-    [(["lnt"], "lint"), (["lint", "--fromat", "json"], "--format"), (["lint", "--format", "jsno"], "json")],
-)
-def test_mistakes_are_answered_with_what_was_meant(
-    argv: list[str], meant: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit):
-        cli.parse("dsec", argv)
-    assert meant in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("argv", "answer"),
-    [
-        (["status", "--job-id", "x"], "JOB is an argument: dsec status JOB"),
-        (["logs", "x", "--step=S1"], "STEP is an argument: dsec logs JOB STEP"),
-        (["cancel", "--jobs"], "No such option: --jobs"),
-    ],
-)
-def test_an_argument_given_as_an_option_is_explained(
-    argv: list[str], answer: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as leaving:
-        cli.parse("dsec", argv)
-    assert leaving.value.code == 2
-    said = " ".join(capsys.readouterr().err.replace("│", " ").split())
-    assert answer in said
-    assert ("is an argument" in said) == ("is an argument" in answer)
-
-
 @pytest.mark.parametrize("name", ROWS)
 def test_help_is_a_page(
     name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -1,0 +1,81 @@
+"""A wrong command line is answered in one line, by the tables alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dsec_cli import grammar
+from dsec_cli.mistakes import HELP, mistake
+from dsec_cli.options import COMMANDS, PROGRAMS
+from tests.cli.conftest import Ran
+from tests.cli.test_grammar import WORDS
+
+SAID = [
+    ("dsec lnt", "dsec has no command 'lnt'", "did you mean 'lint'?"),
+    ("dsec --lang zh lint", "there is no option --lang", "options come after the command: dsec COMMAND"),
+    ("dsec lint --fromat json", "there is no option --fromat", "did you mean '--format'?"),
+    ("dsec lint -qZ", "there is no option -Z", "dsec lint --help lists them all"),
+    ("dsec lint --format jsno", "--format cannot be 'jsno'", "did you mean 'json'?"),
+    ("dsec lint -fjsno", "-f cannot be 'jsno'", "did you mean 'json'?"),
+    ("ds-contract-lint --quiet=3", "--quiet takes no value", "ds-contract-lint --help lists them all"),
+    ("dsec logs --iteration", "--iteration needs a value", "write: --iteration N"),
+    ("dsec hash -a", "-a needs a value", "one of blake3, sha256"),
+    ("dsec logs x --iteration y", "--iteration takes a whole number, not 'y'", "such as --iteration 3"),
+    ("dsec logs a b c", "'c' is a word too many", "write: dsec logs [JOB] [STEP]"),
+    ("dsec hash", "PATH is missing", "write: dsec hash PATH"),
+    ("dsctl config", "ACTION is missing", "write: dsctl config get|list|set|unset [KEY] [VALUE]"),
+    ("dsctl config gte", "ACTION cannot be 'gte'", "did you mean 'get'?"),
+    ("dsec status --job-id x", "there is no option --job-id", "JOB is an argument: dsec status JOB"),
+    ("dsec logs x --step=S1", "there is no option --step", "STEP is an argument: dsec logs JOB STEP"),
+    ("dsec cancel --jobs", "there is no option --jobs", "dsec cancel --help lists them all"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "what", "hint"), SAID)
+def test_a_mistake_is_named_with_the_way_out(line: str, what: str, hint: str) -> None:
+    program, *argv = line.split()
+    assert grammar.parse(program, argv) is None
+    wrong = mistake(program, argv)
+    assert wrong is not None
+    assert (wrong.what, wrong.hint) == (what, hint)
+
+
+def test_it_is_one_line_and_exit_code_2(ds: Callable[..., Ran]) -> None:
+    for words, environment, said in (
+        (["lint", "--fromat"], {}, "there is no option --fromat (hint: did you mean '--format'?)"),
+        (["lint", "--fromat", "--lang", "zh"], {}, "没有选项 --fromat"),
+        (["lint", "--fromat", "--lang=zh"], {}, "没有选项 --fromat"),
+        (["lnt"], {"DSEC_LANG": "zh"}, "没有命令 'lnt'"),
+        (["lnt"], {"DSEC_LANG": "xx"}, "has no command 'lnt'"),
+    ):  # fmt: skip
+        ran = ds("dsec", *words, **{"LANG": "C.UTF-8", "LC_ALL": "", **environment})
+        assert ran.returncode == 2
+        assert ran.stderr.decode().count("\n") == 1
+        assert said in ran.stderr.decode()
+        assert ran.stdout == b""
+
+
+@pytest.mark.parametrize("line", ["dsec", "dsec --help", "dsec lint -h", "dsec lint x --help -Z", "dsctl"])
+def test_help_is_no_mistake(line: str) -> None:
+    program, *argv = line.split()
+    assert mistake(program, argv) is None
+
+
+@settings(max_examples=200)
+@given(
+    st.sampled_from(sorted(PROGRAMS)),
+    st.sampled_from(["", *(row[0] for row in COMMANDS)]),
+    st.lists(st.sampled_from(WORDS), max_size=5),
+)
+def test_what_cannot_be_read_has_a_mistake(program: str, name: str, words: list[str]) -> None:
+    argv = [*([name] if name else []), *words]
+    wrong = mistake(program, argv)
+    if grammar.parse(program, argv) is not None:
+        assert wrong is None
+    elif argv and not set(argv) & {*HELP, "--version"}:
+        assert wrong is not None
+        assert wrong.hint
