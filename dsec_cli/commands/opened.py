@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 HERE = ("dsandbox.yaml", "agent-train-sandbox.yaml", "ds_config.yaml")
 """Contracts that are found without being named, in this order."""
 BESIDE = ("ds_config.yaml", "ds_config.yml")
-_MERGED = ("iterations", "data_source", "bandwidth_cap", "latency_cap", "snapshot_interval")
+_MERGED = ("iterations", "tokens", "data_source", "bandwidth_cap", "latency_cap", "snapshot_interval")
 
 
 class Part(Record):

@@ -12,6 +12,7 @@ from dsec_cli.contract.check import Command, check, root_keys
 from dsec_cli.contract.kinds import classify
 from dsec_cli.contract.read import (
     bandwidth,
+    counts,
     cpu_m,
     duration,
     flag,
@@ -125,6 +126,7 @@ def _contract(
         communication=communication(values),
         iterations=iterations(values),
         stated=stated,
+        tokens=counts(values, "tokens"),
     )
 
 

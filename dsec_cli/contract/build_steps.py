@@ -10,6 +10,7 @@ from dsec_cli.contract.complaints import shown
 from dsec_cli.contract.read import (
     bandwidth,
     byte_rate,
+    counts,
     cpu_m,
     duration,
     flag,
@@ -279,7 +280,8 @@ def _demand(stated: Values | None, at: Path) -> Demand:
         network=bandwidth(stated, "network"),
         memory_bandwidth=None,
         fp16_throughput=None,
-        nvlink_affinity=None,
+        nvlink_affinity=text(section(stated, "gpu") or {}, "nvlink_affinity"),
+        tokens=counts(stated, "tokens"),
     )
 
 

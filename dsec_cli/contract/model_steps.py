@@ -54,6 +54,27 @@ class StepGpu(Section):
         "Memory on each.", "A 3", default="the whole device", example="12Gi"
     )
     type: Text | None = optional("GPU type.", "A 3", default="the baseline's", example="a100-pcie-40gb")
+    share: Literal["exclusive", "fraction", "mig"] | None = optional(
+        "Whether a GPU is held alone, shared as far as its memory goes, or a MIG instance.",
+        "SPEC D3",
+        default="fraction where memory is stated, else exclusive",
+        example="exclusive",
+    )
+    within: Literal["nvlink", "switch", "numa"] | None = optional(
+        "What several GPUs are joined by: NVLink, one PCIe switch, one NUMA node.",
+        "SPEC D3",
+        default="the nearest there is; nvlink where topology is strict",
+        example="nvlink",
+    )
+    topology: Literal["strict", "prefer"] | None = optional(
+        "Whether the Step waits for GPUs that are so joined, or takes others.",
+        "SPEC D3",
+        default="prefer",
+        example="strict",
+    )
+    nvlink_affinity: Text | None = optional(
+        "Group of NVLinks to stay within.", "B 3.1", example="link-group-0"
+    )
 
 
 class Resources(Section):
@@ -66,6 +87,9 @@ class Resources(Section):
     disk: Size | None = optional("Disk space.", "SPEC A4", example="20GB")
     pcie: ByteRate | None = optional("Rate over PCIe.", "A 3", example="12GB/s")
     network: Bandwidth | None = optional("Network rate.", "SPEC A4", example="1Gbps")
+    tokens: dict[StepId, Annotated[int, Whole(1, 1_000_000)]] | None = optional(
+        "How many of the contract's `tokens` it holds while it runs.", "SPEC D4", example={"judge-api": 1}
+    )
 
 
 class RetryPolicy(Section):

@@ -118,4 +118,14 @@ def gpu(values: Values, at: Path) -> Gpu | None:
         count=whole(stated, "count"),
         memory=gpu_memory(stated, "memory"),
         type=text(stated, "type"),
+        share=text(stated, "share"),
+        within=text(stated, "within"),
+        topology=text(stated, "topology"),
     )
+
+
+def counts(values: Values, key: str) -> tuple[tuple[str, int], ...] | None:
+    """Whole numbers by name, sorted; None: there are none."""
+    stated = section(values, key) or {}
+    found = sorted((name, value) for name, value in stated.items() if isinstance(value, int))
+    return tuple(found) or None

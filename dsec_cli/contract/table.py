@@ -22,6 +22,7 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...], dict[str, tuple[Any, ...]]]] = {
         "include-code": ("section", "IncludeCode"),
         "steps": ("list", ("section", "Step"), 0),
         "iterations": ("section", "Iterations"),
+        "tokens": ("dict", ("form", "step id"), ("whole", 1, 1000000)),
         "tasks": ("list", ("section", "Task"), 0),
         "communication": ("list", ("section", "Communication"), 0),
         "data_source": ("text",),
@@ -215,6 +216,7 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...], dict[str, tuple[Any, ...]]]] = {
         "disk": ("quantity", "size"),
         "pcie": ("quantity", "byte rate"),
         "network": ("quantity", "bandwidth"),
+        "tokens": ("dict", ("form", "step id"), ("whole", 1, 1000000)),
     }),
     "Layer": ("steps[].layers[]", ("memory",), {
         "name": ("text",),
@@ -248,6 +250,10 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...], dict[str, tuple[Any, ...]]]] = {
         "count": ("whole", 0, 1000000),
         "memory": ("quantity", "GPU memory"),
         "type": ("text",),
+        "share": ("enum", ("exclusive", "fraction", "mig")),
+        "within": ("enum", ("nvlink", "switch", "numa")),
+        "topology": ("enum", ("strict", "prefer")),
+        "nvlink_affinity": ("text",),
     }),
 }
 SECTIONS["Contract"] = ("the document", ("baseline", "elasticity", "fault_tolerance", "dependencies"), SECTIONS["Statement"][2])

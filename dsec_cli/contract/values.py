@@ -32,6 +32,12 @@ class Gpu(Record):
     memory: GpuMemory | None
     type: str | None
     """As written: `a100-pcie-40gb`, `a100`, or an at-least form such as `>=a100`."""
+    share: str | None = None
+    """`exclusive`, `fraction` or `mig`."""
+    within: str | None = None
+    """`nvlink`, `switch` or `numa`."""
+    topology: str | None = None
+    """`strict` or `prefer`."""
 
 
 class Baseline(Record):
@@ -174,6 +180,8 @@ class Demand(Record):
     memory_bandwidth: BytesPerSecond | None
     fp16_throughput: FlopsPerSecond | None
     nvlink_affinity: str | None
+    tokens: tuple[tuple[str, int], ...] | None = None
+    """Sorted by name."""
 
 
 class Layer(Record):
@@ -268,3 +276,5 @@ class Contract(Record):
     iterations: Iterations | None
     stated: frozenset[str]
     """Root keys that the document has, right or wrong."""
+    tokens: tuple[tuple[str, int], ...] | None = None
+    """Sorted by name."""

@@ -14,7 +14,9 @@ from dsec.versions import coerced
 from dsec_cli.dag.analysis import analyze, rounds_of
 from dsec_cli.dag.demand import demand_of, gpu_count
 from dsec_cli.dag.estimates import estimate
+from dsec_cli.dag.linking import links_of
 from dsec_cli.dag.lowering import Decided, lowered
+from dsec_cli.dag.settling import settle
 from dsec_cli.diagnostics import Finding, Severity
 
 TYPE_CHECKING = False
@@ -60,7 +62,10 @@ def compile_plan(
     demands = [demand_of(step, contract) for step in steps]
     # Free memory is read anew before anything starts; a plan that held it would change by the minute.
     # Free disk is looked at once: a Step that needs more would fail late and leave the disk full.
-    machine = steady(inventory)
+    settled = settle(order.graph, contract, demands, steady(inventory))
+    if isinstance(settled, Finding):
+        return Infeasible((*_not_runnable(steps), settled))
+    demands, machine = settled
     disk = machine._replace(disk_bytes=inventory.disk_bytes)
     findings = [*_not_runnable(steps), *_refused(steps, demands, disk)]
     if findings:
@@ -70,6 +75,9 @@ def compile_plan(
         order, estimates, demands=demands, inventory=machine, rounds=rounds_of(order.graph, contract)
     )
     places = _placements(found, machine)
+    links, impossible = links_of(order.graph, contract, [place.devices for place in places], machine)
+    if impossible:
+        return Infeasible(tuple(impossible))
     return seal(
         Plan(
             format=FORMAT,
@@ -85,6 +93,7 @@ def compile_plan(
             notes=(*origin.notes, *_notes(contract, inventory)),
             hash="",
             dependencies=_dependencies(contract, origin),
+            links=links or None,
         )
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dsec.cards import class_bytes, resolve
-from dsec.plan import Demand
+from dsec.plan import Demand, Terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 ONE_CORE = 1000
 """Assumed where a Step states no cpu: it is a process, and processes compute."""
+NETWORK = "network bit/s"
+"""The job's network rate as something that Steps take parts of; no name in a contract has a blank."""
 
 
 def demand_of(step: Step, contract: Contract) -> Demand:
@@ -26,7 +28,46 @@ def demand_of(step: Step, contract: Contract) -> Demand:
         gpu_types=_types(gpu, contract) if gpu is not None and count else (),
         disk_bytes=int(stated.disk or 0),
         network_bps=int(stated.network or 0),
+        terms=_terms(step, contract),
     )
+
+
+def _terms(step: Step, contract: Contract) -> Terms | None:
+    """How its devices are had; None where it says nothing beyond what numbers and sizes say."""
+    stated, gpu = step.demand, step.demand.gpu
+    tokens = _tokens(step, contract)
+    if gpu is None or not (gpu.share or gpu.within or gpu.topology):
+        return Terms(tokens=tokens) if tokens else None
+    strict = gpu.topology == "strict"
+    several = gpu_count(gpu) > 1
+    share = gpu.share or ""
+    if share == "fraction" or (share == "exclusive" and stated.gpu is not None and gpu.memory is None):
+        share = ""  # as it is without a word
+    within = gpu.within or ("nvlink" if strict else "")
+    terms = Terms(share, within if several else "", strict and several, 0, tokens)
+    return None if terms == Terms() else terms
+
+
+def _tokens(step: Step, contract: Contract) -> tuple[tuple[str, int], ...]:
+    """What it takes of counted things; the network is one where the contract bounds the job's rate."""
+    taken = step.demand.tokens or ()
+    bound = network_bound(contract)
+    if not bound or not step.demand.network:
+        return taken
+    return tuple(sorted((*taken, (NETWORK, min(int(step.demand.network), bound)))))
+
+
+def network_bound(contract: Contract) -> int:
+    """Most bits a second that all Steps together may take; 0: not bounded."""
+    network = contract.elasticity.network if contract.elasticity is not None else None
+    return int(network.bandwidth_max or 0) if network is not None else 0
+
+
+def tokens_of(contract: Contract) -> tuple[tuple[str, int], ...] | None:
+    """What there is of counted things, by name; None: nothing is counted."""
+    bound = network_bound(contract)
+    counted = (*(contract.tokens or ()), *(((NETWORK, bound),) if bound else ()))
+    return tuple(sorted(counted)) or None
 
 
 def gpu_count(gpu: Gpu | None) -> int:

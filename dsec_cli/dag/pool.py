@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 from dsec.inventory import Device, Inventory
+from dsec.plan import Terms
+from dsec_cli.dag.demand import tokens_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,8 +21,14 @@ _AMPLE = 1_000_000_000
 
 
 def untyped(demands: Sequence[Demand]) -> list[Demand]:
-    """The demands without device types: the pool's devices have none."""
-    return [demand._replace(gpu_types=()) for demand in demands]
+    """The demands without what the pool's devices do not have: types, links, MIG instances."""
+    return [demand._replace(gpu_types=(), terms=_plain(demand.terms)) for demand in demands]
+
+
+def _plain(terms: Terms | None) -> Terms | None:
+    if terms is None:
+        return None
+    return Terms("" if terms.share == "mig" else terms.share, tokens=terms.tokens)
 
 
 def pool_of(contract: Contract, demands: Sequence[Demand]) -> Inventory:
@@ -40,7 +48,17 @@ def pool_of(contract: Contract, demands: Sequence[Demand]) -> Inventory:
         numa_nodes=None,
         devices=tuple(_device(at, size or None) for at in range(count)),
         notes=(),
+        tokens=_enough_tokens(contract, demands),
     )
+
+
+def _enough_tokens(contract: Contract, demands: Sequence[Demand]) -> tuple[tuple[str, int], ...] | None:
+    """What the contract has of counted things, enlarged where a single Step takes more."""
+    there = dict(tokens_of(contract) or ())
+    for demand in demands:
+        for name, amount in demand.terms.tokens if demand.terms is not None else ():
+            there[name] = max(amount, there.get(name, 0))
+    return tuple(sorted(there.items())) or None
 
 
 def basis_text(contract: Contract, pool: Inventory) -> str:

@@ -197,6 +197,8 @@ class Link(Record):
     """As the contract language names them: `shared-memory`, `nvlink-p2p`, `pcie`, ..."""
     route: str
     """`NV12`, `PIX`, `one device`, `host`, `network`, ...; "": not known."""
+    bandwidth: str
+    """Its class: `device`, `nvlink`, `pcie`, `pcie across NUMA nodes`, `host`, `network`, `unknown`."""
     declared: bool
     """Whether the contract states the protocol."""
     reason: str

@@ -56,7 +56,7 @@ def test_both_readers_agree_on_terms_links_machines_and_tokens(kit):
     step = kit.step("A")
     plan = kit.plan(step._replace(demand=step.demand._replace(terms=terms)), kit.step("B"))
     inventory = plan.inventory._replace(nodes=(Node("left", None, True),), tokens=(("licence", 3),))
-    links = (Link("A", "B", "tcp", "network", False, "left to right"),)
+    links = (Link("A", "B", "tcp", "network", "network", False, "left to right"),)
     plan = seal(plan._replace(inventory=inventory, links=links, hash=""))
     assert _quick(plan_bytes(plan)) == plan == parse_strictly(plan_bytes(plan), where="p")
 
