@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec_cli.options_shared import INVENTORY, JSON, LANG, OUTPUT, UNKNOWN, USAGE
+from dsec_cli.options_shared import INVENTORY, JSON, LANG, OUTPUT, SPLIT, UNKNOWN, USAGE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,6 +72,7 @@ DAG: Command = (
             "text",
             "How the graph is drawn.",
         ),
+        SPLIT,
     ),
     (
         ("ds-dag-analyze dsandbox.yaml", "Read the graph in the terminal."),

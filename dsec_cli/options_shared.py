@@ -57,6 +57,15 @@ INVENTORY: Option = (
     None,
     "Take the machines described in FILE (YAML, JSON, nvidia-smi output) or by builtin:NAME, not this one.",
 )
+SPLIT: Option = (
+    "split",
+    "",
+    "multi",
+    "STEP=PARTS",
+    (),
+    None,
+    "Cut a Step with layers into so many parts (without a number: as few as fit, 1: not at all). Repeatable.",
+)
 JOB: Argument = (
     "JOB",
     "maybe",

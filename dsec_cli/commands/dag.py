@@ -7,7 +7,7 @@ import sys
 
 from dsec_cli import exit as codes
 from dsec_cli.commands.drawing import PICTURES, draw
-from dsec_cli.commands.opened import contract_here, locator, open_contract
+from dsec_cli.commands.opened import contract_here, diagnose, locator, open_contract
 from dsec_cli.commands.pipeline import Refused, errors_of, learned, show
 from dsec_cli.dag.graph import step_graph
 from dsec_cli.dag.picture import picture_of
@@ -17,7 +17,12 @@ from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dsec_cli.contract.values import Contract
+    from dsec_cli.dag.graph import StepGraph
     from dsec_cli.dag.view import Picture, Run
+    from dsec_cli.diagnostics import Finding
     from dsec_cli.options import Args
 
 
@@ -25,20 +30,39 @@ def main(args: Args) -> int:
     """Draw the graph; a cyclic one is drawn too, and its cycles are told on standard error."""
     path, run = _run_of(args) if args.job_id is not None else (args.file or contract_here(), None)
     opened = open_contract(path)
-    graph = step_graph(opened.contract)
+    graph = whole = step_graph(opened.contract)
+    known: Mapping[str, int] = {**learned(opened.folder), **(_measured(run) if run is not None else {})}
+    beside: tuple[Finding, ...] = ()
+    if args.split or any(step.layers for step in whole.steps):
+        graph, known, beside = _in_parts(opened.contract, whole, known, args)
     picture = picture_of(
         opened.contract,
         graph,
         title=opened.contract.name or os.path.basename(opened.path),
-        learned={**learned(opened.folder), **(_measured(run) if run is not None else {})},
+        learned=known,
         locate=locator(opened, lambda name: name),
     )
     _write(picture._replace(run=run), args)
-    errors = errors_of(opened, graph, picture.result, select=_HIDING)
+    errors = (*errors_of(opened, whole, picture.result, select=_HIDING), *diagnose(opened, beside))
     if not errors:
         return codes.YES
     show(Refused(errors, {part.text.name: part.text for part in opened.parts}))
     return codes.NO
+
+
+def _in_parts(
+    contract: Contract, graph: StepGraph, known: Mapping[str, int], args: Args
+) -> tuple[StepGraph, Mapping[str, int], tuple[Finding, ...]]:
+    """The graph as it is split: as a run's plan had it, else as is asked for, or as the baseline needs it."""
+    from dsec_cli.commands.parting import as_planned, asked_parts, in_parts  # few contracts state layers
+
+    asked = asked_parts(args.split, graph.numbers)
+    if args.job_id is None or asked:
+        return in_parts(graph, contract, known, asked)
+    from dsec_cli.commands.overlay import plan_of
+
+    folder = os.path.dirname(args.file or "") or "."
+    return as_planned(graph, contract, plan_of(args.job_id, folder=folder, environ=os.environ)), known, ()
 
 
 def _write(picture: Picture, args: Args) -> None:

@@ -43,6 +43,11 @@ def overlay(job: str, *, folder: str, environ: Mapping[str, str]) -> Overlay:
     return Overlay(contract, Run(place.job, outcome, _observed(plan, state), bars, span, devices))
 
 
+def plan_of(job: str, *, folder: str, environ: Mapping[str, str]) -> Plan:
+    """The plan that a run follows."""
+    return load_plan(find(folder, environ, job).plan)
+
+
 def bars_of(told: Iterable[events.Event]) -> tuple[tuple[Bar, ...], int]:
     """Every attempt with its times, and when the last event was, in milliseconds.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dsec.core.measures import circles
+from dsec.parts import COUNT
 from dsec_cli.dag.analysis import analyze, rounds_of
 from dsec_cli.dag.cycles import Order, order_steps
 from dsec_cli.dag.demand import demand_of
@@ -15,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from dsec.inventory import Device
+    from dsec.inventory import Device, Inventory
     from dsec.plan import Source
     from dsec_cli.contract.values import Contract
     from dsec_cli.dag.graph import StepGraph
@@ -33,7 +34,7 @@ def picture_of(
     """The picture of a graph, analysed on the machine that its contract describes; cyclic ones are not."""
     result = order_steps(graph, circles=circles)
     demands = [demand_of(step, contract) for step in graph.steps]
-    pool = pool_of(contract, demands)
+    pool = _roomy(pool_of(contract, demands), graph)
     found = None
     if isinstance(result, Order):
         estimates = estimate(graph.steps, learned)
@@ -56,6 +57,17 @@ def picture_of(
         locate=locate,
         devices=tuple((device.uuid, device_name(device)) for device in pool.devices),
     )
+
+
+def _roomy(pool: Inventory, graph: StepGraph) -> Inventory:
+    """The pool with a device for each part of a Step that is split, as it has one for each Step."""
+    parts = [step.env for step in graph.steps if step.because]
+    most = max((int(value) for env in parts for name, value in env if name == COUNT), default=0)
+    if not pool.devices or most <= len(pool.devices):
+        return pool
+    first = pool.devices[0]
+    more = [first._replace(uuid=f"GPU-{at}", index=at) for at in range(len(pool.devices), most)]
+    return pool._replace(devices=(*pool.devices, *more))
 
 
 def device_name(device: Device) -> str:

@@ -8,6 +8,7 @@ from dsec.core.placement import feasible, slots
 from dsec.inventory import steady
 from dsec.record import Record
 from dsec_cli.dag.demand import demand_of
+from dsec_cli.dag.pool import untyped
 from dsec_cli.dag.splittable import (
     Obstacle,
     beside_layers,
@@ -24,9 +25,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from dsec.inventory import Inventory
+    from dsec.plan import Demand
     from dsec_cli.contract.values import Contract, Step
     from dsec_cli.dag.graph import StepGraph
 
+BASELINE = "baseline"
+"""Origin of the inventory that stands for a contract's baseline (`pool`)."""
 FULL = 90
 """Per cent of a device that a part fills at most, where there are devices enough for that."""
 FEWEST = 0
@@ -82,7 +86,7 @@ def decide(
 
 def _refused(step: Step, contract: Contract, inventory: Inventory) -> str:
     """Why the whole Step fits no device; "" when it does, or when not memory is what it lacks."""
-    demand = demand_of(step, contract)
+    demand = _demand(step, contract, inventory)
     machine = steady(inventory)
     refusal = feasible(demand, machine)
     if refusal is None or feasible(demand._replace(gpu_memory_bytes=1), machine) is not None:
@@ -98,7 +102,7 @@ def _split(
         return Obstacle(
             step.path,
             say("it states no layers"),
-            say("state them: layers: [{{memory: 1200Mi, count: 32}}]"),
+            say("state them: layers: [{memory: 1200Mi, count: 32}]"),
         )
     for obstacle in obstacles(step, others):
         return obstacle
@@ -123,15 +127,19 @@ def _split(
 
 def _rooms(step: Step, contract: Contract, inventory: Inventory, beside: int) -> list[int] | None:
     """What each device that will do has for layers; None: the Step takes no device, or sizes are unknown."""
-    demand = demand_of(step, contract)._replace(gpu_memory_bytes=1)
+    demand = _demand(step, contract, inventory)._replace(gpu_memory_bytes=1)
     if not demand.gpu_count:
         return None
-    if inventory.origin == "baseline":
-        demand = demand._replace(gpu_types=())
     able = [slot.capacity for slot in slots(steady(inventory)) if slot.free_for(demand)]
     if any(capacity is None for capacity in able):
         return None
     return [max(0, (capacity or 0) - beside) for capacity in able]
+
+
+def _demand(step: Step, contract: Contract, inventory: Inventory) -> Demand:
+    """What the Step asks for; of the baseline as an inventory, devices have no types."""
+    demand = demand_of(step, contract)
+    return untyped([demand])[0] if inventory.origin == BASELINE else demand
 
 
 def _too_little(step: Step, sizes: list[int], rooms: list[int], beside: int, *, parts: int) -> Obstacle:

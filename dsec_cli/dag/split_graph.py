@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-from dsec.cards import memory_text
 from dsec.parts import told
 from dsec.units import Bytes, Duration
 from dsec_cli.contract.canonical import canonical_json
 from dsec_cli.contract.values import Demand, GpuMemory, Run
 from dsec_cli.dag.graph import Edge, StepGraph, adjacency
-from dsec_cli.dag.splittable import how_reduced, part_id, part_outputs, reduce_id
+from dsec_cli.dag.splittable import how_reduced, part_id, part_outputs, reduce_id, rounded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def split_graph(graph: StepGraph, splits: Mapping[str, Split], learned: Mapping[
             _part(step, split, at, shared_out=known and part_id(step.id, at) not in learned)
             for at in range(len(split.ends))
         ]
-        together = _together(step, len(parts))
+        together = _together(step, split)
         steps += [*parts, together]
         inner += [_inner(step, part, together) for part in parts]
     numbers = {step.id: at for at, step in enumerate(steps)}
@@ -80,8 +79,8 @@ def _part(step: Step, split: Split, at: int, *, shared_out: bool) -> Step:
     if gpu is not None:
         gpu = gpu._replace(count=1, memory=GpuMemory(taken, False, str(taken)))
     layers = f"layer {first}" if first == last else f"layers {first}-{last}"
-    held = f"{memory_text(share)} of {memory_text(total)}"
-    because = [f"split: {layers} of 0-{len(split.sizes) - 1} of {step.id}, {held}", f"split: {split.why}"]
+    held = f"{rounded(share)} of {rounded(total)}"
+    because = [f"split: {layers} of 0-{len(split.sizes) - 1} of {step.id}, {held}"]
     if shared_out and total:
         because.append(f"estimate: {share * 100 // total} % of {step.id}'s, as of its layers' memory")
     return step._replace(
@@ -105,8 +104,8 @@ def _worker(step: Step, count: int, first: int, last: int) -> str | None:
     return f"{step.worker}.{first}-{last}-of-{count}"
 
 
-def _together(step: Step, count: int) -> Step:
-    how = how_reduced(step)
+def _together(step: Step, split: Split) -> Step:
+    how, count = how_reduced(step), len(split.ends)
     stated = "" if step.all_reduce is not None else ", the default"
     return step._replace(
         id=reduce_id(step.id),
@@ -123,7 +122,10 @@ def _together(step: Step, count: int) -> Step:
         break_point=None,
         layers=(),
         all_reduce=None,
-        because=(f"split: makes one of the outputs of the {count} parts of {step.id} ({how}{stated})",),
+        because=(
+            f"split: makes one of the outputs of the {count} parts of {step.id} ({how}{stated})",
+            f"split: {split.why}",
+        ),
     )
 
 

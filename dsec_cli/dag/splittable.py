@@ -70,6 +70,12 @@ def beside_layers(step: Step) -> int:
     return max(0, _exact(gpu.memory) - layers_bytes(step))
 
 
+def rounded(amount: int) -> str:
+    """`15.7Gi`: what a reader needs of a size."""
+    unit, name = (2**30, "Gi") if amount >= 2**30 else (2**20, "Mi")
+    return f"{amount / unit:.1f}".removesuffix(".0") + name
+
+
 def _exact(memory: GpuMemory) -> int:
     if not memory.nominal:
         return int(memory.bytes)
@@ -128,7 +134,7 @@ def _of_files(step: Step) -> Iterator[Obstacle]:
                 say(
                     "it reads its own output {path}, which its parts would read half old, half new", path=text
                 ),
-                say("give each iteration a file of its own: {{previous}} read, {{iteration}} written"),
+                say("give each iteration a file of its own: {previous} read, {iteration} written"),
             )
 
 

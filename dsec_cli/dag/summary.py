@@ -77,6 +77,9 @@ def _step(number: int, step: PlannedStep, critical: bool) -> Iterator[str]:
         yield f"      needs {', '.join(needs)}"
     if step.placement.devices:
         yield f"      {step.reasons[0]}"
+    for text in step.reasons:
+        if text.startswith("split: "):
+            yield from textwrap.wrap(text, 80, initial_indent=" " * 6, subsequent_indent=" " * 13)
 
 
 def _need(step: str, kind: str, staleness: int) -> str:
