@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import time
 from heapq import heappop, heappush
+from math import inf
+from time import monotonic
 
 from dsec.waiting import Descriptors, Signals
 
@@ -34,6 +35,7 @@ class Loop:
         self.on_signals = self._waiter.on_signals
         self.on_end = self._waiter.on_end
         self.default = self._waiter.default
+        self._wait = self._waiter.wait
         self._timers: list[tuple[float, int, Timer]] = []
         self._serial = 0
         self._stood_s = 0.0
@@ -48,7 +50,7 @@ class Loop:
 
     def now(self) -> float:
         """Seconds on the loop's clock."""
-        return time.monotonic() - self._stood_s
+        return monotonic() - self._stood_s
 
     def at(self, when: float, call: Callable[[], None]) -> Timer:
         """Call once, not before `when`."""
@@ -61,19 +63,21 @@ class Loop:
         """Make everything that is due later by so much: the process stood still meanwhile."""
         self._stood_s += seconds
 
-    def step(self, *, longest: float | None, spin_s: float = 0.0) -> None:
-        """Wait for the next thing, `longest` seconds at most, and make the calls that are due.
+    def step(self, until: float = inf, *, spin_s: float = 0.0) -> None:
+        """Wait for the next thing, not beyond `until` (monotonic clock), and make the calls that are due.
 
         For the first `spin_s` seconds it looks again and again instead of sleeping: being woken
         costs more than a call to a warm worker takes.
         """
-        timeout = longest
         timers = self._timers
-        if timers:
-            due = max(0.0, timers[0][0] - time.monotonic() + self._stood_s)
-            timeout = due if timeout is None else min(due, timeout)
-        self._waiter.wait(timeout, spin_s)
-        if timers and timers[0][0] <= time.monotonic() - self._stood_s:
+        if timers and timers[0][0] + self._stood_s < until:
+            until = timers[0][0] + self._stood_s
+        if until == inf:
+            self._wait(None, spin_s)
+        else:
+            timeout = until - monotonic()
+            self._wait(timeout if timeout > 0.0 else 0.0, spin_s)
+        if timers and timers[0][0] + self._stood_s <= monotonic():
             self._expire()
 
     def _expire(self) -> None:

@@ -13,8 +13,8 @@ import os
 import resource
 import signal
 import time
-from functools import partial
-from time import CLOCK_BOOTTIME, clock_gettime_ns
+from os import POSIX_SPAWN_OPEN, posix_spawn, waitstatus_to_exitcode
+from time import CLOCK_BOOTTIME, clock_gettime_ns, monotonic
 
 from dsec import sweep
 from dsec.record import Record
@@ -31,7 +31,8 @@ _FEW = 64
 
 _RESET = sorted(signal.valid_signals())
 """All of them: for each other one, posix_spawn makes two system calls in the child instead of one."""
-_NO_INPUT = (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0)
+_APPENDING = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+_NO_INPUT = (POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0)
 _ERRORS_TOO = (os.POSIX_SPAWN_DUP2, 1, 2)
 _OWN = (b"DSEC_RUN_DIR", b"DSEC_WORKER", b"DSEC_STEP", b"DSEC_ITERATION", b"DSEC_ATTEMPT")
 """Variables that tell one child's descendants from every other child's."""
@@ -78,12 +79,16 @@ class Child:
         "told",
     )
 
-    def __init__(self, pid: int, launch: Launch, on_gone: Callable[[Child], None]) -> None:
+    def __init__(
+        self,
+        pid: int,
+        launch: Launch,
+        on_gone: Callable[[Child], None],
+        start: tuple[int, float, int, int],
+    ) -> None:
+        """`start`: how many were started up to this one, when, and between which clock ticks."""
         self.pid = pid
-        self.serial = 0
-        """How many were started up to this one."""
-        self.born = 0.0
-        self.ticks = self.ticks_by = 0
+        self.serial, self.born, self.ticks, self.ticks_by = start
         self.env = launch.env
         self.logs = launch.log
         self.on_gone = on_gone
@@ -107,6 +112,7 @@ class Children:
     def __init__(self, loop: Loop, *, spare: Sequence[int] = ()) -> None:
         become_subreaper()
         self.loop = loop
+        self._on_end = loop.on_end
         self._me = os.getpid()
         self._spare = {self._me, *spare}
         self._live: dict[int, Child] = {}
@@ -122,13 +128,13 @@ class Children:
         if launch.cwd != self._cwd:
             os.chdir(launch.cwd)  # posix_spawn cannot; there is one thread, so nobody else looks
             self._cwd = launch.cwd
-        output = (os.POSIX_SPAWN_OPEN, 1, launch.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        output = (POSIX_SPAWN_OPEN, 1, launch.log, _APPENDING, 0o644)
         actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = [_NO_INPUT, output, _ERRORS_TOO]
         if pass_fd >= 0:
             actions.append((os.POSIX_SPAWN_DUP2, pass_fd, 3))
-        born = time.monotonic()
+        born = monotonic()
         ticks = clock_gettime_ns(CLOCK_BOOTTIME) * self._hertz // 1_000_000_000
-        pid = os.posix_spawn(
+        pid = posix_spawn(
             launch.program,
             launch.argv,
             launch.env,
@@ -137,12 +143,11 @@ class Children:
             setsigmask=(),
             setsigdef=_RESET,
         )
-        child = Child(pid, launch, on_gone)
-        child.born, child.ticks = born, ticks
-        child.ticks_by = clock_gettime_ns(CLOCK_BOOTTIME) * self._hertz // 1_000_000_000
-        child.serial = self._started = self._started + 1
+        ticks_by = clock_gettime_ns(CLOCK_BOOTTIME) * self._hertz // 1_000_000_000
+        serial = self._started = self._started + 1
+        child = Child(pid, launch, on_gone, (serial, born, ticks, ticks_by))
         self._live[pid] = child
-        self.loop.on_end(pid, partial(self._leader_gone, child))
+        self._on_end(pid, self._leader_gone)
         return child
 
     def stop(self, child: Child, *, grace_s: float) -> None:
@@ -166,9 +171,10 @@ class Children:
         if child.ended is None:
             _signal_group(child.pid, signal.SIGKILL)
 
-    def _leader_gone(self, child: Child, status: int, usage: resource.struct_rusage) -> None:
-        wall = time.monotonic() - child.born
-        code = os.waitstatus_to_exitcode(status)
+    def _leader_gone(self, pid: int, status: int, usage: resource.struct_rusage) -> None:
+        child = self._live[pid]
+        wall = monotonic() - child.born
+        code = waitstatus_to_exitcode(status)
         rss_kb = usage.ru_maxrss
         if rss_kb > self._own_rss_kb:
             self._own_rss_kb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -181,8 +187,8 @@ class Children:
                 rss_kb if rss_kb > self._own_rss_kb else None,
             )
         )
-        others = self._last_pid() - child.pid != self._started - child.serial
-        if others and (_group_exists(child.pid) or self._has_strays(child, since=child.pid)):
+        others = self._last_pid() - pid != self._started - child.serial
+        if others and (_group_exists(pid) or self._has_strays(child, since=pid)):
             self._clear(child)
             return
         self._gone(child)

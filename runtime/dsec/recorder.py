@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from time import monotonic
 
 from dsec.events import WRITTEN_OUT, encode
 
@@ -25,12 +25,12 @@ class Recorder:
         self.observer = observer
         self._fold = fold
         self._untold: list[tuple[Event, str]] = []
-        self._origin = time.monotonic()
+        self._origin = monotonic()
         self._patience = 0 if observer.interval_s is not None else _BATCH
 
     def at_us(self) -> int:
         """Now, in microseconds since the executor began."""
-        return int((time.monotonic() - self._origin) * 1e6)
+        return int((monotonic() - self._origin) * 1e6)
 
     def emit(self, event: Event, *, long: bool = False) -> None:
         """Record an event; `long` as in `Journal.append`. Who watches learns of it with `tell`."""

@@ -106,13 +106,13 @@ class Runner:
             self._recorder.tell()
             if not (self._running or self._delayed or self._workers.any_leaving):
                 break
-            self._loop.step(longest=journal.sync_due_s, spin_s=self._workers.spin_s)
+            self._loop.step(journal.sync_due, spin_s=self._workers.spin_s)
             journal.settle()
             if journal.full and not self.disk_full:
                 self._disk_is_full()
         self._workers.retire_all()
         while self._workers.any_running:
-            self._loop.step(longest=None)
+            self._loop.step()
         self._recorder.tell_all()
 
     @property

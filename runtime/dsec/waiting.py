@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from resource import struct_rusage
     from typing import TypeAlias
 
-    OnEnd: TypeAlias = Callable[[int, struct_rusage], None]
-    """What to call with a child's status and usage."""
+    OnEnd: TypeAlias = Callable[[int, int, struct_rusage], None]
+    """What to call with a child's pid, status and usage."""
 
 
 class Signals:
@@ -71,7 +71,7 @@ class Signals:
                 return
             call = ends.pop(pid, None)
             if call is not None:
-                call(status, usage)
+                call(pid, status, usage)
 
     def default(self, number: int) -> None:
         """Let a signal do to this process what it does to one that does not heed it."""
@@ -134,7 +134,7 @@ class Descriptors:
         del self._calls[fd]
         os.close(fd)  # the only copy, so this ends the watching, too
         _, status, usage = os.wait4(pid, 0)
-        call(status, usage)
+        call(pid, status, usage)
 
     def wait(self, timeout: float | None, spin_s: float) -> None:
         """Wait for the next descriptors and make their calls; for `spin_s` without sleeping."""

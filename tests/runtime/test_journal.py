@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import time
+from math import inf
 
 import pytest
 from hypothesis import given
@@ -148,7 +149,7 @@ def test_a_full_disk_leaves_whole_records_only(tmp_path, monkeypatch, room):
     path = tmp_path / "journal"
     journal = Journal(str(path), clock=time.monotonic)
     disk = Disk(room)
-    monkeypatch.setattr("dsec.journal.os.write", disk.write)
+    monkeypatch.setattr("dsec.journal.write", disk.write)
     unlink = os.unlink
 
     def free(name):
@@ -177,11 +178,11 @@ def test_long_attempts_are_synced_at_once_and_short_ones_soon(tmp_path, monkeypa
     journal.append("{}")
     journal.settle()
     assert synced == []
-    assert journal.sync_due_s == 0.25
+    assert journal.sync_due == 0.25
     journal.append("{}", long=True)
     journal.settle()
     assert synced == [0.0]
-    assert journal.sync_due_s is None
+    assert journal.sync_due == inf
     now[0] = 0.3
     journal.append("{}")
     journal.settle()

@@ -19,7 +19,7 @@ waiter.on_signals((signal.SIGUSR1, signal.SIGTERM), heard.append)
 
 def start(*argv):
     pid = os.posix_spawn(argv[0], argv, os.environ)
-    waiter.on_end(pid, lambda status, usage: ended.append((pid, os.waitstatus_to_exitcode(status))))
+    waiter.on_end(pid, lambda _, status, usage: ended.append((pid, os.waitstatus_to_exitcode(status))))
     return pid
 
 def until(condition):
