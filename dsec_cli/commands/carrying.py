@@ -53,6 +53,7 @@ def check_feasible(plan: Plan, inventory: Inventory) -> None:
     """Refuse, before anything starts, a plan that this machine cannot carry out."""
     from dsec.core.placement import feasible
 
+    inventory = inventory._replace(tokens=plan.inventory.tokens)
     judged = {}
     for step in plan.steps:
         if step.demand not in judged:

@@ -94,6 +94,7 @@ def compile_plan(
             hash="",
             dependencies=_dependencies(contract, origin),
             links=links or None,
+            nvlink_mode=contract.nvlink_mode,
         )
     )
 

@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from dsec.linkbook import LinkBook
     from dsec.plan import Plan, PlannedStep
     from dsec.rundir import RunDir
 
@@ -43,11 +44,14 @@ class Launcher:
         environ: Mapping[bytes, bytes],
         visible: Callable[[tuple[str, ...]], Mapping[str, str]],
         found: tuple[tuple[str, str], ...] = (),
+        links: LinkBook | None = None,
     ) -> None:
         """`visible` gives the variables that let a process see the devices it was granted.
 
-        `found`: further variables, which say where the plan's dependencies are.
+        `found`: further variables, which say where the plan's dependencies are. `links`: how Steps
+        reach each other; None: no two are declared to.
         """
+        self._links = links
         self.run = run
         self.folder = folder
         self._visible = visible
@@ -80,6 +84,8 @@ class Launcher:
         env[b"DSEC_STEP"] = step.id.encode()
         env[b"DSEC_ITERATION"] = b"%d" % iteration
         env[b"DSEC_ATTEMPT"] = b"%d" % attempt
+        if self._links is not None and (told := self._links.text(step.id, devices)):
+            env[b"DSEC_LINKS"] = told.encode()
         if step.id in self._carried:
             env[b"DSEC_CARRIED"] = ",".join(
                 f"{need}={earlier}" for need, earlier in self.carried(step, iteration).items()

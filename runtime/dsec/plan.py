@@ -222,3 +222,5 @@ class Plan(Record):
     dependencies: tuple[Dependency, ...] = ()
     links: tuple[Link, ...] | None = None
     """One for each `communication`, in the contract's order; None: there is none."""
+    nvlink_mode: str | None = None
+    """As the contract states it: `switched`, `p2p` or `off`."""

@@ -124,6 +124,7 @@ def _plan(data: dict[str, Any], steps: tuple[PlannedStep, ...]) -> Plan:
         hash=data["hash"],
         dependencies=tuple([_dependency(one) for one in data["dependencies"]]),
         links=tuple([Link(**one) for one in data["links"]]) if "links" in data else None,
+        nvlink_mode=data.get("nvlink_mode"),
     )
 
 

@@ -16,6 +16,7 @@ import sys
 from dsec.events import WorkerStart, WorkerStop
 from dsec.frames import FRAME_BYTES, QUICK_S
 from dsec.outcomes import signal_name
+from dsec.plan import Terms
 from dsec.processes import Launch
 from dsec.record import Record
 
@@ -115,7 +116,14 @@ class Workers:
 
     def _join(self, step: PlannedStep) -> None:
         name = group_of(step)
-        demand = step.demand._replace(cpu_m=0, memory_bytes=0, disk_bytes=0, network_bps=0)
+        terms = step.demand.terms
+        demand = step.demand._replace(
+            cpu_m=0,
+            memory_bytes=0,
+            disk_bytes=0,
+            network_bps=0,
+            terms=None if terms is None else terms._replace(tokens=()),
+        )
         worker = self._workers.get(name)
         if worker is None:
             log = f"logs/worker-{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}.log"
@@ -360,7 +368,8 @@ def _fixed_part(step: PlannedStep) -> str:
 
 
 def _without_gpus(demand: Demand) -> Demand:
-    return demand._replace(gpu_count=0, gpu_memory_bytes=0, gpu_types=())
+    terms = Terms(tokens=demand.terms.tokens) if demand.terms is not None else None
+    return demand._replace(gpu_count=0, gpu_memory_bytes=0, gpu_types=(), terms=terms)
 
 
 def _size(demand: Demand) -> tuple[int, bool, int]:

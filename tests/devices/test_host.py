@@ -191,6 +191,15 @@ def test_a_child_sees_what_it_was_granted_and_may_see(
     }
 
 
+def test_a_child_is_told_the_numa_node_that_all_its_devices_are_on() -> None:
+    box = tuple(device._replace(numa=at // 2) for at, device in enumerate(BOX))
+    told = [
+        environment(granted, None, box).get("DSEC_NUMA") for granted in (("GPU-aa01",), (), ("GPU-cc03",))
+    ]
+    assert told == ["0", None, "1"]
+    assert "DSEC_NUMA" not in environment(("GPU-aa01", "GPU-cc03"), None, box)
+
+
 def test_the_inventory_is_cut_to_the_mask() -> None:
     whole = Inventory("nvml", 8000, None, None, None, BOX, ())
     assert restrict(whole, {}) is whole

@@ -13,6 +13,7 @@ from dsec.inventory import Device, Inventory
 
 MASK = "CUDA_VISIBLE_DEVICES"
 ORDER = "CUDA_DEVICE_ORDER"
+NUMA = "DSEC_NUMA"
 
 
 def allowed(mask: str | None, devices: Sequence[Device]) -> tuple[str, ...]:
@@ -66,7 +67,12 @@ def restrict(inventory: Inventory, environ: Mapping[str, str]) -> Inventory:
 def environment(granted: Sequence[str], mask: str | None, devices: Sequence[Device]) -> dict[str, str]:
     """Variables for a child that holds `granted`: nothing it may not see, indices in PCI order.
 
-    A child without GPUs gets the empty mask, which hides all of them.
+    A child without GPUs gets the empty mask, which hides all of them. One whose GPUs are all on one
+    NUMA node is told which, so that it can keep to that node's processors and memory.
     """
     shown = set(allowed(mask, devices))
-    return {MASK: ",".join(uuid for uuid in granted if uuid in shown), ORDER: "PCI_BUS_ID"}
+    told = {MASK: ",".join(uuid for uuid in granted if uuid in shown), ORDER: "PCI_BUS_ID"}
+    nodes = {device.numa for device in devices if device.uuid in granted}
+    if len(nodes) == 1 and None not in nodes:
+        told[NUMA] = str(nodes.pop())
+    return told

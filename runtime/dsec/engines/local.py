@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dsec.core.fold import Fold
     from dsec.inventory import Inventory
     from dsec.journal import Journal
+    from dsec.linkbook import LinkBook
     from dsec.plan import Plan
     from dsec.ports import Observer
     from dsec.rundir import RunDir
@@ -205,18 +206,28 @@ def _runner(
         environ=environ,
         visible=visible,
         found=session.found,
+        links=_links(session),
     )
     runner = Runner(
         session.plan,
         children=children,
         launcher=launcher,
-        ledger=Ledger(session.inventory),
+        ledger=Ledger(session.inventory._replace(tokens=session.plan.inventory.tokens)),
         recorder=recorder,
         past=session.past,
         why_cancelled=lambda number: _why_cancelled(session.run, number),
     )
     runner.keep_going = session.keep_going
     return runner
+
+
+def _links(session: Session) -> LinkBook | None:
+    """How Steps reach each other on this machine; None where none is declared to."""
+    if not session.plan.links:
+        return None
+    from dsec.linkbook import LinkBook  # few contracts have communications
+
+    return LinkBook(session.plan, session.inventory)
 
 
 def _why_cancelled(run: RunDir, number: int) -> str:
