@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dsec.core.overlap import Rounds, overlap
 from dsec.core.schedule import Work
+from dsec_cli.dag.linking import link_text
 from dsec_cli.dag.view import demand_text, pace_text, time_text
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ def plan_text(plan: Plan) -> str:
     for number, step in enumerate(plan.steps, 1):
         lines += _step(number, step, step.id in critical)
     lines += ["", *_analysis(plan)]
+    for link in plan.links or ():
+        lines += textwrap.wrap(f"{'link':<18} {link_text(link)}", 80, subsequent_indent=" " * 21)
     for note in (*plan.notes, *plan.inventory.notes):
         lines += textwrap.wrap(f"note: {note}", 80, subsequent_indent="      ")
     return "\n".join(map(_plain, [*lines, f"hash: {plan.hash}"])) + "\n"
