@@ -1,11 +1,11 @@
 """What analysing a graph of 100,000 Steps and 1,000,000 edges costs against graph libraries.
 
-CPU time (user + system) from the graph in the library's own form to all of: a topological order, the
-level, earliest start, upward rank and slack of each Step, a critical path; for a graph with circles, that
-it has no order, and all strongly connected components. Reading and building come before and are told
-apart. Every round runs each program of a case once, in random order, each in a process of its own; ratios
-of medians are what counts, because the machine is shared. What a library does not offer (ranks, starts) is
-done in Python over its adjacency, in as few passes as we know.
+CPU time (user + system) from the graph in the library's own form to all of: the Steps of each level, which
+in a row are a topological order, the earliest start, upward rank and slack of each Step, a critical path; for
+a graph with circles, that it has no order, and all strongly connected components. Reading and building come
+before and are told apart. Every round runs each program of a case once, in random order, each in a process
+of its own; ratios of medians are what counts, because the machine is shared. What a library does not offer
+(ranks, starts) is done in Python over its adjacency, in as few passes as we know.
 
     python benchmarks/graph.py [--peers DIR] [--install] [--rounds 5] [--case NAME ...] [--check]
 
@@ -89,8 +89,8 @@ def read(path: str) -> tuple[array[int], array[int]]:
     return sources, targets
 
 
-Outcome = tuple[list[int], list[int], list[int], list[int]] | list[list[int]]
-"""Levels, starts, ranks and the critical path; or the components."""
+Outcome = tuple[list[list[int]], list[int], list[int], list[int]] | list[list[int]]
+"""The nodes of each level, starts, ranks and the critical path; or the components."""
 Analysis = Callable[[], Outcome]
 
 
@@ -172,10 +172,9 @@ def _measured(
     generations: list[list[int]], successors: Callable[[int], object], weight: list[int]
 ) -> Outcome:
     """What is left to do over another library's levels and adjacency."""
-    levels, starts, ranks = [0] * NODES, [0] * NODES, list(weight)
-    for number, some in enumerate(generations):
+    starts, ranks = [0] * NODES, list(weight)
+    for some in generations:
         for node in some:
-            levels[node] = number
             end = starts[node] + weight[node]
             for target in successors(node):  # type: ignore[attr-defined]
                 if starts[target] < end:
@@ -191,7 +190,7 @@ def _measured(
         path.append(min(after, key=lambda node: (-ranks[node], node)))
     if any(slacks[node] for node in path):
         raise AssertionError("a critical path has no slack")
-    return levels, starts, ranks, path
+    return list(map(list, generations)), starts, ranks, path
 
 
 PROGRAMS: dict[str, Callable[[array[int], array[int]], Analysis]] = {
@@ -216,7 +215,7 @@ def one(name: str, path: str) -> None:
     done = time.process_time()
     with open("/proc/self/status", encoding="ascii") as file:
         peak = next(int(line.split()[1]) for line in file if line.startswith("VmHWM:"))
-    known = sorted(outcome) if isinstance(outcome, list) else outcome
+    known = sorted(outcome) if isinstance(outcome, list) else (list(map(sorted, outcome[0])), *outcome[1:])
     print(
         json.dumps(
             {

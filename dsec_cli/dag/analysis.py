@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dsec.core.contest import Contest
-from dsec.core.order import critical_path, earliest_starts, levels, upward_ranks
+from dsec.core.measures import measure
 from dsec.core.overlap import Rounds, covered, overlap
 from dsec.core.schedule import Slice, Work, slices_of
 from dsec.core.search import best_order
@@ -31,6 +31,10 @@ class Analysis(Record):
     demands: tuple[Demand, ...]
     ranks_ms: tuple[int, ...]
     """Of the order that was chosen: the higher goes first, the earlier in topological order on a tie."""
+    upward_ms: tuple[int, ...]
+    """The longest path from a Step's start to the end of all that waits for it: its upward rank."""
+    starts_ms: tuple[int, ...]
+    """When a Step could start if nothing but its needs held it up."""
     slacks_ms: tuple[int, ...]
     """How much later a Step could start without lengthening the critical path."""
     critical_path: tuple[int, ...]
@@ -72,26 +76,28 @@ def analyze(
     graph = order.graph
     successors = graph.successors
     weights = [one.ms for one in estimates]
-    ranks = upward_ranks(order.sequence, successors, weights)
-    starts = earliest_starts(order.sequence, successors, weights)
-    path = critical_path(order.sequence, successors, ranks)
-    longest = ranks[path[0]] if path else 0
+    measures = measure(successors, weights)
+    if measures is None:
+        raise AssertionError("a graph with an order has no cycle")
+    nodes = measures.nodes
     works = [
-        Work(demands[at], weights[at], ranks[at], worker_of(step.worker, step.run and step.run.call, step.id))
-        for at, step in enumerate(graph.steps)
+        Work(demands[at], weights[at], rank, worker_of(step.worker, step.run and step.run.call, step.id))
+        for at, (step, rank) in enumerate(zip(graph.steps, nodes.ranks, strict=True))
     ]
     found = best_order(Contest(successors, order.sequence, works, inventory))
     best = found.best
     ordered = [work._replace(rank=rank) for work, rank in zip(works, best.priorities, strict=True)]
     slices = slices_of(best.run)
     return Analysis(
-        levels=_grouped(levels(order.sequence, successors)),
+        levels=tuple(map(tuple, nodes.levels)),
         estimates=tuple(estimates),
         demands=tuple(demands),
         ranks_ms=tuple(best.priorities),
-        slacks_ms=tuple(longest - start - rank for start, rank in zip(starts, ranks, strict=True)),
-        critical_path=tuple(path),
-        critical_path_ms=longest,
+        upward_ms=tuple(nodes.ranks),
+        starts_ms=tuple(nodes.starts),
+        slacks_ms=tuple(nodes.slacks),
+        critical_path=tuple(measures.critical_path),
+        critical_path_ms=measures.length,
         bounds_ms=found.bounds,
         slices=tuple(slices),
         makespan_ms=best.run.makespan,
@@ -122,13 +128,6 @@ def worker_of(worker: str | None, call: str | None, step_id: str) -> str:
     if not call:
         return ""
     return worker or step_id
-
-
-def _grouped(level_of: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-    groups: list[list[int]] = [[] for _ in range(max(level_of, default=-1) + 1)]
-    for at, level in enumerate(level_of):
-        groups[level].append(at)
-    return tuple(tuple(group) for group in groups)
 
 
 def _idle(slices: Sequence[Slice], gpus: int, span: int) -> int | None:

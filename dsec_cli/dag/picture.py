@@ -8,8 +8,10 @@ from dsec_cli.dag.analysis import analyze, rounds_of
 from dsec_cli.dag.cycles import Order, order_steps
 from dsec_cli.dag.demand import demand_of
 from dsec_cli.dag.estimates import estimate
+from dsec_cli.dag.idle import idle_reasons
 from dsec_cli.dag.pool import basis_text, pool_of, untyped
 from dsec_cli.dag.tolerance import level_of
+from dsec_cli.dag.use import uses
 from dsec_cli.dag.view import Picture
 
 TYPE_CHECKING = False
@@ -19,7 +21,9 @@ if TYPE_CHECKING:
     from dsec.inventory import Device, Inventory
     from dsec.plan import Source
     from dsec_cli.contract.values import Contract
+    from dsec_cli.dag.analysis import Analysis
     from dsec_cli.dag.graph import StepGraph
+    from dsec_cli.dag.idle import Idle
     from dsec_cli.source.tree import Path
 
 
@@ -56,6 +60,8 @@ def picture_of(
         iterations=contract.iterations.count if contract.iterations is not None else 1,
         locate=locate,
         devices=tuple((device.uuid, device_name(device)) for device in pool.devices),
+        uses=uses(found, demands, pool) if found is not None else (),
+        idle=_idle(found, graph) if found is not None else (),
     )
 
 
@@ -68,6 +74,11 @@ def _roomy(pool: Inventory, graph: StepGraph) -> Inventory:
     first = pool.devices[0]
     more = [first._replace(uuid=f"GPU-{at}", index=at) for at in range(len(pool.devices), most)]
     return pool._replace(devices=(*pool.devices, *more))
+
+
+def _idle(found: Analysis, graph: StepGraph) -> tuple[Idle, ...]:
+    wants = [one.gpu_count for one in found.demands]
+    return idle_reasons(graph.successors, found.slices, wants, found.gpus)
 
 
 def device_name(device: Device) -> str:

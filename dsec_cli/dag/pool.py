@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dsec.plan import Demand
     from dsec_cli.contract.values import Contract
 
-_AMPLE = 1_000_000_000
+AMPLE = 1_000_000_000
 """Thousandths of a core where the contract states no cpu: processors then hold nothing up."""
 
 
@@ -38,7 +38,7 @@ def pool_of(contract: Contract, demands: Sequence[Demand]) -> Inventory:
     count = max([gpu.count or 0 if gpu is not None else 0, *(demand.gpu_count for demand in demands)])
     stated = int(gpu.memory.bytes) if gpu is not None and gpu.memory is not None else 0
     size = max([stated, *(demand.gpu_memory_bytes for demand in demands)])
-    cores = (baseline.cpu_m if baseline is not None else None) or _AMPLE
+    cores = (baseline.cpu_m if baseline is not None else None) or AMPLE
     memory = int((baseline.memory if baseline is not None else None) or 0)
     return Inventory(
         origin="baseline",
@@ -64,7 +64,7 @@ def _enough_tokens(contract: Contract, demands: Sequence[Demand]) -> tuple[tuple
 def basis_text(contract: Contract, pool: Inventory) -> str:
     """What the pool is, in words: `2 GPUs, 8 cores (baseline)`."""
     some = "1 core" if pool.cpu_m == 1000 else f"{pool.cpu_m / 1000:g} cores"
-    cores = "any number of cores" if pool.cpu_m == _AMPLE else some
+    cores = "any number of cores" if pool.cpu_m == AMPLE else some
     gpus = f"{len(pool.devices)} GPU{'' if len(pool.devices) == 1 else 's'}, " if pool.devices else ""
     return f"{gpus}{cores}" + (" (baseline)" if contract.baseline is not None else "")
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from dsec_cli.dag.analysis import Analysis
     from dsec_cli.dag.cycles import Order
     from dsec_cli.dag.graph import Edge, StepGraph
+    from dsec_cli.dag.idle import Idle
+    from dsec_cli.dag.use import Use
     from dsec_cli.source.tree import Path
 
 
@@ -78,6 +80,10 @@ class Picture(Record):
     run: Run | None = None
     devices: tuple[tuple[str, str], ...] = ()
     """UUID and name of the devices of the assumed machine."""
+    uses: tuple[Use, ...] = ()
+    """Of the Steps side by side, and of each resource; none while there are cycles."""
+    idle: tuple[Idle, ...] = ()
+    """Why GPUs stand idle, the most first."""
 
 
 class View(Record):
@@ -152,6 +158,48 @@ def demand_text(demand: Demand, *, types: tuple[str, ...] = ()) -> str:
     if demand.memory_bytes:
         parts.append(_size(demand.memory_bytes))
     return ", ".join(parts) or "nothing"
+
+
+USE_NAMES = {
+    "steps": "Steps",
+    "cpu_m": "cores",
+    "memory_bytes": "memory",
+    "gpus": "GPUs",
+    "gpu_memory_bytes": "GPU memory",
+}
+
+
+def amount_text(name: str, amount: int) -> str:
+    """An amount of the resource of that name: `16`, `2.5`, `24Gi`."""
+    if name == "cpu_m":
+        return f"{amount / 1000:g}"
+    return _size(amount) if name.endswith("_bytes") else str(amount)
+
+
+def share_text(permille: int) -> str:
+    """`19 %`; what is little but not nothing is `under 1 %`."""
+    return "under 1 %" if 0 < permille < 10 else f"{(permille + 5) // 10} %"
+
+
+def idle_texts(picture: Picture, found: Analysis) -> list[str]:
+    """Why GPUs stand idle, a sentence for each reason: `12 % all other GPU Steps wait for rollout`."""
+    whole = found.gpus * found.makespan_ms
+    texts = []
+    for one in picture.idle:
+        names = [picture.graph.steps[at].id for at in one.steps]
+        texts.append(f"{share_text(one.gpu_ms * 1000 // whole)} {_because(one.reason, names)}")
+    return texts
+
+
+def _because(reason: str, names: list[str]) -> str:
+    some = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names) or "nothing"
+    many = len(names) > 1
+    if reason == "ready":
+        takes = "they take" if many else "it takes"
+        return f"{some} {'are' if many else 'is'} ready, but what {takes} is not free"
+    if reason == "needs":
+        return f"all other GPU Steps wait for {some}"
+    return f"{some} still run{'' if many else 's'}, and no other GPU Step is left"
 
 
 def _common(types: tuple[str, ...]) -> str:

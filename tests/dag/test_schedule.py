@@ -84,7 +84,7 @@ def test_ranks_levels_starts_and_path_are_those_of_all_paths(graph, data):
         before = [p[: p.index(node)] for p in paths if node in p]
         assert starts[node] == max(length(head) for head in before)
         assert depth[node] == max(len(head) for head in before)
-    found = critical_path(order, graph, ranks)
+    found = critical_path(graph, ranks)
     assert length(found) == max(length(p) for p in paths)
     assert all(b in graph[a] for a, b in itertools.pairwise(found))
 

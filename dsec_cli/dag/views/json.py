@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from dsec.core.overlap import Overlap
     from dsec_cli.dag.analysis import Analysis
     from dsec_cli.dag.cycles import Cut, Cycle
+    from dsec_cli.dag.idle import Idle
+    from dsec_cli.dag.use import Use
     from dsec_cli.dag.view import Run
 
 FORMAT = "dsec.dag/1"
@@ -56,8 +58,11 @@ def _times(found: Analysis, at: int, critical: bool) -> dict[str, object]:
         "estimate_ms": found.estimates[at].ms,
         "estimate_source": found.estimates[at].source,
         "rank_ms": found.ranks_ms[at],
+        "upward_rank_ms": found.upward_ms[at],
+        "earliest_start_ms": found.starts_ms[at],
         "slack_ms": found.slacks_ms[at],
         "start_ms": found.slices[at].start,
+        "end_ms": found.slices[at].end,
     }
 
 
@@ -118,7 +123,22 @@ def _analysis(picture: Picture, found: Analysis) -> dict[str, object]:
         "makespan_ms": found.makespan_ms,
         "gpus": found.gpus,
         "gpu_idle_permille": found.gpu_idle_permille,
+        "gpu_idle_because": [_idle(ids, one) for one in picture.idle],
+        "use": {use.name: _use(use) for use in picture.uses},
         "overlap": _overlap(ids, found.overlap) if found.overlap is not None else None,
+    }
+
+
+def _idle(ids: list[str], one: Idle) -> dict[str, object]:
+    return {"reason": one.reason, "gpu_ms": one.gpu_ms, "steps": [ids[at] for at in one.steps]}
+
+
+def _use(use: Use) -> dict[str, object]:
+    return {
+        "levels": list(use.widths),
+        "widest": use.width,
+        "peak": use.peak,
+        "available": use.available,
     }
 
 

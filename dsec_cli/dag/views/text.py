@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dsec_cli.dag.findings import cut_lines, edge_text, loop_text, remains_text
 from dsec_cli.dag.view import (
+    USE_NAMES,
     Picture,
     View,
+    amount_text,
     cycles_of,
     demand_text,
     distinct,
+    idle_texts,
     pace_text,
+    share_text,
     sources_by_target,
     state_text,
     time_text,
@@ -142,11 +146,26 @@ def _analysis(picture: Picture, found: Analysis) -> Iterator[str]:
         yield "slack (+)          how much later a Step may start without delaying the end"
     yield f"lower bound        {time_text(bound)}, set by the {limit}"
     if found.gpu_idle_permille is not None:
-        share = f"{found.gpu_idle_permille / 10:.0f} % of {_count(found.gpus, 'GPU')}"
+        share = f"{share_text(found.gpu_idle_permille)} of {_count(found.gpus, 'GPU')}"
         yield f"idle GPU time      {share} in that iteration"
+        for one in idle_texts(picture, found):
+            yield from _wrap_words(one, indent=25, first=19)
     if found.overlap is not None:
         yield from _overlap(picture, found.overlap, found.makespan_ms)
+    yield from _uses(picture)
     yield from _sources(found)
+
+
+def _uses(picture: Picture) -> Iterator[str]:
+    """Per resource what the widest level asks for, the peak, and what the assumed machine has."""
+    shown = [use for use in picture.uses if use.width]
+    if not shown or shown[0].width < 2:
+        return  # one after the other: each row would say what its Step says
+    yield f"{'side by side':<18} {'widest level':>14} {'peak':>12} {'there':>12}"
+    for use in shown:
+        amounts = (use.width, use.peak, use.available)
+        texts = [amount_text(use.name, amount) if amount is not None else "" for amount in amounts]
+        yield f"  {USE_NAMES[use.name]:<16} {texts[0]:>14} {texts[1]:>12} {texts[2]:>12}".rstrip()
 
 
 def _overlap(picture: Picture, found: Overlap, makespan: int) -> Iterator[str]:
@@ -154,7 +173,7 @@ def _overlap(picture: Picture, found: Overlap, makespan: int) -> Iterator[str]:
     many = _count(picture.iterations, "iteration")
     yield f"{many:<18} {time_text(found.total)} in all: {pace_text(found, makespan)}"
     if found.gpu_idle_permille is not None:
-        yield f"{'':<18} idle GPU time then: {found.gpu_idle_permille / 10:.0f} %"
+        yield f"{'':<18} idle GPU time then: {share_text(found.gpu_idle_permille)}"
     if found.loop is not None:
         ids = [picture.graph.steps[at].id for at in found.loop.path]
         back = "the next iteration" if found.loop.lag == 1 else f"the iteration {found.loop.lag} later"

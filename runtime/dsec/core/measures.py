@@ -8,7 +8,7 @@ which it saves more time than its import takes.
 from __future__ import annotations
 
 import sys
-from itertools import accumulate
+from itertools import accumulate, chain
 
 from dsec.core.order import components, critical_path, earliest_starts, generations, upward_ranks, waiting
 from dsec.core.packed import Packed
@@ -32,12 +32,11 @@ WIDE = 80
 
 
 class Walk(Record):
-    """Lists run along the nodes; times are in the unit of the weights."""
+    """Lists run along the nodes unless said otherwise; times are in the unit of the weights."""
 
-    order: list[int]
-    """A topological order: by level, then by number."""
-    levels: list[int]
-    """0 where nothing is waited for, else one more than the highest level waited for."""
+    levels: list[list[int]]
+    """The nodes of each level, ascending: level 0 waits for nothing, any other for one of the level before.
+    One after the other they are a topological order."""
     ranks: list[int]
     """Longest path from each node to the end, its own weight included."""
     starts: list[int]
@@ -59,29 +58,25 @@ class Measures(Record):
 def measure(successors: Adjacency, weights: Sequence[int]) -> Measures | None:
     """All measures of a graph; None where a circle allows no order."""
     wide = numpy_for(successors)
-    found = wide.walked(successors, weights) if wide is not None and sum(weights) < 2**62 else None
+    found = wide.walked(successors, weights) if wide is not None else None
     walk: Walk = found or _walked(successors, weights)
-    if len(walk.order) < len(successors):
+    if sum(map(len, walk.levels)) < len(successors):
         return None
-    path = critical_path(walk.order, successors, walk.ranks)
+    path = critical_path(successors, walk.ranks)
     return Measures(walk, path, walk.ranks[path[0]] if path else 0)
 
 
 def _walked(successors: Adjacency, weights: Sequence[int]) -> Walk:
-    """Every node's numbers, one node after the other; the order alone where it is not whole."""
-    by_level = generations(successors)
-    order = [node for level in by_level for node in level]
+    """Every node's numbers, one node after the other; the levels alone where a circle is left."""
+    levels = generations(successors)
+    order = list(chain.from_iterable(levels))
     if len(order) < len(successors):
-        return Walk(order, [], [], [], [])
-    levels = [0] * len(order)
-    for number, level in enumerate(by_level):
-        for node in level:
-            levels[node] = number
+        return Walk(levels, [], [], [])
     ranks = upward_ranks(order, successors, weights)
     starts = earliest_starts(order, successors, weights)
     longest = max(ranks, default=0)
     slacks = [longest - rank - start for rank, start in zip(ranks, starts, strict=True)]
-    return Walk(order, levels, ranks, starts, slacks)
+    return Walk(levels, ranks, starts, slacks)
 
 
 def circles(successors: Adjacency) -> list[list[int]]:
@@ -130,17 +125,10 @@ def _begins_narrow(successors: Adjacency, size: int) -> bool:
     return bool(some)
 
 
-def widths(levels: Sequence[int]) -> list[int]:
-    """How many nodes each level holds: what could run side by side if resources were free."""
-    return loads(levels, [1] * len(levels))
-
-
-def loads(levels: Sequence[int], amounts: Iterable[int]) -> list[int]:
+def loads(levels: Iterable[Iterable[int]], amounts: Sequence[int]) -> list[int]:
     """What the nodes of each level ask for together, of one resource."""
-    found = [0] * (max(levels, default=-1) + 1)
-    for level, amount in zip(levels, amounts, strict=True):
-        found[level] += amount
-    return found
+    of = amounts.__getitem__
+    return [sum(map(of, some)) for some in levels]
 
 
 def peaks(starts: Sequence[int], weights: Sequence[int], amounts: Iterable[Sequence[int]]) -> tuple[int, ...]:

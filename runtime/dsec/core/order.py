@@ -187,9 +187,9 @@ def earliest_starts(order: Sequence[int], successors: Adjacency, weights: Sequen
     return start
 
 
-def critical_path(order: Sequence[int], successors: Adjacency, ranks: Sequence[int]) -> list[int]:
-    """One longest path, from a node that waits for nothing; the lowest node wins a tie."""
-    if not order:
+def critical_path(successors: Adjacency, ranks: Sequence[int]) -> list[int]:
+    """One longest path of a graph without circles; the lowest node wins a tie."""
+    if not ranks:
         return []
     node = ranks.index(max(ranks))
     path = [node]

@@ -32,7 +32,7 @@ def packed(lists: Iterable[Iterable[int]], edges: int) -> Lists:
         return tuple(map(tuple, lists))
     from array import array
 
-    lengths, flat = array("q"), array("i")
+    lengths, flat = array("q"), array("q")
     found: list[tuple[int, ...]] = []
     for some in lists:
         one = tuple(some)

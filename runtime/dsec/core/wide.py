@@ -6,6 +6,7 @@ of node u are `targets[heads[u]:][:lengths[u]]`.
 
 from __future__ import annotations
 
+from array import array
 from itertools import chain
 
 import numpy as np
@@ -41,15 +42,23 @@ def csr(lengths: Ints, targets: Ints) -> Csr:
 
 
 def compact(successors: Adjacency) -> Csr:
-    """The compact form of a list of lists."""
+    """The compact form of a list of lists.
+
+    Targets are of the size that numpy takes places in: it would turn any others into such at every use.
+    """
     if isinstance(successors, Packed):
-        return csr(np.frombuffer(successors.lengths, np.int64), np.frombuffer(successors.flat, np.int32))
+        return csr(np.frombuffer(successors.lengths, np.int64), np.frombuffer(successors.flat, np.int64))
     lengths = np.fromiter(map(len, successors), np.int64, len(successors))
-    return csr(lengths, np.fromiter(chain.from_iterable(successors), np.int32, int(lengths.sum())))
+    return csr(lengths, np.fromiter(chain.from_iterable(successors), np.int64, int(lengths.sum())))
 
 
 def targets_of(graph: Csr, nodes: Ints) -> Ints:
-    """The targets of `nodes`, node by node."""
+    """The targets of `nodes`, which ascend, node by node."""
+    if not len(nodes):
+        return nodes
+    first, last = nodes[0], nodes[-1]
+    if last - first < len(nodes):  # neighbours
+        return graph.targets[graph.heads[first] : graph.heads[last] + graph.lengths[last]]
     lengths = graph.lengths[nodes]
     before = np.cumsum(lengths) - lengths
     places = np.repeat(graph.heads[nodes] - before, lengths)
@@ -98,35 +107,51 @@ def peeled(graph: Csr) -> list[Level] | None:
         found.append((some, targets))
         if budget.spent(len(some) + len(targets)):
             return None
+        waits[some] = -1
         np.subtract.at(waits, targets, 1)
-        some = distinct(targets[waits[targets] == 0], len(waits))
+        some = _freed(waits, targets)
     return found
 
 
+def _freed(waits: Ints, targets: Ints) -> Ints:
+    """Which of the targets wait for nothing any more, each once, ascending."""
+    if not len(targets):
+        return targets
+    low, high = int(targets.min()), int(targets.max()) + 1
+    if high - low < 16 * len(targets):
+        return np.flatnonzero(waits[low:high] == 0) + low
+    return distinct(targets[waits[targets] == 0], len(waits))
+
+
 def walked(successors: Adjacency, weights: Sequence[int]) -> Walk | None:
-    """Every node's numbers; the order alone where it is not whole; None: too narrow."""
+    """Every node's numbers; the levels alone where a circle is left; None: narrow, or too large numbers."""
     graph = compact(successors)
     found = peeled(graph)
     if found is None:
         return None
-    order = np.concatenate([np.arange(0), *(some for some, _ in found)])
-    if len(order) < len(successors):
-        return Walk(order.tolist(), [], [], [], [])
-    levels = np.empty(len(order), np.int32)
-    levels[order] = np.repeat(np.arange(len(found)), [len(some) for some, _ in found])
-    weight = np.fromiter(weights, np.int64, len(order))
+    by_level = [some.tolist() for some, _ in found]
+    if sum(map(len, by_level)) < len(successors):
+        return Walk(by_level, [], [], [])
+    try:
+        weight = np.frombuffer(array("q", weights), np.int64)
+    except OverflowError:
+        return None
+    if int(weight.max(initial=0)) * len(found) >= 2**62:
+        return None
     ranks, starts = _ranks(graph, found, weight), _starts(graph, found, weight)
     slacks = ranks.max(initial=0) - ranks - starts
-    return Walk(*(one.tolist() for one in (order, levels, ranks, starts, slacks)))
+    return Walk(by_level, *(one.tolist() for one in (ranks, starts, slacks)))
 
 
 def _ranks(graph: Csr, found: list[Level], weight: Ints) -> Ints:
     ranks = weight.copy()
     for some, targets in reversed(found):
-        inner = some[graph.lengths[some] > 0]
-        if len(inner):
-            lengths = graph.lengths[inner]
-            ranks[inner] += np.maximum.reduceat(ranks[targets], np.cumsum(lengths) - lengths)
+        lengths = graph.lengths[some]
+        if not lengths.all():
+            inner = lengths > 0
+            some, lengths = some[inner], lengths[inner]
+        if len(some):
+            ranks[some] += np.maximum.reduceat(ranks.take(targets), np.cumsum(lengths) - lengths)
     return ranks
 
 

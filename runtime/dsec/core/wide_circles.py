@@ -1,9 +1,11 @@
 """The circles of a large graph: the same as `order.circles` finds, by reaching many nodes at once.
 
-One circle that holds a good part of all is what the busiest node reaches forwards and backwards. What
-waits for no circle, and what no circle waits for, is taken away. Many circles are told apart by
-colours: each node takes the highest number that reaches it, and the nodes of a colour that reach the
-node it is named after are one circle. What is then left, or too narrow, is searched node by node.
+Each node is coloured with the lowest node that it reaches. Nodes of one circle reach the same, so they
+share a colour, and those that the node of that name reaches through its own colour are the circle. Most
+graphs are written so that edges run forwards but for those that close a circle; then few sweeps over all
+edges, from the last node to the first, settle the colours. Where they do not, what the busiest node reaches
+forwards and backwards is one circle, often the largest. What waits for no circle, and what no circle waits
+for, is taken away. What is then left, or too narrow, is searched node by node.
 """
 
 from __future__ import annotations
@@ -16,87 +18,90 @@ from dsec.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dsec.core.order import Adjacency
     from dsec.core.wide import Ints
 
 FEW = 20_000
 """Edges up to which it is quicker to search node by node."""
+BLOCK = 8_192
+"""Edges that a sweep takes at a time: they and their ends stay in the processor's cache."""
+SWEEPS = 12
+"""After so many the colours are given up."""
 
 
 class Part(Record):
-    """Nodes that are not yet told apart, and the edges among them, ascending by source."""
+    """Nodes that are not yet told apart, and the edges among them."""
 
     names: Ints
-    """What each node is called in the whole graph."""
-    sources: Ints
-    targets: Ints
+    """What each node is called in the whole graph, ascending."""
+    graph: Csr
 
 
 def circles(successors: Adjacency, *, few: int = FEW) -> list[list[int]]:
     """Every strongly connected component that holds a circle: ascending, by its lowest node."""
-    graph = compact(successors)
-    size = len(successors)
-    sources = np.repeat(np.arange(size, dtype=np.int32), graph.lengths)
-    part = Part(np.arange(size), sources, graph.targets)
+    part = Part(np.arange(len(successors)), compact(successors))
     found: list[list[int]] = []
     wide = True
-    while wide and len(part.targets) > few:
-        part, wide = _round(part, found, few)
+    while wide and len(part.graph.targets) > few:
+        part, wide = _round(part, found)
     return sorted(found + _searched(part))
 
 
-def _round(part: Part, found: list[list[int]], few: int) -> tuple[Part, bool]:
+def _round(part: Part, found: list[list[int]]) -> tuple[Part, bool]:
     """Take circles off `part`: what is left, and whether another round is worth it."""
-    outcome = _largest(part)
-    if outcome is None or 4 * int(np.count_nonzero(outcome)) < len(part.names):
-        left = _trimmed(part)
-        if left is None:
-            return part, False
-        if 4 * len(left.targets) < 3 * len(part.targets) or len(left.targets) <= few:
-            return left, True
-        part = left
-        outcome = _coloured(part)
-        if outcome is None:
-            return part, False
-    found += _components(part, outcome)
-    rest = _only(part, outcome == 0)
-    return rest, 4 * len(rest.targets) <= 3 * len(part.targets)
+    before = len(part.graph.targets)
+    for told_apart in (_coloured, _largest):
+        colours = told_apart(part.graph)
+        if colours is None:
+            continue
+        found += _components(part, colours)
+        part = _only(part, colours < 0)
+        if 4 * len(part.graph.targets) <= 3 * before:
+            return part, True
+    left = _trimmed(part)
+    return (part, False) if left is None else (left, 4 * len(left.graph.targets) <= 3 * before)
 
 
 def _searched(part: Part) -> list[list[int]]:
     """The circles of `part`, node by node."""
-    graph = _forwards(part)
+    graph = part.graph
     flat, heads = graph.targets.tolist(), [*graph.heads.tolist(), len(graph.targets)]
     near = [flat[heads[at] : heads[at + 1]] for at in range(len(part.names))]
     names = part.names.tolist()
     return [[names[at] for at in members] for members in one_by_one(near)]
 
 
-def _forwards(part: Part) -> Csr:
-    return csr(np.bincount(part.sources, minlength=len(part.names)), part.targets)
+def _sources(graph: Csr) -> Ints:
+    return np.repeat(np.arange(len(graph.lengths)), graph.lengths)
 
 
-def _backwards(part: Part) -> Csr:
+def _backwards(graph: Csr) -> Csr:
     # Both ends in one number: sorting numbers is several times as quick as sorting places by them.
-    edges = part.targets.astype(np.int64) << 32
-    edges |= part.sources
+    edges = graph.targets << 32
+    edges |= _sources(graph)
     edges.sort()
-    return csr(np.bincount(part.targets, minlength=len(part.names)), edges.astype(np.int32))
+    edges &= 2**32 - 1
+    return csr(np.bincount(graph.targets, minlength=len(graph.lengths)), edges)
 
 
 def _only(part: Part, kept: Ints) -> Part:
-    """The part that is left of `part`."""
+    """The part of `part` that the kept nodes are."""
     if kept.all():
         return part
-    number = np.cumsum(kept, dtype=np.int32) - 1
-    inside = kept[part.sources] & kept[part.targets]
-    return Part(part.names[kept], number[part.sources[inside]], number[part.targets[inside]])
+    nodes = np.flatnonzero(kept)
+    lengths, targets = part.graph.lengths[nodes], targets_of(part.graph, nodes)
+    inside = kept[targets]
+    sources = np.repeat(np.arange(len(nodes)), lengths)[inside]
+    number = np.cumsum(kept) - 1
+    return Part(part.names[nodes], csr(np.bincount(sources, minlength=len(nodes)), number[targets[inside]]))
 
 
 def _trimmed(part: Part) -> Part | None:
     """Without what no circle leads to or comes from; None: too narrow to be taken by levels."""
-    for turned in (_forwards, _backwards):
-        levels = peeled(turned(part))
+    for turned in (None, _backwards):
+        levels = peeled(part.graph if turned is None else turned(part.graph))
         if levels is None:
             return None
         kept = np.ones(len(part.names), bool)
@@ -121,41 +126,107 @@ def _reached(graph: Csr, roots: Ints) -> Ints | None:
     return seen
 
 
-def _largest(part: Part) -> Ints | None:
-    """Numbers per node: 1 in the component of the busiest node, 0 elsewhere."""
-    ahead, back = _forwards(part), _backwards(part)
-    busiest = np.array([np.argmax(ahead.lengths * back.lengths)])
-    one = _reached(ahead, busiest)
+def _largest(graph: Csr) -> Ints | None:
+    """Per node: the lowest node of the busiest node's component where it belongs to it, -1 elsewhere."""
+    back = _backwards(graph)
+    busiest = np.array([np.argmax(graph.lengths * back.lengths)])
+    one = _reached(graph, busiest)
     other = _reached(back, busiest) if one is not None else None
-    return None if one is None or other is None else (one & other).astype(np.int64)
+    if one is None or other is None:
+        return None
+    both = one & other
+    return np.where(both, np.argmax(both), -1)
 
 
-def _coloured(part: Part) -> Ints | None:
-    """Numbers per node: one above 0 for each component that colours tell apart, 0 for others."""
-    ahead = _forwards(part)
-    colour = np.arange(1, len(part.names) + 1)
-    some = np.arange(len(part.names))
+def _coloured(graph: Csr) -> Ints | None:
+    """Per node: the lowest node of its component where colours tell that, -1 elsewhere."""
+    colours = _colours(graph)
+    if colours is None:
+        return None
+    missing = np.bincount(colours, minlength=len(colours))
+    seen = np.zeros(len(colours), bool)
+    some = np.flatnonzero(missing)
     budget = Budget()
     while len(some):
-        targets = targets_of(ahead, some)
-        if budget.spent(len(some) + len(targets)):
+        seen[some] = True
+        missing -= np.bincount(colours[some], minlength=len(missing))
+        some = some[missing[colours[some]] > 0]
+        if budget.spent(len(some) + int(graph.lengths[some].sum())):
             return None
-        brought = np.repeat(colour[some], ahead.lengths[some])
-        better = brought > colour[targets]
-        np.maximum.at(colour, targets[better], brought[better])
-        some = distinct(targets[better], len(colour))
-    same = colour[part.sources] == colour[part.targets]
-    roots = np.flatnonzero(colour == np.arange(1, len(colour) + 1))
-    inside = _reached(_backwards(Part(part.names, part.sources[same], part.targets[same])), roots)
-    return None if inside is None else np.where(inside, colour, 0)
+        following = [some[:0]]
+        for piece, _ in _pieces(graph, some):
+            targets = targets_of(graph, piece)
+            fresh = np.flatnonzero(~seen[targets])
+            own = np.repeat(colours[piece], graph.lengths[piece])
+            targets = targets[fresh]
+            following.append(targets[colours[targets] == own[fresh]])
+        some = distinct(np.concatenate(following), len(seen))
+    return np.where(seen, colours, -1)
 
 
-def _components(part: Part, outcome: Ints) -> list[list[int]]:
-    """The components that `outcome` numbers; a node alone counts only when it waits for itself."""
-    nodes = np.flatnonzero(outcome)
-    nodes = nodes[np.argsort(outcome[nodes], kind="stable")]
-    starts = np.flatnonzero(np.diff(outcome[nodes], prepend=0))
-    own = set(part.sources[part.sources == part.targets].tolist())
-    groups = [group.tolist() for group in np.split(nodes, starts[1:])]
-    names = part.names.tolist()
-    return [[names[at] for at in some] for some in groups if len(some) > 1 or some[0] in own]
+def _colours(graph: Csr) -> Ints | None:
+    """The lowest node that each node reaches, itself included; None: it takes too many sweeps to find out."""
+    inner = np.flatnonzero(graph.lengths)
+    colours = np.arange(len(graph.lengths))
+    if len(inner):
+        least = np.minimum.reduceat(graph.targets, graph.heads[inner])
+        colours[inner] = np.minimum(colours[inner], least)
+    floors = _floors(colours)
+    for _ in range(SWEEPS):
+        colours = colours.take(colours)  # what is reached from there is reached, too
+    for _ in range(SWEEPS):
+        inner = inner[colours[inner] > floors[inner]]
+        changed = False
+        for piece, heads in _pieces(graph, inner):
+            lowest = np.minimum.reduceat(colours.take(targets_of(graph, piece)), heads)
+            known = colours.take(piece)
+            if (lowest < known).any():
+                changed = True
+                for _ in range(3):
+                    colours[piece] = np.minimum(lowest, known)
+                    lowest = colours.take(colours[piece])
+        if not changed:
+            return colours
+    return None
+
+
+def _floors(least: Ints) -> Ints:
+    """Per node the highest at or before it below which neither it nor any later node has a target.
+
+    No node reaches anything below its floor, so one whose colour is its floor is settled.
+    """
+    after = np.minimum.accumulate(least[::-1])[::-1]
+    own = np.arange(len(after))
+    return np.maximum.accumulate(np.where(after == own, own, 0))
+
+
+def _pieces(graph: Csr, nodes: Ints) -> Iterator[tuple[Ints, Ints]]:
+    """The nodes, which have targets, in pieces of about a block of edges, the last first.
+
+    With each piece, where the targets of its nodes begin in all of its targets.
+    """
+    heads = np.cumsum(np.append(0, graph.lengths[nodes]))
+    cuts = _cuts(heads)
+    for first, last in zip(reversed(cuts[:-1]), reversed(cuts[1:]), strict=True):
+        yield nodes[first:last], heads[first:last] - heads[first]
+
+
+def _cuts(heads: Ints) -> list[int]:
+    """Where to cut a list of nodes so that each piece has about a block of edges."""
+    found = np.searchsorted(heads, range(0, int(heads[-1]), BLOCK)).tolist()
+    return list(dict.fromkeys([*found, len(heads) - 1]))
+
+
+def _components(part: Part, colours: Ints) -> list[list[int]]:
+    """The components that share a colour above -1; a node alone counts only when it waits for itself."""
+    nodes = np.flatnonzero(colours >= 0)
+    nodes = nodes[np.argsort(colours[nodes], kind="stable")]
+    starts = np.flatnonzero(np.diff(colours[nodes], prepend=-1))
+    ends = np.append(starts[1:], len(nodes))
+    alone = np.sort(nodes[starts[ends - starts == 1]])
+    several = ends - starts > 1
+    names = part.names[nodes].tolist()
+    groups = [names[a:b] for a, b in zip(starts[several].tolist(), ends[several].tolist(), strict=True)]
+    sources = np.repeat(alone, part.graph.lengths[alone])
+    own = sources[sources == targets_of(part.graph, alone)]
+    return groups + [[name] for name in part.names[own].tolist()]
