@@ -53,7 +53,7 @@ def _enter(program: str, *, lints: bool = False) -> int:
     if not lints and argv[:1] != ["lint"]:
         from dsec_cli.exit import guarded
 
-        if program == "ds-dag-analyze" or argv[:1] in (["code"], ["dag"], ["run"], ["resume"]):
+        if program == "ds-dag-analyze" or argv[:1] in (["code"], ["dag"], ["plan"], ["run"], ["resume"]):
             return leave(_without_collections(program, argv, None))
         return guarded(lambda: run(program, argv), _translation(argv))
     from dsec_cli.commands import cached
