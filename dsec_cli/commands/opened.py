@@ -10,7 +10,7 @@ from dsec.record import Record
 from dsec_cli.commands.sources import read_source
 from dsec_cli.contract.build import build_all
 from dsec_cli.diagnostics import Place, concretise
-from dsec_cli.source.locate import locate, step_ids
+from dsec_cli.source.locate import start_of, step_ids
 from dsec_cli.source.text import Span
 from dsec_cli.source.yaml import parse
 from dsec_cli.words import say
@@ -131,8 +131,8 @@ def locator(opened: Opened, name_of: Callable[[str], str]) -> Callable[[Path], S
 
     def place(path: Path) -> Source:
         part = opened.part_of(path)
-        line, column = part.text.position(locate(part.document, path).start)
-        return Source(names[part.text.name], line, column)
+        line, column = part.text.position(start_of(part.document, path))
+        return Source._make((names[part.text.name], line, column))
 
     return place
 

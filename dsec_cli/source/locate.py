@@ -106,6 +106,26 @@ def locate(document: Document, path: Path, part: str = "value") -> Span:
     return find(document, path, part).span
 
 
+def start_of(document: Document, path: Path) -> int:
+    """Where `locate` begins, at a tenth of the price while the path leads through plain mappings only."""
+    node, key = document.root, None
+    for part in path:
+        kind = type(node)
+        if kind is Sequence and type(part) is int and 0 <= part < len(node.items):  # type: ignore[union-attr]
+            key, node = None, node.items[part]  # type: ignore[union-attr]
+            continue
+        entries = node.entries if kind is Mapping and node.plain else ()  # type: ignore[union-attr]
+        found = next((one for one in entries if one[0].text == part), None)  # type: ignore[union-attr]
+        if found is None:
+            return locate(document, path).start
+        key, node = found
+    if type(node) is Scalar:
+        return node.start
+    if (type(node) is Mapping or type(node) is Sequence) and not node.flow:
+        return _head(node).start if key is None else key.start
+    return locate(document, path).start
+
+
 def find(document: Document, path: Path, part: str = "value", *, keys: Keys | None = None) -> Located:
     """Like `locate`, with the aliases on the way; `keys` of the document spare repeated searches.
 

@@ -1,0 +1,39 @@
+"""The quick way to a path's place finds what the slow one does."""
+
+import pytest
+
+from dsec_cli.source.locate import locate, start_of
+from dsec_cli.source.resolve import follow
+from dsec_cli.source.text import SourceText
+from dsec_cli.source.tree import Mapping, Sequence
+from dsec_cli.source.yaml import parse
+
+TEXTS = {
+    "block": "a: 1\nsteps:\n  - id: S0\n    needs: [A, B]\n  - run: |\n      x\n    needs:\n      - C\n",
+    "flow": "{steps: [{id: S0, needs: []}, {}, [1, [2]]], b: {c: }}\n",
+    "alias": "x: &x {id: S0, needs: [A]}\nsteps:\n  - *x\n  - <<: *x\n    run: y\n  - &z S\nk: *z\n",
+    "twice": "a: 1\na: {b: 2}\n1: x\n'2': y\n",
+    "list": "- 1\n- - 2\n  - a: 3\n",
+    "word": "hello\n",
+    "nothing": "",
+}
+
+
+def paths(node, path=()):
+    """Every path there is, and some that are not."""
+    yield path
+    yield from ((*path, part) for part in ("no", 7, -1))
+    node = follow(node) if node is not None else None
+    if isinstance(node, Mapping):
+        for entry in node.entries:
+            yield from paths(entry.value, (*path, entry.key.text))
+    elif isinstance(node, Sequence):
+        for at, item in enumerate(node.items):
+            yield from paths(item, (*path, at))
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_it_begins_where_the_located_range_does(name):
+    for document in parse(SourceText.from_bytes("x.yaml", TEXTS[name].encode())).documents:
+        for path in paths(document.root):
+            assert start_of(document, path) == locate(document, path).start, path
