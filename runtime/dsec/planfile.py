@@ -7,10 +7,14 @@ import os
 
 from dsec.codec import decode
 from dsec.errors import FileProblem, StoredFormError
-from dsec.hashing import digest
+from dsec.hashing import digest_joined
 from dsec.plan import FORMAT, Plan
-from dsec.plantext import canonical_plan
+from dsec.plantext import plan_pieces, written_steps
 from dsec.words import say, system
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _FAMILY = FORMAT.rpartition("/")[0] + "/"
 _LARGEST = 256 * 2**20
@@ -18,17 +22,18 @@ _LARGEST = 256 * 2**20
 
 def plan_hash(plan: Plan) -> str:
     """BLAKE3 over the plan's canonical JSON with `hash` empty, under the format as domain tag."""
-    return digest(FORMAT, canonical_plan(plan._replace(hash="")))
+    return digest_joined(FORMAT, plan_pieces(plan._replace(hash="")))
 
 
 def seal(plan: Plan) -> Plan:
-    """The same plan with its hash filled in."""
+    """The same plan with its hash filled in, its Steps' text kept."""
+    plan = plan._replace(steps=written_steps(plan.steps))
     return plan._replace(hash=plan_hash(plan))
 
 
 def plan_bytes(plan: Plan) -> bytes:
     """The stored form: canonical JSON and a line feed."""
-    return canonical_plan(plan) + b"\n"
+    return b"".join([*plan_pieces(plan), b"\n"])
 
 
 def save_plan(path: str, plan: Plan) -> None:
@@ -40,9 +45,9 @@ def save_plan(path: str, plan: Plan) -> None:
     try:
         if os.path.exists(target) and not os.path.isfile(target):
             with open(target, "wb") as file:
-                file.write(plan_bytes(plan))
+                file.writelines([*plan_pieces(plan), b"\n"])
             return
-        _replace(target, plan_bytes(plan))
+        _replace(target, [*plan_pieces(plan), b"\n"])
     except OSError as problem:
         raise FileProblem(
             say("{path}: {why}", path=path, why=system(problem)),
@@ -50,11 +55,11 @@ def save_plan(path: str, plan: Plan) -> None:
         ) from None
 
 
-def _replace(target: str, data: bytes) -> None:
+def _replace(target: str, data: Iterable[bytes]) -> None:
     aside = f"{target}.{os.getpid()}.tmp"
     try:
         with open(aside, "wb") as file:
-            file.write(data)
+            file.writelines(data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(aside, target)

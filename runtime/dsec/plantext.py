@@ -13,33 +13,55 @@ from dsec.codec import canonical
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
 
-    from dsec.plan import Edge, Plan, PlannedStep
+    from dsec.plan import Command, Edge, Plan, PlannedStep
 
 quoted: Callable[[str], str] = encode_basestring
 """Canonical JSON of a string."""
 _PLACE = b',"steps":[],"tool":'
 """Where the Steps go; a quote within a string would have a backslash before it."""
+_AT_ONCE = 1000
+"""Steps whose text is put together at once: a large plan is never held as one text besides its bytes."""
 
 
-def canonical_plan(plan: Plan) -> bytes:
-    """`canonical(plan)`, faster."""
+class Written(tuple["PlannedStep", ...]):
+    """Steps that know their canonical text, so that a plan is sealed and saved without writing it twice."""
+
+    pieces: tuple[bytes, ...]
+    """The text, cut anywhere."""
+
+
+def written_steps(steps: Sequence[PlannedStep]) -> Written:
+    """The same Steps with their text."""
+    if isinstance(steps, Written):
+        return steps
+    texts, comma, pieces = Texts(), "", []
+    for at in range(0, len(steps), _AT_ONCE):
+        text = ",".join([step_text(step, texts) for step in steps[at : at + _AT_ONCE]])
+        pieces.append(f"{comma}{text}".encode())
+        comma = ","
+    found = Written(steps)
+    found.pieces = tuple(pieces)
+    return found
+
+
+def plan_pieces(plan: Plan) -> list[bytes]:
+    """`canonical(plan)`, in pieces."""
     before, place, after = canonical(plan._replace(steps=())).partition(_PLACE)
     if not place:
         raise AssertionError("the keys of a plan are sorted, so steps stand before tool")
-    texts = Texts()
-    steps = ",".join([step_text(step, texts) for step in plan.steps])
-    return b"".join((before, b',"steps":[', steps.encode("utf-8"), b'],"tool":', after))
+    return [before, b',"steps":[', *written_steps(plan.steps).pieces, b'],"tool":', after]
 
 
-class _Kept(dict[object, str]):
+class _Kept(dict["Any", str]):
     """From a value to its text, written when it is met first."""
 
-    def __init__(self, write: Callable[[object], str]) -> None:
+    def __init__(self, write: Callable[[Any], str]) -> None:
         super().__init__()
         self._write = write
 
-    def __missing__(self, value: object) -> str:
+    def __missing__(self, value: Any) -> str:
         text = self[value] = self._write(value)
         return text
 
@@ -56,12 +78,12 @@ class Texts:
     """The texts of values that many Steps have, by field: values of two fields may be equal and differ."""
 
     def __init__(self) -> None:
-        self.commands = _Kept(written)
+        self.commands = _Kept(_command)
         self.demands = _Kept(written)
         self.placements = _Kept(written)
         self.retries = _Kept(written)
         self.variables = _Kept(written)
-        self.lists = _Kept(written)
+        self.lists = _Kept(strings)
         self.words: Mapping[str, str] = _Words()
 
 
@@ -91,6 +113,15 @@ def step_text(step: PlannedStep, texts: Texts) -> str:
 def strings(values: Sequence[str]) -> str:
     """A list of strings."""
     return f"[{','.join(map(quoted, values))}]"
+
+
+def _command(command: Command) -> str:
+    """Most Steps have one of their own, so it is written without looking at what it is made of."""
+    argv, shell, call, args, worker = command
+    return (
+        f'{{"args":{quoted(args)},"argv":{strings(argv)},"call":{quoted(call)}'
+        f',"shell":{quoted(shell)},"worker":{quoted(worker)}}}'
+    )
 
 
 def _edges(edges: Sequence[Edge], words: Mapping[str, str]) -> str:
