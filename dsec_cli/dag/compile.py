@@ -23,6 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from dsec.core.placement import Slot
     from dsec.inventory import Inventory
     from dsec.plan import Demand
     from dsec_cli.contract.values import Contract, Step
@@ -144,16 +145,27 @@ def _placements(found: analysis.Analysis, inventory: Inventory) -> list[Placemen
     """Each Step on the devices that the list schedule gave it, with the reason placement would give."""
     shared = _shared(found)
     table = {slot.device.uuid: slot for slot in slots(inventory)}
+    known: dict[tuple[tuple[str, ...], Demand, bool], Placement] = {}
     places: list[Placement] = []
     for at, part in enumerate(found.slices):
-        chosen = [table[uuid] for uuid in part.devices]
-        held = chosen if at in shared else []
-        for slot in held:
-            slot.take(found.demands[at])
-        places.append(Placement(part.devices, reason(chosen, found.demands[at])))
-        for slot in held:
-            slot.give_back(found.demands[at].gpu_memory_bytes)
+        case = part.devices, found.demands[at], at in shared
+        if case not in known:
+            known[case] = _placement(*case, table)
+        places.append(known[case])
     return places
+
+
+def _placement(
+    devices: tuple[str, ...], demand: Demand, shared: bool, table: Mapping[str, Slot]
+) -> Placement:
+    chosen = [table[uuid] for uuid in devices]
+    held = chosen if shared else []
+    for slot in held:
+        slot.take(demand)
+    place = Placement(devices, reason(chosen, demand))
+    for slot in held:
+        slot.give_back(demand.gpu_memory_bytes)
+    return place
 
 
 def _shared(found: analysis.Analysis) -> set[int]:

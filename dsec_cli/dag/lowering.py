@@ -13,7 +13,7 @@ from dsec_cli.dag.tolerance import LEVEL, level_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from dsec.plan import Demand, Placement, Source
     from dsec_cli.contract.values import Contract, EnvVar, Step
@@ -39,19 +39,21 @@ class Decided(Record):
 
 def lowered(decided: Decided) -> tuple[PlannedStep, ...]:
     """The plan's Steps, in topological order."""
-    graph = decided.order.graph
+    graph, contract, found = decided.order.graph, decided.contract, decided.found
     needs = _needs(graph, decided)
     cut = {(edge.source, edge.target) for edge in graph.cuts}
-    shared = _env(decided.contract.env_vars)
+    shared = _env(contract.env_vars)
+    grace_ms = _grace_ms(contract)
     keys: dict[str, str] = {}
     texts = Texts()
+    reasons = _Reasons(decided, cut)
     planned: list[PlannedStep] = []
     for at in decided.order.sequence:
         step = graph.steps[at]
         env = tuple(sorted({**dict(shared), **dict(step.env)}.items())) if step.env else shared
-        work = _Work(step, _command(step), env, needs[at], decided.found.demands[at])
+        work = _Work._make((step, _command(step), env, needs[at], found.demands[at]))
         key = keys[step.id] = _key(work, keys, texts)
-        planned.append(_planned(at, decided, work, key=key, reasons=_reasons(at, decided, work, cut)))
+        planned.append(_planned(at, decided, work, grace_ms=grace_ms, key=key, reasons=reasons.of(at, work)))
     return tuple(planned)
 
 
@@ -65,10 +67,16 @@ class _Work(Record):
     demand: Demand
 
 
-def _planned(at: int, decided: Decided, work: _Work, *, key: str, reasons: tuple[str, ...]) -> PlannedStep:
-    step, contract, found = work.step, decided.contract, decided.found
+def _grace_ms(contract: Contract) -> int:
+    """What Steps have that state none of their own."""
     tolerance = contract.fault_tolerance
-    grace = step.grace or (tolerance.checkpoint_grace_period if tolerance is not None else None) or GRACE
+    return ((tolerance.checkpoint_grace_period if tolerance is not None else None) or GRACE).ms
+
+
+def _planned(
+    at: int, decided: Decided, work: _Work, *, grace_ms: int, key: str, reasons: tuple[str, ...]
+) -> PlannedStep:
+    step, found = work.step, decided.found
     retries, estimate = step.retries, found.estimates[at]
     # In the order of the fields: naming 21 of them takes longer than all that is computed here.
     return PlannedStep(
@@ -79,12 +87,12 @@ def _planned(at: int, decided: Decided, work: _Work, *, key: str, reasons: tuple
         step.cwd or ".",
         work.needs,
         work.demand,
-        level_of(step, contract),
+        level_of(step, decided.contract),
         step.timeout.ms if step.timeout is not None else 0,
-        grace.ms,
+        step.grace.ms if step.grace else grace_ms,
         NO_RETRIES if retries is None else Retries(retries.max, retries.backoff.ms, retries.factor),
-        tuple([text for _, text in step.inputs]),
-        tuple([text for _, text in step.outputs]),
+        tuple([text for _, text in step.inputs]) if step.inputs else (),
+        tuple([text for _, text in step.outputs]) if step.outputs else (),
         decided.places[at],
         estimate.ms,
         estimate.source,
@@ -129,23 +137,41 @@ def _needs(graph: StepGraph, decided: Decided) -> list[tuple[Edge, ...]]:
     return [tuple(mine.values()) for mine in found]
 
 
-def _reasons(at: int, decided: Decided, work: _Work, cut: set[tuple[str, str]]) -> tuple[str, ...]:
-    """Every decision about the Step that its author did not take, in words."""
-    step, source = work.step, decided.found.estimates[at].source
-    reasons = [_gpu_reason(at, decided, work)]
-    if step.demand.cpu_m is None:
-        reasons.append("cpu: one core, as the Step states none")
-    if source == "default":
-        reasons.append("estimate: 1s, as nothing is declared and nothing was measured")
-    if source == "history":
-        reasons.append("estimate: median of earlier runs, to two digits")
-    if step.level is None:
+class _Reasons:
+    """Every decision about Steps that their authors did not take, in words; most Steps share theirs."""
+
+    def __init__(self, decided: Decided, cut: set[tuple[str, str]]) -> None:
+        self._decided = decided
+        self._cut = cut
         tolerance = decided.contract.fault_tolerance
         stated = tolerance is not None and tolerance.level is not None
-        reasons.append("level: as fault_tolerance.level has it" if stated else f"level: {LEVEL}, the default")
-    carried = [edge for edge in work.needs if edge.kind == "carried"]
-    reasons += [_carried_reason(edge, (edge.step, step.id) in cut) for edge in carried]
-    return (*reasons, *step.because) if step.because else tuple(reasons)
+        self._level = "level: as fault_tolerance.level has it" if stated else f"level: {LEVEL}, the default"
+        self._known: dict[tuple[str, bool, str, bool], tuple[str, ...]] = {}
+
+    def of(self, at: int, work: _Work) -> tuple[str, ...]:
+        """Those about one Step."""
+        step, decided = work.step, self._decided
+        source = decided.found.estimates[at].source
+        case = _gpu_reason(at, decided, work), step.demand.cpu_m is None, source, step.level is None
+        reasons = self._known.get(case)
+        if reasons is None:
+            reasons = self._known[case] = tuple(self._written(*case))
+        carried = [edge for edge in work.needs if edge.kind == "carried"]
+        if carried:
+            cut = [(edge.step, step.id) in self._cut for edge in carried]
+            reasons = (*reasons, *map(_carried_reason, carried, cut))
+        return (*reasons, *step.because) if step.because else reasons
+
+    def _written(self, devices: str, no_cpu: bool, source: str, no_level: bool) -> Iterator[str]:
+        yield devices
+        if no_cpu:
+            yield "cpu: one core, as the Step states none"
+        if source == "default":
+            yield "estimate: 1s, as nothing is declared and nothing was measured"
+        if source == "history":
+            yield "estimate: median of earlier runs, to two digits"
+        if no_level:
+            yield self._level
 
 
 def _gpu_reason(at: int, decided: Decided, work: _Work) -> str:

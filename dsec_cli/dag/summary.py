@@ -150,7 +150,7 @@ def _gap(plan: Plan) -> str:
 
 def _plain(text: str) -> str:
     """The text without what a terminal would obey."""
-    return "".join(ch if ch.isprintable() else " " for ch in text)
+    return text if text.isprintable() else "".join(ch if ch.isprintable() else " " for ch in text)
 
 
 def _shorten(text: str, width: int) -> str:
