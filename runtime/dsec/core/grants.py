@@ -58,78 +58,82 @@ class Grants:
     def __init__(self, inventory: Inventory, demands: Sequence[Demand]) -> None:
         self._slots = slots(inventory)
         self._at = {slot.device.uuid: at for at, slot in enumerate(self._slots)}
-        self._demands = demands
+        kinds: dict[Demand, int] = {}
+        self._kind = [kinds.setdefault(_of_devices(demand), len(kinds)) for demand in demands]
+        """Per demand, the first one that asks for the same devices and tokens."""
+        self._demands = list(kinds)
         names = {name: at for at, (name, _) in enumerate(inventory.tokens or ())}
         self._tokens = [amount for _, amount in inventory.tokens or ()]
         self._takes = [
             [(names[name], amount) for name, amount in demand.terms.tokens]
             if demand.terms is not None
             else []
-            for demand in demands
+            for demand in self._demands
         ]
-        self.asks = [
-            bool(demand.gpu_count or takes) for demand, takes in zip(demands, self._takes, strict=True)
-        ]
+        self.asks = [bool(self._demands[kind].gpu_count or self._takes[kind]) for kind in self._kind]
         """Per demand, whether there is anything to grant it."""
         self._states: dict[tuple[object, object], State] = {}
         self._groups: dict[tuple[int, ...], Group] = {}
         self.empty = self._state()
-        self.best_speeds = [best_speed(demand, self._slots) if demand.gpu_count else 0 for demand in demands]
+        speeds = [best_speed(demand, self._slots) if demand.gpu_count else 0 for demand in self._demands]
+        self.best_speeds = [speeds[kind] for kind in self._kind]
         """Per demand, the speed of the quickest devices that can meet it; 0: there are none."""
         self.mixed = len({slot.device.speed for slot in self._slots}) > 1
         """Whether it matters for how long which device is taken."""
 
     def grant(self, state: State, number: int, *, quick: bool) -> Answer | None:
         """The devices that demand `number` gets in `state`, and the state afterwards; None: not now."""
-        known = state.quick if quick else state.fit
+        known, kind = state.quick if quick else state.fit, self._kind[number]
         try:
-            return known[number]
+            return known[kind]
         except KeyError:
-            answer = known[number] = self._choose(state, number, quick=quick)
+            answer = known[kind] = self._choose(state, kind, quick=quick)
             return answer
 
     def release(self, state: State, number: int, group: Group) -> State:
         """The state once demand `number` has given its devices back."""
+        kind = self._kind[number]
         try:
-            return state.returned[number, group]
+            return state.returned[kind, group]
         except KeyError:
             self._load(state)
             for at in group.at:
-                self._slots[at].give_back(self._demands[number].gpu_memory_bytes)
-            for at, amount in self._takes[number]:
+                self._slots[at].give_back(self._demands[kind].gpu_memory_bytes)
+            for at, amount in self._takes[kind]:
                 self._tokens[at] += amount
-            after = state.returned[number, group] = self._state()
+            after = state.returned[kind, group] = self._state()
             return after
 
     def take(self, state: State, number: int, group: Group) -> State | None:
         """The state once demand `number` holds these very devices; None: they are not free for it."""
+        kind = self._kind[number]
         try:
-            return state.taken[number, group]
+            return state.taken[kind, group]
         except KeyError:
             self._load(state)
-            demand, chosen = self._demands[number], [self._slots[at] for at in group.at]
+            demand, chosen = self._demands[kind], [self._slots[at] for at in group.at]
             after = None
-            if all(slot.free_for(demand) for slot in chosen) and self._has_tokens(number):
-                after = self._taken(number, chosen)
-            state.taken[number, group] = after
+            if all(slot.free_for(demand) for slot in chosen) and self._has_tokens(kind):
+                after = self._taken(kind, chosen)
+            state.taken[kind, group] = after
             return after
 
-    def _choose(self, state: State, number: int, *, quick: bool) -> Answer | None:
+    def _choose(self, state: State, kind: int, *, quick: bool) -> Answer | None:
         self._load(state)
-        demand = self._demands[number]
-        chosen = choose(demand, self._slots, quickest=quick) if self._has_tokens(number) else None
+        demand = self._demands[kind]
+        chosen = choose(demand, self._slots, quickest=quick) if self._has_tokens(kind) else None
         if chosen is None:
             return None
-        return self._taken(number, chosen), self._group(tuple(self._at[slot.device.uuid] for slot in chosen))
+        return self._taken(kind, chosen), self._group(tuple(self._at[slot.device.uuid] for slot in chosen))
 
-    def _has_tokens(self, number: int) -> bool:
-        return all(self._tokens[at] >= amount for at, amount in self._takes[number])
+    def _has_tokens(self, kind: int) -> bool:
+        return all(self._tokens[at] >= amount for at, amount in self._takes[kind])
 
-    def _taken(self, number: int, chosen: Sequence[Slot]) -> State:
-        """The state once demand `number` holds the chosen devices, too."""
+    def _taken(self, kind: int, chosen: Sequence[Slot]) -> State:
+        """The state once a demand of this kind holds the chosen devices, too."""
         for slot in chosen:
-            slot.take(self._demands[number])
-        for at, amount in self._takes[number]:
+            slot.take(self._demands[kind])
+        for at, amount in self._takes[kind]:
             self._tokens[at] -= amount
         return self._state()
 
@@ -162,3 +166,8 @@ class Grants:
             for known in (state.fit, state.quick, state.returned, state.taken):
                 known.clear()
         self._states.clear()
+
+
+def _of_devices(demand: Demand) -> Demand:
+    """The part of a demand that decides about devices and tokens."""
+    return demand._replace(cpu_m=0, memory_bytes=0, disk_bytes=0, network_bps=0)
