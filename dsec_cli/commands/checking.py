@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from dsec.inventory import Inventory
     from dsec_cli.commands.configuring import Configuration, Configured
+    from dsec_cli.contract.memory import Memory
     from dsec_cli.diagnostics import Diagnostic
     from dsec_cli.lint.rule import Rule
     from dsec_cli.options import Args
@@ -46,7 +47,8 @@ class Checked(Record):
 class Checker:
     """The linter as one command line wants it; `budget` knows afterwards what each rule took."""
 
-    def __init__(self, args: Args, configuration: Configuration) -> None:
+    def __init__(self, args: Args, configuration: Configuration, *, memory: Memory | None = None) -> None:
+        self._memory = memory
         self.budget = Budget(measure=args.profile_rules)
         self._args = args
         self._configuration = configuration
@@ -121,7 +123,9 @@ class Checker:
         """The one with the rules that a configuration and the command line want."""
         if configured.file not in self._linters:
             rules = chosen(self._args, configured, self._every)
-            self._linters[configured.file] = Linter(self._every, rules, watch=self.budget.watch)
+            self._linters[configured.file] = Linter(
+                self._every, rules, watch=self.budget.watch, memory=self._memory
+            )
             self._used[configured.file] = configured
         return self._linters[configured.file]
 

@@ -25,6 +25,7 @@ from dsec_cli.commands.configuring import Configuration
 from dsec_cli.commands.language import speech
 from dsec_cli.commands.lsppipe import talk
 from dsec_cli.commands.speaking import teller, told
+from dsec_cli.contract.memory import Memory
 from dsec_cli.editor import complete, hover, mend, outline, page
 from dsec_cli.editor.positions import UTF8, UTF16, UTF32, offset_of
 from dsec_cli.languages import ENGLISH, of_locale
@@ -70,6 +71,7 @@ class Server(LanguageServer):
         self.texts: dict[str, SourceText] = {}
         self.pages: dict[str, Page] = {}
         self.found: dict[str, tuple[SourceText, tuple[Diagnostic, ...]]] = {}
+        self.memories: dict[str, Memory] = {}
         self.waiting: dict[str, asyncio.Task[None]] = {}
         self.told = ""
         self.tell: Tell = as_it_is
@@ -139,11 +141,12 @@ class Server(LanguageServer):
         if known is not None and known[0] is text:
             return known[1]
         begun = time.monotonic()
+        memory = self.memories.setdefault(uri, Memory())
         try:
-            found = _lint(text, isolated=False)
+            found = _lint(text, memory, isolated=False)
         except DSecError as problem:
             self._tell(str(problem))
-            found = _lint(text, isolated=True)
+            found = _lint(text, memory, isolated=True)
         counted = tuple(one for one in found if one.silenced is None)
         if self.tell is not as_it_is:
             counted = tuple(told(one, self.tell) for one in counted)
@@ -167,6 +170,7 @@ class Server(LanguageServer):
         self.texts.pop(uri, None)
         self.pages.pop(uri, None)
         self.found.pop(uri, None)
+        self.memories.pop(uri, None)
         waiting = self.waiting.pop(uri, None)
         if waiting is not None:
             waiting.cancel()
@@ -178,10 +182,10 @@ def _rest() -> None:
     gc.freeze()  # what is still alive then mostly stays so: the rules, the library
 
 
-def _lint(text: SourceText, *, isolated: bool) -> tuple[Diagnostic, ...]:
+def _lint(text: SourceText, memory: Memory, *, isolated: bool) -> tuple[Diagnostic, ...]:
     row = command("lint")
     assert row is not None, "lint is a command"
-    checker = Checker(Args(defaults(row)), Configuration(isolated=isolated))
+    checker = Checker(Args(defaults(row)), Configuration(isolated=isolated), memory=memory)
     return checker.check([text]).diagnostics
 
 

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dsec_cli.contract.check import Values
+    from dsec_cli.contract.memory import Memory
 
 
 class Built(Record):
@@ -58,20 +59,22 @@ class Built(Record):
     findings: tuple[Finding, ...]
 
 
-def build_all(tree: Tree, file_name: str) -> tuple[Built, ...]:
+def build_all(tree: Tree, file_name: str, memory: Memory | None = None) -> tuple[Built, ...]:
     """Every document of a file; empty ones are skipped where there are others."""
     stated = tuple(document for document in tree.documents if not _empty(document.root))
-    return tuple(build(document, file_name) for document in stated or tree.documents[:1])
+    return tuple(build(document, file_name, memory) for document in stated or tree.documents[:1])
 
 
-def build(document: Document, file_name: str) -> Built:
+def build(document: Document, file_name: str, memory: Memory | None = None) -> Built:
     """Check one document and read it; the file's name helps to tell which kind it is."""
     stated = root_keys(document.root)
     kind = classify(stated, file_name)
-    values, findings = check(document, kind)
+    if document.gaps:
+        memory = None  # what is missing may stand where nothing could be read
+    values, findings = check(document, kind, memory)
     if _empty(document.root) and not document.gaps:
         findings = [complaints.empty_document(document.span)]
-    contract = _contract(values, kind, document, stated, findings=findings)
+    contract = _contract(values, kind, document, stated, findings=findings, memory=memory)
     if document.nul:
         findings.extend(_ended_early(values, ()))
     return Built(contract, tuple(findings))
@@ -98,7 +101,13 @@ def _empty(root: Node | None) -> bool:
 
 
 def _contract(
-    values: Values, kind: str, document: Document, stated: frozenset[str], *, findings: list[Finding]
+    values: Values,
+    kind: str,
+    document: Document,
+    stated: frozenset[str],
+    *,
+    findings: list[Finding],
+    memory: Memory | None,
 ) -> Contract:
     code = section(values, "include-code")
     return Contract(
@@ -122,7 +131,7 @@ def _contract(
         bandwidth_cap=bandwidth(values, "bandwidth_cap"),
         latency_cap=duration(values, "latency_cap"),
         snapshot_interval=duration(values, "snapshot_interval"),
-        steps=steps(values, findings, whole=not document.gaps),
+        steps=steps(values, findings, whole=not document.gaps, memory=memory),
         communication=communication(values),
         iterations=iterations(values),
         stated=stated,

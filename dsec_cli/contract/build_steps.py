@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dsec_cli.contract.check import Values
+    from dsec_cli.contract.memory import Memory
 
 _SHELLS_WORDS: dict[str, str] = {
     "No closing quotation": say("No closing quotation"),
@@ -45,12 +46,19 @@ BACKOFF = Duration(10**9)
 FACTOR = 2
 
 
-def steps(values: Values, findings: list[Finding], *, whole: bool) -> tuple[Step, ...]:
+def steps(values: Values, findings: list[Finding], *, whole: bool, memory: Memory | None) -> tuple[Step, ...]:
     """Steps, then tasks; one whose id cannot be read is left out, as nothing can name it.
 
     `whole`: all of the text could be read, so what is not there is missing.
     """
-    stated = (_step(item, at, findings, whole=whole) for at, item in items(values, "steps"))
+
+    def make(item: Values, at: Path) -> Step | None:
+        return _step(item, at, findings, whole=whole)
+
+    if memory is None:
+        stated = [make(item, at) for at, item in items(values, "steps")]
+    else:
+        stated = [memory.step(item, at, make, findings) for at, item in items(values, "steps")]
     tasks = (_task(item, at, findings) for at, item in items(values, "tasks"))
     return tuple(step for step in (*stated, *tasks) if step is not None)
 

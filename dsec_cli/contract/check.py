@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
+    from dsec_cli.contract.memory import Memory
+
     Shape = tuple[Any, ...]
     Values = dict[str, object]
 
@@ -39,9 +41,9 @@ class Checked(Record):
     findings: list[Finding]
 
 
-def check(document: Document, kind: str) -> Checked:
+def check(document: Document, kind: str, memory: Memory | None = None) -> Checked:
     """Check a document of a kind (`contract.kinds`) against the language; all findings at once."""
-    reading = _Reading(kind, whole=not document.gaps)
+    reading = _Reading(kind, whole=not document.gaps, memory=memory)
     node = follow(document.root)
     if node is None:
         return Checked({}, reading.findings)
@@ -62,10 +64,11 @@ def _value(node: Node) -> bool | int | float | str | None:
 class _Reading:
     """One pass over one document; collects its findings."""
 
-    __slots__ = ("findings", "kind", "quantities", "whole")
+    __slots__ = ("findings", "kind", "memory", "quantities", "whole")
 
-    def __init__(self, kind: str, *, whole: bool) -> None:
+    def __init__(self, kind: str, *, whole: bool, memory: Memory | None) -> None:
         self.kind = kind
+        self.memory = memory
         self.whole = whole
         """All of the text could be read, so what is not there is missing."""
         self.findings: list[Finding] = []
@@ -162,6 +165,10 @@ def _list(reading: _Reading, node: Node, shape: Shape, at: Path, part: str | int
     if len(node.items) < shape[2]:
         reading.findings.append(complaints.too_few(here, shape[2]))
     inner = shape[1]
+    if reading.memory is not None and here == ("steps",):
+        return reading.memory.values(
+            node.items, reading.kind, lambda item, at: reading.read(item, inner, here, at), reading.findings
+        )
     return [reading.read(item, inner, here, index) for index, item in enumerate(node.items)]
 
 

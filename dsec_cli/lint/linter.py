@@ -29,6 +29,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from dsec_cli.contract.memory import Memory
     from dsec_cli.diagnostics import Diagnostic, Finding
     from dsec_cli.lint.suppress import Suppression
     from dsec_cli.source.text import SourceText
@@ -93,8 +94,14 @@ class Linter:
     """The rules that are wanted of all there are, for any number of texts."""
 
     def __init__(
-        self, every: tuple[Rule, ...], wanted: tuple[Rule, ...], *, watch: Watch | None = None
+        self,
+        every: tuple[Rule, ...],
+        wanted: tuple[Rule, ...],
+        *,
+        watch: Watch | None = None,
+        memory: Memory | None = None,
     ) -> None:
+        self.memory = memory
         self.watch = watch
         self.wanted = wanted
         self.every = every
@@ -172,8 +179,16 @@ class _Run:
                 suppressions=suppressions,
                 drawn=[],
             )
-            for built in build_all(tree, self.text.name)
+            for built in build_all(tree, self.text.name, self._memory(tree))
         )
+
+    def _memory(self, tree: Tree) -> Memory | None:
+        """What is known of the text before this one; nothing where the text is not as it is written."""
+        memory = self.linter.memory
+        if memory is None or tree.problems:
+            return None
+        memory.turn_to(self.text.text)
+        return memory
 
     def _needed(self, suppressions: tuple[Suppression, ...]) -> tuple[Rule, ...]:
         """The wanted rules, and those without which nobody can say whether a suppression is used."""
