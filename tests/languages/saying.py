@@ -9,19 +9,47 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 UNIT_PROBLEMS = ("runtime/dsec/units.py", "dsec_cli/contract/quantities.py")
 """Modules that cannot, or need not, say: their problems keep a template that `contract` says."""
-DYNAMIC = {("dsec_cli/contract/complaints.py", "problem.template")}
-"""Calls of `say` whose template is another module's."""
+DYNAMIC = {
+    ("dsec_cli/contract/complaints.py", "problem.template"),
+    ("dsec_cli/simulation/form.py", "problem.template"),
+    ("runtime/dsec/words.py", "problem.strerror or str(problem)"),
+    ("dsec_cli/exit.py", "getattr(problem, 'strerror', None) or str(problem)"),
+}
+"""Calls of `say` whose template is another module's, or the system's."""
+ERRORS = frozenset((
+    "DSecError", "FileProblem", "StoredFormError", "InventoryProblem", "PlanProblem", "RunProblem",
+    "UsageError", "DiskFullError", "DrawingProblem", "ImportProblem", "IndexProblem", "NoServerError",
+    "NotKnowledgeError", "ResolverProblem", "StoreError",
+))  # fmt: skip
+"""What is raised with words for people: the first argument, and `hint`."""
+NOT_ERRORS = frozenset(("runtime/dsec/sdk.py", "runtime/dsec/worker.py", "runtime/dsec/codec.py"))
+"""Modules whose errors reach programs, not people: the SDK's, and a damaged document's key by key."""
+SAYING = {"left": (1, 3), "_left": (1, 2), "taken": (0,), "_say": (1, 2)}
+"""Other calls with words for people, and which of their arguments are."""
+TABLES = {
+    "dsec_cli/importing/kinds/compose.py": ("_WHY",),
+    "dsec_cli/importing/kinds/dvc.py": ("_WHY",),
+    "dsec_cli/importing/kinds/skypilot.py": ("_WHY",),
+    "dsec_cli/importing/kinds/wfcommons.py": ("_WHY",),
+    "dsec_cli/importing/waiting.py": ("_OF_TYPE",),
+}
+"""Tables of such words."""
+
+
+def sources() -> Iterator[tuple[str, str]]:
+    """Every module of ours: its path and its text."""
+    for folder in ("dsec_cli", "runtime/dsec"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            yield str(path.relative_to(ROOT)), path.read_text()
 
 
 def templates() -> dict[str, str]:
     """Every English template that may be translated, with a file that has it."""
     found: dict[str, str] = {}
-    for path in sorted((ROOT / "dsec_cli").rglob("*.py")):
-        name = str(path.relative_to(ROOT))
-        text = path.read_text()
-        if "from dsec_cli.words import" in text or name == "dsec_cli/words.py":
-            for template in of_module(ast.parse(text), name):
-                found.setdefault(template, name)
+    for name, text in sources():
+        tree = ast.parse(text)
+        for template in (*of_module(tree, name), *of_errors(tree, name)):
+            found.setdefault(template, name)
     for name in UNIT_PROBLEMS:
         for call in _calls(ast.parse((ROOT / name).read_text()), "UnitProblem"):
             for template in _texts(call.args[0], {}):
@@ -34,11 +62,16 @@ def of_module(tree: ast.Module, name: str) -> Iterator[str]:
     says = {
         alias.asname or alias.name
         for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom) and node.module == "dsec_cli.words"
+        if isinstance(node, ast.ImportFrom) and node.module in ("dsec.words", "dsec_cli.words")
         for alias in node.names
     }
+    if name.endswith("dsec/words.py"):
+        says = {"say", "joined"}
     tables = _tables(tree)
-    for call in _calls(tree, "say") if "say" in says else ():
+    calls = [call for one in ("say", "filled") if one in says for call in _calls(tree, one)]
+    for call in calls:
+        if isinstance(call.args[0], ast.JoinedStr):
+            continue  # a template that is computed: words.joined
         texts = list(_texts(call.args[0], tables))
         if (name, ast.unparse(call.args[0])) not in DYNAMIC:
             assert texts, f"{name}:{call.lineno}: the template of {ast.unparse(call)} cannot be read"
@@ -46,6 +79,43 @@ def of_module(tree: ast.Module, name: str) -> Iterator[str]:
     for call in _calls(tree, "joined") if "joined" in says else ():
         for between in _texts(call.args[0], tables):
             yield f"{{first}}{between}{{rest}}"
+
+
+def of_errors(tree: ast.Module, name: str) -> Iterator[str]:
+    """What a module raises, and what its tables say, where that is a plain text."""
+    tables = _tables(tree)
+    for node in _worded(tree, name):
+        yield from (text for text in _texts(node, tables) if text and not _is_said(node))
+    for table in TABLES.get(name, ()):
+        yield from _texts(tables[table], tables)
+
+
+def _worded(tree: ast.AST, name: str) -> Iterator[ast.expr]:
+    """Expressions that stand where words for people belong."""
+    for call in ast.walk(tree):
+        if not isinstance(call, ast.Call) or name in NOT_ERRORS:
+            continue
+        called = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+        if called in ERRORS:
+            yield from call.args[:1]
+            yield from (word.value for word in call.keywords if word.arg == "hint")
+        elif called in SAYING and ("importing" in name or called == "_say"):
+            yield from (call.args[at] for at in SAYING[called] if at < len(call.args))
+
+
+def _is_said(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call)
+
+
+def pasted() -> Iterator[str]:
+    """Errors whose words are pasted together, so that nobody can translate them: `file:line: text`."""
+    for name, text in sources():
+        for node in _worded(ast.parse(text), name):
+            if isinstance(node, ast.JoinedStr) and any(
+                isinstance(part, ast.Constant) and any(ch.isalpha() for ch in part.value)
+                for part in node.values
+            ):
+                yield f"{name}:{node.lineno}: {ast.unparse(node)}"
 
 
 def _calls(tree: ast.AST, name: str) -> Iterator[ast.Call]:
@@ -70,23 +140,28 @@ def _texts(node: ast.expr, tables: dict[str, ast.expr]) -> Iterator[str]:
     match node:
         case ast.Constant(value=str(text)):
             yield text
-        case ast.IfExp(body=one, orelse=other):
-            yield from _texts(one, tables)
-            yield from _texts(other, tables)
-        case ast.Subscript(value=table):
-            yield from _texts(table, tables)
         case ast.Name(id=name) if name in tables:
             yield from _texts(tables[name], tables)
-        case ast.Tuple(elts=elements) | ast.List(elts=elements):
-            for element in elements:
-                yield from _texts(element, tables)
-        case ast.Dict(values=values):
-            for value in values:
-                yield from _texts(value, tables)
         case ast.Call(func=ast.Name(id="say")):
             yield from _texts(node.args[0], tables)
         case _:
-            pass
+            for inner in _choices(node):
+                yield from _texts(inner, tables)
+
+
+def _choices(node: ast.expr) -> list[ast.expr]:
+    """The expressions that one of many comes from."""
+    match node:
+        case ast.IfExp(body=one, orelse=other):
+            return [one, other]
+        case ast.Subscript(value=table):
+            return [table]
+        case ast.Tuple(elts=elements) | ast.List(elts=elements):
+            return elements
+        case ast.Dict(values=values) | ast.BoolOp(values=values):
+            return values
+        case _:
+            return []
 
 
 def unsaid() -> Iterator[str]:

@@ -16,7 +16,7 @@ from dsec_cli.languages.zh.pages import TEXTS
 from dsec_cli.lint import page
 from dsec_cli.lint.rule import find_rules
 
-from .saying import ROOT, of_module, templates, unsaid
+from .saying import ROOT, of_module, pasted, templates, unsaid
 
 OTHERS = ("dsec_cli/dag/compile.py",)
 """What plans say, which is English for now."""
@@ -52,6 +52,10 @@ def test_every_key_has_its_chinese_and_no_chinese_is_left_over() -> None:
 
 def test_words_of_findings_are_said_and_not_pasted() -> None:
     assert not [text for text in unsaid() if not text.startswith(OTHERS)]
+
+
+def test_words_of_errors_are_not_pasted_together() -> None:
+    assert not list(pasted()), "say them by a template with names"
 
 
 def _fields(template: str) -> set[tuple[str, str | None, str | None]]:

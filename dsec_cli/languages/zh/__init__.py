@@ -1,15 +1,19 @@
-"""Chinese: one module for each group of rules, one for the words around findings, one for pages."""
+"""Chinese: one module for each group of rules and of commands, one for words around findings, one for pages."""
 
 from __future__ import annotations
 
 from dsec_cli.languages.zh import (
     code,
     dependencies,
+    errors,
     form,
     formats,
     health,
+    importing,
+    indexes,
     linter,
     resources,
+    runs,
     security,
     steps,
     text,
@@ -17,7 +21,8 @@ from dsec_cli.languages.zh import (
 )
 
 PARTS = (
-    code, dependencies, form, formats, health, linter, resources, security, steps, text, tolerance,
+    code, dependencies, errors, form, formats, health, importing, indexes, linter, resources, runs, security,
+    steps, text, tolerance,
 )  # fmt: skip
 """All but the pages."""
 
