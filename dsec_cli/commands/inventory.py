@@ -6,13 +6,12 @@ import json
 import os
 from typing import Any
 
-from dsec.cards import memory_text
 from dsec.codec import decode, encode
 from dsec.devices import nvml, smi, visible
-from dsec.devices.described import AMPLE_CPU_M, from_document
+from dsec.devices.described import from_document
 from dsec.devices.profiles import PREFIX, profile
 from dsec.errors import InventoryProblem
-from dsec.inventory import FORMAT, Device, Inventory, steady
+from dsec.inventory import FORMAT, Inventory, steady
 from dsec_cli.commands.sources import read_source
 from dsec_cli.report.output import emit
 from dsec_cli.words import say
@@ -29,6 +28,8 @@ _ODD_CHARACTER = "DS005"
 
 def main(args: Args) -> int:
     """Show the inventory: exit 0 also without a GPU, because that was found out."""
+    from dsec_cli.commands.inventoried import render  # whoever plans on an inventory shows none
+
     inventory = read_inventory(args.inventory)
     emit(as_json(inventory) if args.json else render(inventory), args.output)
     return 0
@@ -146,61 +147,3 @@ def as_json(inventory: Inventory) -> str:
     fields = encode(inventory)
     assert isinstance(fields, dict)
     return json.dumps({"format": FORMAT, **fields}, indent=2, ensure_ascii=False) + "\n"
-
-
-def render(inventory: Inventory) -> str:
-    """The inventory as a table, then what was not available and why."""
-    cores = "ample" if inventory.cpu_m >= AMPLE_CPU_M else f"{inventory.cpu_m / 1000:g}"
-    lines = [
-        f"inventory   {inventory.origin}",
-        f"processors  {cores}",
-        f"memory      {_size(inventory.memory_bytes)}",
-        f"disk        {_size(inventory.disk_bytes)}",
-        f"NUMA nodes  {'unknown' if inventory.numa_nodes is None else inventory.numa_nodes}",
-        f"GPUs        {len(inventory.devices)}",
-    ]
-    if inventory.devices:
-        lines += ["", *_table([_HEAD, *(_row(device) for device in inventory.devices)])]
-    if inventory.notes:
-        lines += ["", *(f"note: {note}" for note in inventory.notes)]
-    return "\n".join(map(_plain, lines)) + "\n"
-
-
-def _plain(line: str) -> str:
-    """The line without what a terminal would obey: names come from files."""
-    return "".join(ch if ch.isprintable() else " " for ch in line)
-
-
-def _size(amount: int | None) -> str:
-    return "unknown" if amount is None else memory_text(amount)
-
-
-_HEAD = ("#", "type", "usable memory", "free", "NUMA", "links", "health", "UUID")
-
-
-def _row(device: Device) -> tuple[str, ...]:
-    return (
-        str(device.index),
-        device.type or device.model or "unknown",
-        _size(device.memory_bytes),
-        "unknown" if device.free_bytes is None else f"{device.free_bytes >> 20:,} MiB",
-        "unknown" if device.numa is None else str(device.numa),
-        _links(device),
-        device.health,
-        device.uuid,
-    )
-
-
-def _links(device: Device) -> str:
-    counts: dict[str, int] = {}
-    for _, link in device.links:
-        counts[link] = counts.get(link, 0) + 1
-    return " ".join(f"{link}x{count}" for link, count in sorted(counts.items())) or "-"
-
-
-def _table(rows: list[tuple[str, ...]]) -> list[str]:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return [
-        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]

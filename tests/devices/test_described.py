@@ -17,6 +17,7 @@ from dsec.devices import profiles, smi
 from dsec.devices.described import AMPLE_CPU_M, DRIVER_MIB, from_document
 from dsec.devices.topology import matrix
 from dsec.errors import InventoryProblem
+from dsec.inventory import Node
 from dsec.plan import Demand
 from dsec_cli.commands.inventory import read_inventory
 
@@ -48,6 +49,88 @@ def test_a_described_box() -> None:
     assert first.free_bytes is None
     assert (last.index, last.numa, last.links) == (4, None, ())
     assert found == from_document(json.loads(json.dumps(BOX)), "box.yaml")
+
+
+LAB: dict[str, Any] = {
+    "name": "lab",
+    "machines": [
+        {
+            "name": "left",
+            "cpu": 64,
+            "memory": "512Gi",
+            "network": {"rate": "100Gbps", "rdma": True},
+            "gpus": [{"type": "rtx-3090", "count": 2, "nvlink": "pairs", "numa": 0}],
+        },
+        {
+            "name": "right",
+            "cpu": 32,
+            "memory": "256Gi",
+            "gpus": [{"type": "rtx-3090", "numa": 0}, {"type": "t4"}],
+        },
+    ],
+}
+
+
+def test_several_machines_are_counted_together_and_joined_by_nothing() -> None:
+    found = from_document(LAB, "lab.yaml")
+    assert (found.cpu_m, found.memory_bytes, found.numa_nodes) == (96_000, 768 * GIB, 2)
+    assert found.nodes == (Node("left", 100 * 10**9, True), Node("right", None, None))
+    assert [(one.uuid, one.node) for one in found.devices] == [
+        ("GPU-rtx-3090-0", "left"),
+        ("GPU-rtx-3090-1", "left"),
+        ("GPU-rtx-3090-2", "right"),
+        ("GPU-t4-0", "right"),
+    ]
+    assert [one.links for one in found.devices] == [
+        (("GPU-rtx-3090-1", "NV4"),),
+        (("GPU-rtx-3090-0", "NV4"),),
+        (),
+        (),
+    ]
+    assert feasible(Demand(0, 0, 2, 0, ("rtx-3090",), 0, 0), found) is None
+    refused = feasible(Demand(0, 0, 3, 0, ("rtx-3090",), 0, 0), found)
+    assert refused is not None
+    assert "at most 2 of them of one machine" in refused.text
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        ({"machines": []}, "machines is [], not a list of machines"),
+        ({"machines": 3}, "machines is 3, not a list of machines"),
+        ({"machines": [{"gpus": []}]}, "machines[0].name is None, not a text"),
+        ({"machines": [{"name": "a"}, {"name": "a"}]}, "two machines are called a"),
+        ({"machines": [{"name": "a"}], "cpu": 3}, "cpu stands beside machines"),
+        ({"machines": [{"name": "a", "cpu": -1}]}, "machines[0].cpu is -1"),
+        ({"machines": [{"name": "a", "gpus": [{}]}]}, "machines[0].gpus[0].type is None"),
+        ({"network": {"rdma": "yes"}}, "network.rdma is 'yes', not true or false"),
+        ({"network": {"rate": "100"}}, "network.rate: "),
+        ({"network": {"speed": 1}}, "network has the unknown key 'speed'"),
+    ],
+)
+def test_a_wrong_machine_is_named(document: dict[str, Any], words: str) -> None:
+    with pytest.raises(InventoryProblem) as caught:
+        from_document(document, "lab.yaml")
+    assert words in str(caught.value)
+
+
+def test_one_machine_may_state_its_network() -> None:
+    found = from_document({"network": {"rdma": False}, "gpus": [{"type": "t4"}]}, "box.yaml")
+    assert found.nodes == (Node("this machine", None, False),)
+    assert found.devices[0].node is None
+
+
+def test_cards_of_several_entries_are_joined_as_their_nodes_are() -> None:
+    entries = [
+        {"type": "t4", "count": 2, "numa": [0, 1], "pcie": "PHB"},
+        {"type": "l4", "numa": 0, "pcie": "PIX"},
+        {"type": "l40", "numa": 1, "pcie": "PHB"},
+        {"type": "mig:1g.10gb", "memory": "9Gi", "numa": 0},
+    ]
+    found = from_document({"gpus": entries}, "box.yaml").devices
+    assert dict(found[0].links) == {"GPU-t4-1": "SYS", "GPU-l4-0": "NODE", "GPU-l40-0": "SYS"}
+    assert dict(found[1].links) == {"GPU-t4-0": "SYS", "GPU-l4-0": "SYS", "GPU-l40-0": "PHB"}
+    assert found[-1].links == ()
 
 
 def test_links_of_a_described_box() -> None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from dsec import cards
 from dsec.errors import InventoryProblem
-from dsec.inventory import Device, Inventory
-from dsec.units import Bytes, UnitProblem, parse
+from dsec.inventory import Device, Inventory, Node
+from dsec.units import BitsPerSecond, Bytes, UnitProblem, parse
 from dsec.words import say
 
 AMPLE_CPU_M = 1_000_000_000
@@ -19,7 +19,9 @@ DRIVER_MIB = 640
 """What the driver keeps of a card's total where it is not measured: the most that data-centre cards
 were seen to keep (614 MiB), rounded up."""
 
-_KEYS = ("cpu", "disk", "gpus", "memory", "name")
+_KEYS = ("cpu", "disk", "gpus", "machines", "memory", "name", "network")
+_MACHINE_KEYS = ("cpu", "disk", "gpus", "memory", "name", "network")
+_NETWORK_KEYS = ("rate", "rdma")
 _GPU_KEYS = ("count", "memory", "numa", "nvlink", "nvlinks", "pcie", "switch", "type")
 _NVLINK = ("full", "none", "pairs")
 _PCIE = ("PIX", "PXB", "PHB", "NODE")
@@ -53,6 +55,8 @@ class _Group:
     switch: int
     """GPUs that share a PCIe switch; 1: none do."""
     numa: tuple[int | None, ...]
+    node: str | None
+    """The machine, where there are several."""
 
 
 def from_document(document: object, name: str) -> Inventory:
@@ -61,24 +65,92 @@ def from_document(document: object, name: str) -> Inventory:
     Equal documents give equal inventories: the n-th device of a type has the UUID `GPU-<type>-<n>`.
     """
     stated = _mapping(document, "the inventory", _KEYS, name)
-    groups = [_group(entry, f"gpus[{at}]", name) for at, entry in enumerate(_entries(stated, name))]
-    cpu_m = _cpu(stated.get("cpu"), name)
-    notes = [] if cpu_m is not None else ["processors not stated: taken as ample"]
-    unknown = [group.type for group in groups if cards.card(group.type) is None]
-    notes += [f"type {type_} is not in the card table" for type_ in unknown]
     title = stated.get("name")
     if title is not None and not isinstance(title, str):
         raise _wrong(name, "name", title, "a text")
-    nodes = {node for group in groups for node in group.numa if node is not None}
+    machines = _machines(stated, str(title or "this machine"), name)
+    groups = [group for machine in machines for group in machine.groups]
+    processors = [machine.cpu_m for machine in machines if machine.cpu_m is not None]
+    memories = [machine.memory_bytes for machine in machines if machine.memory_bytes is not None]
+    known = len(processors) == len(machines)
+    notes = [] if known else ["processors not stated: taken as ample"]
+    unknown = [group.type for group in groups if cards.card(group.type) is None]
+    notes += [f"type {type_} is not in the card table" for type_ in unknown]
+    numa = {(group.node, node) for group in groups for node in group.numa if node is not None}
+    several = len(machines) > 1
     return Inventory(
         origin=f"described:{title or name}",
-        cpu_m=AMPLE_CPU_M if cpu_m is None else cpu_m,
-        memory_bytes=_size(stated.get("memory"), "memory", name),
-        disk_bytes=_size(stated.get("disk"), "disk", name),
-        numa_nodes=len(nodes) or None,
+        cpu_m=sum(processors) if known else AMPLE_CPU_M,
+        memory_bytes=sum(memories) if len(memories) == len(machines) else None,
+        disk_bytes=None if several else machines[0].disk_bytes,
+        numa_nodes=len(numa) or None,
         devices=_devices(groups),
         notes=tuple(dict.fromkeys(notes)),
+        nodes=tuple(machine.node for machine in machines) if several or "network" in stated else None,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Machine:
+    """One machine, read."""
+
+    node: Node
+    cpu_m: int | None
+    memory_bytes: int | None
+    disk_bytes: int | None
+    groups: tuple[_Group, ...]
+
+
+def _machines(stated: Mapping[object, object], title: str, name: str) -> list[_Machine]:
+    """The machines, or the one that the document is about."""
+    if "machines" not in stated:
+        return [_machine(stated, title, "", name)]
+    beside = sorted(str(key) for key in stated if key not in ("machines", "name"))
+    if beside:
+        what = f"{name}: {beside[0]} stands beside machines"
+        raise InventoryProblem(what, hint="state it of each machine")
+    entries = stated["machines"]
+    if not isinstance(entries, list) or not entries:
+        raise _wrong(name, "machines", entries, "a list of machines")
+    found: dict[str, _Machine] = {}
+    for at, entry in enumerate(entries):
+        key = f"machines[{at}]"
+        own = _mapping(entry, key, _MACHINE_KEYS, name)
+        called = own.get("name")
+        if not isinstance(called, str) or not called.strip():
+            raise _wrong(name, f"{key}.name", called, "a text", "every machine of several needs one")
+        if called in found:
+            raise InventoryProblem(f"{name}: two machines are called {called}", hint="give each its own name")
+        found[called] = _machine(own, called, f"{key}.", name, node=called if len(entries) > 1 else None)
+    return list(found.values())
+
+
+def _machine(
+    stated: Mapping[object, object], title: str, key: str, name: str, *, node: str | None = None
+) -> _Machine:
+    entries = enumerate(_entries(stated, key, name))
+    return _Machine(
+        node=_network(stated, title, key, name),
+        cpu_m=_cpu(stated.get("cpu"), f"{key}cpu", name),
+        memory_bytes=_size(stated.get("memory"), f"{key}memory", name),
+        disk_bytes=_size(stated.get("disk"), f"{key}disk", name),
+        groups=tuple(_group(entry, f"{key}gpus[{at}]", name, node=node) for at, entry in entries),
+    )
+
+
+def _network(stated: Mapping[object, object], title: str, key: str, name: str) -> Node:
+    if "network" not in stated:
+        return Node(title, None, None)
+    network = _mapping(stated["network"], f"{key}network", _NETWORK_KEYS, name)
+    rdma = network.get("rdma")
+    if rdma is not None and not isinstance(rdma, bool):
+        raise _wrong(name, f"{key}network.rdma", rdma, "true or false")
+    rate = network.get("rate")
+    try:
+        return Node(title, None if rate is None else int(parse(BitsPerSecond, str(rate))), rdma)
+    except UnitProblem as problem:
+        hint = f"write {problem.nearest}" if problem.nearest else f"for example {BitsPerSecond.example}"
+        raise InventoryProblem(f"{name}: {key}network.rate: {problem.reason}", hint=hint) from None
 
 
 def _wrong(name: str, key: str, value: object, want: str, hint: str = "") -> InventoryProblem:
@@ -102,18 +174,18 @@ def _mapping(value: object, key: str, known: Sequence[str], name: str) -> Mappin
     return value
 
 
-def _entries(stated: Mapping[object, object], name: str) -> Sequence[object]:
+def _entries(stated: Mapping[object, object], key: str, name: str) -> Sequence[object]:
     gpus = stated.get("gpus", [])
     if not isinstance(gpus, list):
-        raise _wrong(name, "gpus", gpus, "a list")
+        raise _wrong(name, f"{key}gpus", gpus, "a list")
     return gpus
 
 
-def _cpu(value: object, name: str) -> int | None:
+def _cpu(value: object, key: str, name: str) -> int | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 10**6:
-        raise _wrong(name, "cpu", value, "a number of processors above 0")
+        raise _wrong(name, key, value, "a number of processors above 0")
     return max(1, round(value * 1000))
 
 
@@ -132,7 +204,7 @@ def _size(value: object, key: str, name: str) -> int | None:
     return size
 
 
-def _group(entry: object, key: str, name: str) -> _Group:
+def _group(entry: object, key: str, name: str, *, node: str | None) -> _Group:
     stated = _mapping(entry, key, _GPU_KEYS, name)
     count = stated.get("count", 1)
     if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= 4096:
@@ -157,6 +229,7 @@ def _group(entry: object, key: str, name: str) -> _Group:
         pcie=_pcie(stated, key, name),
         switch=_number(stated, key, "switch", name, usual=1),
         numa=_numa(stated, key, name, count=count),
+        node=node,
     )
 
 
@@ -220,15 +293,23 @@ def _numa(stated: Mapping[object, object], key: str, name: str, *, count: int) -
     return tuple(nodes)
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """One device of a group."""
+
+    uuid: str
+    group: _Group
+    at: int
+
+
 def _devices(groups: Sequence[_Group]) -> tuple[Device, ...]:
-    devices: list[Device] = []
     numbers: dict[str, int] = {}
+    places: list[_Place] = []
     for group in groups:
         first = numbers.get(group.type, 0)
         numbers[group.type] = first + group.count
-        uuids = [uuid_of(group.type, first + at) for at in range(group.count)]
-        devices += [_one(group, at, index=len(devices) + at, uuids=uuids) for at in range(group.count)]
-    return tuple(devices)
+        places += [_Place(uuid_of(group.type, first + at), group, at) for at in range(group.count)]
+    return tuple(_one(place, index, places) for index, place in enumerate(places))
 
 
 def uuid_of(type_: str, number: int) -> str:
@@ -237,11 +318,12 @@ def uuid_of(type_: str, number: int) -> str:
     return f"{prefix}-{type_.removeprefix('mig:')}-{number}"
 
 
-def _one(group: _Group, at: int, *, index: int, uuids: Sequence[str]) -> Device:
+def _one(place: _Place, index: int, places: Sequence[_Place]) -> Device:
+    group, at = place.group, place.at
     row = cards.card(group.type)
-    links = [(uuid, link) for to, uuid in enumerate(uuids) if to != at and (link := _link(group, at, to))]
+    links = [(other.uuid, link) for other in places if other is not place and (link := _link(place, other))]
     return Device(
-        uuid=uuids[at],
+        uuid=place.uuid,
         index=index,
         model=row.names[0] if row is not None else group.type,
         type=group.type,
@@ -252,15 +334,22 @@ def _one(group: _Group, at: int, *, index: int, uuids: Sequence[str]) -> Device:
         links=tuple(sorted(links)),
         speed=row.speed if row is not None else cards.UNKNOWN_SPEED,
         health="ok",
+        node=group.node,
     )
 
 
-def _link(group: _Group, one: int, two: int) -> str:
-    if group.nvlink == "full" or (group.nvlink == "pairs" and one // 2 == two // 2):
-        return f"NV{group.nvlinks}"
-    if group.switch > 1 and one // group.switch == two // group.switch:
-        return _SWITCHED
-    here, there = group.numa[one], group.numa[two]
+def _link(one: _Place, two: _Place) -> str:
+    """What joins two devices; empty: nothing does, or it is not stated."""
+    group, here, there = one.group, one.group.numa[one.at], two.group.numa[two.at]
+    if group.node != two.group.node or any(place.uuid.startswith("MIG-") for place in (one, two)):
+        return ""  # instances reach nothing but the host
+    if two.group is group:
+        if group.nvlink == "full" or (group.nvlink == "pairs" and one.at // 2 == two.at // 2):
+            return f"NV{group.nvlinks}"
+        if group.switch > 1 and one.at // group.switch == two.at // group.switch:
+            return _SWITCHED
     if here is None or there is None:
         return ""
-    return group.pcie if here == there else "SYS"
+    if here != there:
+        return "SYS"
+    return group.pcie if group.pcie == two.group.pcie else "NODE"
