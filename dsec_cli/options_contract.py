@@ -152,9 +152,56 @@ PLAN: Command = (
         "ds_config.yaml beside the contract count as its own. Errors of the contract, cycles and "
         "demands that the inventory cannot meet are shown, and no plan is written.",
         "With --diff the two FILES are plans, and their differences are listed Step by Step.",
+        "With --what-if, --noise or several --inventory nothing is stored: each scenario is planned, and "
+        "all are shown side by side. A scenario is changes with commas between them: step=ID, then "
+        "gpu.count, gpu.memory, gpu.type, cpu, memory, duration (40s, or 50% of what it was), level, "
+        "split or remove; and iterations, max_staleness or in_flight of the whole job.",
     ),
     (("FILES", "many", (), "Contract (default: the one in this folder); with --diff two plans."),),
-    (("diff", "", "flag", "", (), None, "Compare two plans: --diff OLD NEW."), INVENTORY, JSON, LANG, OUTPUT),
+    (
+        ("diff", "", "flag", "", (), None, "Compare two plans: --diff OLD NEW."),
+        (
+            "durations",
+            "",
+            "value",
+            "JOB",
+            (),
+            None,
+            "Take durations from a run, a plan, a trace or a durations.json instead of from earlier runs.",
+        ),
+        (
+            "inventory",
+            "",
+            "multi",
+            "FILE",
+            (),
+            None,
+            "Take the machines described in FILE (YAML, JSON, nvidia-smi output) or by builtin:NAME, not "
+            "this one. Given more than once, plans are compared.",
+        ),
+        JSON,
+        LANG,
+        (
+            "noise",
+            "",
+            "value",
+            "SIGMA",
+            (),
+            None,
+            "Also try each plan with durations drawn around the estimates (lognormal, 0.3 is usual).",
+        ),
+        OUTPUT,
+        SPLIT,
+        (
+            "what-if",
+            "",
+            "multi",
+            "CHANGES",
+            (),
+            None,
+            "Plan with these changes beside the contract as it stands: step=S4,gpu.count=2.",
+        ),
+    ),
     (
         ("dsec plan", "Show the plan for this machine."),
         ("dsec plan dsandbox.yaml -o plan.json", "Show it, and store it for: dsec run plan.json"),
@@ -163,10 +210,18 @@ PLAN: Command = (
             "Print the plan for machines one does not have here.",
         ),
         ("dsec plan --diff old.json new.json", "List what differs between two plans."),
+        (
+            "dsec plan --what-if step=S4,gpu.count=2,duration=60%",
+            "Show what more GPUs for a Step would give, if it then took 60 % of its time.",
+        ),
+        (
+            "dsec plan --inventory builtin:4xrtx-4090 --inventory builtin:8xa100-sxm-80gb --noise 0.3",
+            "Compare two machines, also for durations that are not as estimated.",
+        ),
     ),
     (
         (0, "planned (with --diff: the plans are the same)"),
-        (1, "no plan is possible (with --diff: they differ)"),
+        (1, "no plan is possible (with --diff: they differ; with --what-if: not for every scenario)"),
         USAGE,
         UNKNOWN,
     ),

@@ -64,7 +64,7 @@ SPLIT: Option = (
     "STEP=PARTS",
     (),
     None,
-    "Cut a Step with layers into so many parts (without a number: as few as fit, 1: not at all). Repeatable.",
+    "Cut a Step with layers into so many parts (without a number: as few as fit, 1: not at all).",
 )
 JOB: Argument = (
     "JOB",

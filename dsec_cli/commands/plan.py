@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 from dsec.planfile import load_plan, plan_bytes, save_plan
 from dsec_cli import exit as codes
 from dsec_cli.commands.opened import contract_here
-from dsec_cli.commands.pipeline import Refused, inventory_at, prepare, show
+from dsec_cli.commands.pipeline import Refused, examined, inventory_at, learned, planned, show
 from dsec_cli.dag.plandiff import diff, diff_document, diff_text
 from dsec_cli.dag.summary import plan_text
 from dsec_cli.report.output import emit
 
 if TYPE_CHECKING:
+    from dsec.inventory import Inventory
+    from dsec_cli.commands.pipeline import Clean
     from dsec_cli.options import Args
 
 
@@ -25,8 +27,22 @@ def main(args: Args) -> int:
         raise codes.UsageError(
             "one plan is made of one contract", hint="name one file, or compare two plans with --diff"
         )
-    path = args.files[0] if args.files else contract_here()
-    plan = prepare(path, inventory_at(args.inventory))
+    inventories = [inventory_at(spec) for spec in args.inventory or (None,)]
+    clean = examined(args.files[0] if args.files else contract_here())
+    if isinstance(clean, Refused):
+        show(clean)
+        return codes.NO
+    return _planned(clean, inventories, args)
+
+
+def _planned(clean: Clean, inventories: list[Inventory], args: Args) -> int:
+    """One plan, or several side by side."""
+    asked, durations = _asked(clean, args), _durations(clean, args)
+    if args.what_if or args.noise is not None or len(inventories) > 1:
+        from dsec_cli.commands.comparing import Given, compare, noise_of
+
+        return compare(Given(clean, asked, durations, noise_of(args.noise)), inventories, args)
+    plan = planned(clean, inventories[0], asked=asked, durations=durations)
     if isinstance(plan, Refused):
         show(plan)
         return codes.NO
@@ -37,11 +53,34 @@ def main(args: Args) -> int:
     return codes.YES
 
 
+def _asked(clean: Clean, args: Args) -> dict[str, int]:
+    if not args.split:
+        return {}
+    from dsec_cli.commands.parting import asked_parts
+
+    return asked_parts(args.split, clean.order.graph.numbers)
+
+
+def _durations(clean: Clean, args: Args) -> dict[str, int]:
+    """What earlier runs took, and over it what `--durations` names."""
+    known = learned(clean.opened.folder)
+    if args.durations is None:
+        return known
+    from dsec_cli.commands.timing import durations_of
+
+    given = durations_of(args.durations, clean.order.graph.numbers, folder=clean.opened.folder)
+    return {**known, **given}
+
+
 def _diff(args: Args) -> int:
     if len(args.files) != 2:
         raise codes.UsageError("--diff compares two plans", hint="dsec plan --diff old.json new.json")
-    if args.inventory is not None:
+    if args.inventory:
         raise codes.UsageError("--diff needs no inventory: it is part of each plan")
+    if args.what_if or args.split or args.durations is not None or args.noise is not None:
+        raise codes.UsageError(
+            "--diff compares plans as they are stored", hint="make them first: dsec plan -o"
+        )
     old, new = (load_plan(path) for path in args.files)
     found = diff(old, new)
     text = (

@@ -5,15 +5,13 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from dsec.core.overlap import Rounds, overlap
-from dsec.core.schedule import Work
 from dsec_cli.dag.linking import link_text
+from dsec_cli.dag.replay import plan_overlap
 from dsec_cli.dag.view import demand_text, pace_text, time_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dsec.core.overlap import Overlap
     from dsec.inventory import Inventory
     from dsec.plan import Plan, PlannedStep, Schedule
 
@@ -121,24 +119,6 @@ def _orders(schedule: Schedule) -> str:
         f"{order} {time_text(span)}" for order, span in schedule.makespans_ms if order != schedule.order
     ]
     return f"order              {schedule.order}" + (f"; {', '.join(others)}" if others else "")
-
-
-def plan_overlap(plan: Plan) -> Overlap | None:
-    """What all iterations of a plan cost on its inventory."""
-    number = {step.id: at for at, step in enumerate(plan.steps)}
-    successors: list[list[int]] = [[] for _ in plan.steps]
-    carried: list[tuple[int, int, int]] = []
-    for at, step in enumerate(plan.steps):
-        for edge in step.needs:
-            if edge.kind == "carried":
-                carried.append((number[edge.step], at, edge.staleness + 1))
-            else:
-                successors[number[edge.step]].append(at)
-    works = [Work(step.demand, step.estimate_ms, step.rank_ms, step.command.worker) for step in plan.steps]
-    rounds = Rounds(plan.iterations.count, plan.iterations.in_flight, tuple(carried))
-    chosen = plan.analysis.schedule
-    quick = chosen is not None and chosen.devices == "quick"
-    return overlap(successors, works, rounds=rounds, inventory=plan.inventory, quick=quick)
 
 
 def _gap(plan: Plan) -> str:

@@ -1,0 +1,266 @@
+"""Scenarios side by side: a table for people, a document for programs."""
+
+from __future__ import annotations
+
+import textwrap
+
+from dsec.record import Record
+from dsec_cli.dag.noise import Spread
+from dsec_cli.dag.replay import plan_overlap, use_of
+from dsec_cli.dag.view import time_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dsec.core.overlap import Overlap
+    from dsec.plan import Plan
+    from dsec_cli.dag.replay import Use
+
+FORMAT = "dsec.whatif/1"
+_WIDTH = 80
+_LABEL = 18
+_CELL = 12
+_BESIDE = (_WIDTH - _LABEL) // _CELL
+"""Scenarios in one block of the table."""
+
+
+class Scenario(Record):
+    """What was tried, and what came of it."""
+
+    told: tuple[str, ...]
+    """What it changes; nothing: as the contract stands."""
+    inventory: str
+    plan: Plan | None
+    refused: tuple[str, ...]
+    """Why there is no plan."""
+    as_long_as_before: bool
+    """A Step is given other GPUs, and nothing is said of the time it then takes."""
+    use: Use | None
+    overlap: Overlap | None
+    spread: Spread | None
+
+
+def scenario(
+    told: tuple[str, ...],
+    inventory: str,
+    plan: Plan,
+    spread: Spread | None,
+    *,
+    as_long_as_before: bool = False,
+) -> Scenario:
+    """A scenario that has a plan."""
+    return Scenario(told, inventory, plan, (), as_long_as_before, use_of(plan), plan_overlap(plan), spread)
+
+
+def refused(told: tuple[str, ...], inventory: str, why: tuple[str, ...]) -> Scenario:
+    """A scenario that has none."""
+    return Scenario(told, inventory, None, why, False, None, None, None)
+
+
+def whatif_text(name: str, scenarios: Sequence[Scenario]) -> str:
+    """All scenarios in one table at 80 columns; the first is what the others are compared with."""
+    lines = [f"what if {name}", "", *_legend(scenarios)]
+    for start in range(0, len(scenarios), _BESIDE):
+        lines += ["", *_block(scenarios, start)]
+    lines += ["", "critical path", *_paths(scenarios), *_effects(scenarios), *_notes(scenarios)]
+    return "\n".join(map(_plain, lines)) + "\n"
+
+
+def _legend(scenarios: Sequence[Scenario]) -> Iterator[str]:
+    """What each number stands for; inventories have letters where there are several."""
+    letters: dict[str, str] = {}
+    for one in scenarios:
+        letters.setdefault(one.inventory, chr(ord("A") + len(letters)))
+    for number, one in enumerate(scenarios):
+        where = [f"on {letters[one.inventory]}"] if len(letters) > 1 else []
+        yield from _wrapped(number, ", ".join([*(one.told or ("as it stands",)), *where]))
+    yield ""
+    for inventory, letter in letters.items():
+        yield from _wrapped(letter if len(letters) > 1 else "on", inventory)
+
+
+def _wrapped(number: int | str, text: str) -> list[str]:
+    return textwrap.wrap(f"{number:>2}  {text}", _WIDTH, subsequent_indent="    ")
+
+
+def _block(scenarios: Sequence[Scenario], start: int) -> Iterator[str]:
+    """Rows of figures, one column per scenario from `start` on."""
+    shown = range(start, min(start + _BESIDE, len(scenarios)))
+    yield " " * _LABEL + "".join(f"{number:>{_CELL}}" for number in shown)
+    columns = [_figures(scenarios[number], scenarios[0]) for number in shown]
+    for label, *cells in zip(_LABELS, *columns, strict=True):
+        if any(cells):
+            yield f"{label:<{_LABEL}}" + "".join(f"{text or '-':>{_CELL}}" for text in cells)
+
+
+_LABELS = (
+    "one iteration",
+    "  against 0",
+    "all iterations",
+    "  against 0",
+    "  one every",
+    "idle GPU time",
+    "  overlapped",
+    "busy processors",
+    "lower bound",
+    "  over it",
+    "critical path",
+    "with noise: p50",
+    "            p95",
+    "            worst",
+    "Steps",
+)
+
+
+def _figures(one: Scenario, first: Scenario) -> tuple[str, ...]:
+    """The cells of one scenario, by label; "" where there is no answer."""
+    plan, use, repeated, spread = one.plan, one.use, one.overlap, one.spread
+    if plan is None or use is None:
+        return ("no plan", *[""] * (len(_LABELS) - 1))
+    found, before = plan.analysis, None if first.plan is None or one is first else first.plan.analysis
+    chosen = found.schedule
+    alike = (
+        first.plan is not None and one is not first and first.plan.iterations.count == plan.iterations.count
+    )
+    many = first.overlap if alike else None
+    return (
+        time_text(found.makespan_ms),
+        _change(found.makespan_ms, before and before.makespan_ms),
+        *(
+            ("", "", "")
+            if repeated is None
+            else (
+                time_text(repeated.total),
+                _change(repeated.total, many and many.total),
+                time_text(repeated.period),
+            )
+        ),
+        _share(use.gpu_idle_permille),
+        "" if repeated is None else _share(repeated.gpu_idle_permille),
+        _share(use.cpu_busy_permille),
+        time_text(found.lower_bound_ms),
+        "" if chosen is None else f"{chosen.over_bound_ppm / 10_000:.1f} %",
+        time_text(found.critical_path_ms),
+        *(("", "", "") if spread is None else map(time_text, (spread.p50, spread.p95, spread.worst))),
+        str(len(plan.steps)),
+    )
+
+
+def _change(after: int, before: int | None) -> str:
+    """By how much it is longer or shorter; "" where that means nothing."""
+    if not before:
+        return ""
+    permille = (abs(after - before) * 1000 + before // 2) // before
+    sign = "+" if after > before else "-"
+    return f"{sign}{permille / 10:.1f} %" if permille else "0 %"
+
+
+def _share(permille: int | None) -> str:
+    return "" if permille is None else f"{permille / 10:.1f} %"
+
+
+def _paths(scenarios: Sequence[Scenario]) -> Iterator[str]:
+    """Each scenario's critical path; the same one is told once."""
+    said: dict[tuple[str, ...], int] = {}
+    for number, one in enumerate(scenarios):
+        if one.plan is None:
+            for why in one.refused:
+                yield from _wrapped(number, f"no plan: {why}")
+            continue
+        path = one.plan.analysis.critical_path
+        if path in said:
+            yield f"{number:>2}  as in {said[path]}"
+            continue
+        said[path] = number
+        shown = path if len(path) <= 16 else (*path[:8], f"({len(path) - 12} more)", *path[-4:])
+        yield from _wrapped(number, " > ".join(shown))
+
+
+def _effects(scenarios: Sequence[Scenario]) -> Iterator[str]:
+    """What else is otherwise than in the first: devices, order."""
+    lines: list[str] = []
+    for number, one in enumerate(scenarios[1:], 1):
+        effects = list(_of(one, scenarios[0]))
+        if effects:
+            lines += _wrapped(number, "; ".join(effects))
+    if lines:
+        yield from ("", "also changed, against 0", *lines)
+
+
+def _of(one: Scenario, first: Scenario) -> Iterator[str]:
+    if one.plan is None or first.plan is None:
+        return
+    before = {step.id: step for step in first.plan.steps}
+    after = {step.id for step in one.plan.steps}
+    same = one.inventory == first.inventory
+    moved = [
+        step.id
+        for step in one.plan.steps
+        if same and step.id in before and step.placement.devices != before[step.id].placement.devices
+    ]
+    for words, names in (
+        ("other devices for", moved),
+        ("new:", [step.id for step in one.plan.steps if step.id not in before]),
+        ("gone:", [name for name in before if name not in after]),
+    ):
+        if names:
+            yield f"{words} {', '.join(names[:6])}" + (
+                f" and {len(names) - 6} more" if len(names) > 6 else ""
+            )
+    chosen, old = one.plan.analysis.schedule, first.plan.analysis.schedule
+    if chosen is not None and old is not None and chosen.order != old.order:
+        yield f"order {old.order} -> {chosen.order}"
+
+
+def _notes(scenarios: Sequence[Scenario]) -> Iterator[str]:
+    """What the figures rest on."""
+    notes: list[str] = []
+    noisy = next((one.spread for one in scenarios if one.spread is not None), None)
+    if noisy is not None:
+        notes.append(
+            f"noise: {noisy.trials} trials of one iteration, each duration times a factor of its own "
+            f"(lognormal, median 1, sigma {noisy.sigma:g}), the order of Steps kept"
+        )
+    same = [number for number, one in enumerate(scenarios) if one.as_long_as_before]
+    if same:
+        numbers = ", ".join(map(str, same))
+        notes.append(f"{numbers}: other GPUs, the same duration: say what the Step then takes, duration=50%")
+    if notes:
+        yield ""
+    for note in notes:
+        yield from textwrap.wrap(f"note: {note}", _WIDTH, subsequent_indent="      ")
+
+
+def whatif_document(name: str, scenarios: Sequence[Scenario]) -> dict[str, object]:
+    """For programs: `dsec.whatif/1`; times in milliseconds, None where there is no answer."""
+    return {"format": FORMAT, "name": name, "scenarios": [_document(one) for one in scenarios]}
+
+
+def _document(one: Scenario) -> dict[str, object]:
+    plan, use, repeated = one.plan, one.use, one.overlap
+    found = plan.analysis if plan is not None else None
+    chosen = found.schedule if found is not None else None
+    return {
+        "changes": list(one.told),
+        "inventory": one.inventory,
+        "refused": list(one.refused),
+        "steps": None if plan is None else len(plan.steps),
+        "makespan_ms": None if found is None else found.makespan_ms,
+        "lower_bound_ms": None if found is None else found.lower_bound_ms,
+        "over_bound_ppm": None if chosen is None else chosen.over_bound_ppm,
+        "order": None if chosen is None else chosen.order,
+        "critical_path": None if found is None else list(found.critical_path),
+        "critical_path_ms": None if found is None else found.critical_path_ms,
+        "gpu_idle_permille": None if use is None else use.gpu_idle_permille,
+        "cpu_busy_permille": None if use is None else use.cpu_busy_permille,
+        "total_ms": None if repeated is None else repeated.total,
+        "period_ms": None if repeated is None else repeated.period,
+        "overlapped_gpu_idle_permille": None if repeated is None else repeated.gpu_idle_permille,
+        "noise": None if one.spread is None else one.spread._asdict(),
+    }
+
+
+def _plain(text: str) -> str:
+    """The text without what a terminal would obey."""
+    return "".join(ch if ch.isprintable() else " " for ch in text)
