@@ -115,7 +115,7 @@ def test_a_measured_machine_is_shown_in_80_columns_with_what_it_has() -> None:
     assert " 0.00 GiB " in shown[8]
     assert " unknown " in shown[11]
     assert " lost " in shown[11]
-    assert shown[-2].startswith("      long")
+    assert shown[-1].startswith("      long")
 
 
 @pytest.mark.parametrize(
