@@ -6,7 +6,7 @@ import json
 import os
 import sys
 
-from dsec.core.report import build, markdown
+from dsec.core.report import build, document, markdown
 from dsec.errors import DSecError
 from dsec.quickplan import read_plan
 from dsec.resume import read_run
@@ -33,7 +33,7 @@ def main(args: Args) -> int:
     if told.state.end is not None:
         _keep(run, report)
     if args.json:
-        sys.stdout.write(json.dumps(report, ensure_ascii=False, indent=2) + "\n")
+        sys.stdout.write(json.dumps(document(report), ensure_ascii=False, indent=2) + "\n")
     else:
         sys.stdout.write(markdown(report))
     return YES

@@ -20,8 +20,19 @@ if TYPE_CHECKING:
     from typing import Any
 
 _BETWEEN = '},{"command":'
-_MARKS = tuple(f',"{name}":' for name in sorted(PlannedStep._fields)[1:])
-"""What stands between a Step's pieces; the first, `command`, begins it."""
+_NAMES = sorted(PlannedStep._fields)
+
+
+def _marks(first: str, last: str) -> tuple[str, ...]:
+    """What stands before each field from `first` to `last`, in the order of the text."""
+    return tuple(f',"{name}":' for name in _NAMES[_NAMES.index(first) : _NAMES.index(last) + 1])
+
+
+_HEAD = _marks("cwd", "grace_ms")
+_OWN = tuple(
+    mark for mark in _marks("id", "timeout_ms") if mark[2:-2] not in ("name", "placement", "retries")
+)
+"""Before what a Step seldom shares with others; between these stand pieces that most have alike."""
 
 
 class _Once(dict[str, "Any"]):
@@ -38,36 +49,37 @@ class _Once(dict[str, "Any"]):
 
 def read_steps(text: str) -> tuple[PlannedStep, ...]:
     """The Steps in `text`, which is a plan's list of them from the first `command` to the last value."""
-    commands, demands, retries = _Once(_command), _Once(_demand), _Once(_retries)
-    placements, variables, lists = _Once(_placement), _Once(_pairs), _Once(_strings)
-    strings, sources = _Once(_string), _Once(_source)
+    heads, titles, places, tries = _Once(_Head()), _Once(_title), _Once(_place), _Once(_try)
+    lists, origins, sources = _Once(_strings), _Once(_origin), _Once(_source)
     steps = []
     for one in text.split(_BETWEEN):
-        command, cwd, demand, env, estimate, by, grace, name, *more = _cut(one)
-        inputs, key, level, title, needs, outputs, placement, rank, reasons, *rest = more
-        retry, slack, src, timeout = rest
+        head, name, inputs, key, title, needs, place, rank, retry, slack, src, timeout = _cut(one, _OWN)
+        command, cwd, demand, env, estimate, by, grace = heads[head]
+        level, called = titles[title]
+        outputs, placement = places[place]
+        reasons, retries = tries[retry]
         steps.append(
             PlannedStep._make(
                 (
                     _string(name),
-                    strings[title],
-                    commands[command],
-                    variables[env],
-                    strings[cwd],
-                    _edges(needs, strings, sources) if needs != "[]" else (),
-                    demands[demand],
-                    strings[level],
+                    called,
+                    command,
+                    env,
+                    cwd,
+                    _edges(needs, origins) if needs != "[]" else (),
+                    demand,
+                    level,
                     int(timeout),
-                    int(grace),
-                    retries[retry],
+                    grace,
+                    retries,
                     lists[inputs],
-                    lists[outputs],
-                    placements[placement],
-                    int(estimate),
-                    strings[by],
+                    outputs,
+                    placement,
+                    estimate,
+                    by,
                     int(rank),
                     int(slack),
-                    lists[reasons],
+                    reasons,
                     _string(key),
                     sources[src],
                 )
@@ -76,9 +88,9 @@ def read_steps(text: str) -> tuple[PlannedStep, ...]:
     return tuple(steps)
 
 
-def _cut(step: str) -> list[str]:
+def _cut(step: str, marks: tuple[str, ...]) -> list[str]:
     pieces = []
-    for mark in _MARKS:
+    for mark in marks:
         piece, found, step = step.partition(mark)
         if not found:
             raise KeyError(mark)
@@ -87,18 +99,58 @@ def _cut(step: str) -> list[str]:
     return pieces
 
 
-def _edges(text: str, strings: _Once, sources: _Once) -> tuple[Edge, ...]:
+class _Head:
+    """Reads the pieces from `command` to `grace_ms`."""
+
+    def __init__(self) -> None:
+        self._commands, self._demands = _Once(_command), _Once(_demand)
+        self._variables, self._strings = _Once(_pairs), _Once(_string)
+
+    def __call__(self, piece: str) -> tuple[object, ...]:
+        command, cwd, demand, env, estimate, by, grace = _cut(piece, _HEAD)
+        return (
+            self._commands[command],
+            self._strings[cwd],
+            self._demands[demand],
+            self._variables[env],
+            int(estimate),
+            self._strings[by],
+            int(grace),
+        )
+
+
+def _title(piece: str) -> tuple[str, str]:
+    level, name = _cut(piece, _marks("name", "name"))
+    return _string(level), _string(name)
+
+
+def _place(piece: str) -> tuple[tuple[str, ...], Placement]:
+    outputs, placement = _cut(piece, _marks("placement", "placement"))
+    return _strings(outputs), _placement(placement)
+
+
+def _try(piece: str) -> tuple[tuple[str, ...], Retries]:
+    reasons, retries = _cut(piece, _marks("retries", "retries"))
+    return _strings(reasons), _retries(retries)
+
+
+def _edges(text: str, origins: _Once) -> tuple[Edge, ...]:
     if not (text.startswith('[{"kind":') and text.endswith('"}]')):
         raise ValueError(text)
     make, edges = Edge._make, []
     for one in text[9:-3].split('"},{"kind":'):
-        kind, _, rest = one.partition(',"src":')
-        src, _, rest = rest.partition(',"staleness":')
+        origin, _, rest = one.partition(',"staleness":')
         staleness, _, step = rest.partition(',"step":"')
         if '"' in step or "\\" in step:
             step = _string(f'"{step}"')
-        edges.append(make((step, strings[kind], int(staleness), sources[src])))
+        kind, src = origins[origin]
+        edges.append(make((step, kind, int(staleness), src)))
     return tuple(edges)
+
+
+def _origin(piece: str) -> tuple[str, Source]:
+    kind, _, src = piece.partition(',"src":')
+    return _string(kind), _source(src)
 
 
 def _string(piece: str) -> str:

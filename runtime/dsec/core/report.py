@@ -8,10 +8,11 @@ from json.encoder import encode_basestring as quoted
 from dsec.core.fold import Tally
 from dsec.outcomes import words
 from dsec.progress import instance, span
+from dsec.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
     from typing import Any
 
     from dsec.core.fold import RunState
@@ -24,8 +25,33 @@ _ROWS = 200
 _NOTHING = Tally(0, 0, 0, 0, (), None, 0, 0)
 
 
+class Row(Record):
+    """One Step in the report; a reading that could not be had is None."""
+
+    id: str
+    name: str
+    level: str
+    instances: int
+    done: int
+    attempts: int
+    failures: int
+    retries: int
+    dropped: int
+    wall_p50_ms: float | None
+    wall_max_ms: float | None
+    estimate_ms: int
+    cpu_ms: int | None
+    rss_kb: int | None
+    gpu_ms: int | None
+
+
+def document(report: dict[str, Any]) -> dict[str, Any]:
+    """The report as JSON-ready data."""
+    return {**report, "steps": [row._asdict() for row in report["steps"]]}
+
+
 def build(plan: Plan, state: RunState, *, job: str, inventory: Inventory) -> dict[str, Any]:
-    """The report as JSON-ready data; a reading that could not be had is None."""
+    """The report: JSON-ready data but for `steps`, which are `Row`s."""
     wall_us = _wall_us(state)
     rows = [_row(step, state.tallies.get(step.id), plan.iterations.count) for step in plan.steps]
     held_us = sum(gpu_us for _, _, gpu_us in state.worker_us.values())
@@ -73,8 +99,10 @@ def _cpu_us(plan: Plan, state: RunState) -> int:
     return processes + sum(cpu for cpu, _, _ in state.worker_us.values()) + state.call_us
 
 
-def median(values: Iterable[int]) -> int:
+def median(values: Sequence[int]) -> int:
     """The middle value, the lower of two (`statistics` would cost a run 10 ms of imports)."""
+    if len(values) == 1:
+        return values[0]
     ordered = sorted(values)
     return ordered[(len(ordered) - 1) // 2]
 
@@ -87,26 +115,28 @@ def _wall_us(state: RunState) -> int:
     return max(ends, default=0)
 
 
-def _row(step: PlannedStep, tally: Tally | None, count: int) -> dict[str, Any]:
+def _row(step: PlannedStep, tally: Tally | None, count: int) -> Row:
     attempts, failures, retries, dropped, walls, cpu_us, rss_kb, gpu_us = tally or _NOTHING
-    ordered = sorted(walls)
-    return {
-        "id": step.id,
-        "name": step.name,
-        "level": step.level,
-        "instances": count,
-        "done": len(ordered),
-        "attempts": attempts,
-        "failures": failures,
-        "retries": retries,
-        "dropped": dropped,
-        "wall_p50_ms": median(ordered) / 1000 if ordered else None,
-        "wall_max_ms": ordered[-1] / 1000 if ordered else None,
-        "estimate_ms": step.estimate_ms,
-        "cpu_ms": None if cpu_us is None else cpu_us // 1000,
-        "rss_kb": rss_kb or None,
-        "gpu_ms": gpu_us // 1000 if tally and step.demand.gpu_count and not step.command.call else None,
-    }
+    held = tally is not None and step.demand.gpu_count and not step.command.call
+    return Row._make(
+        (
+            step.id,
+            step.name,
+            step.level,
+            count,
+            len(walls),
+            attempts,
+            failures,
+            retries,
+            dropped,
+            median(walls) / 1000 if walls else None,
+            max(walls) / 1000 if walls else None,
+            step.estimate_ms,
+            None if cpu_us is None else cpu_us // 1000,
+            rss_kb or None,
+            gpu_us // 1000 if held else None,
+        )
+    )
 
 
 def encode(report: dict[str, Any]) -> str:
@@ -117,14 +147,16 @@ def encode(report: dict[str, Any]) -> str:
     return f'{before}"steps":[{rows}]{after}'
 
 
-def _row_text(row: dict[str, Any]) -> str:
-    name, title, level, count, done, attempts, failures, retries, dropped, *measured = row.values()
-    p50, longest, estimate, cpu, rss, gpu = ["null" if value is None else value for value in measured]
+def _row_text(row: Row) -> str:
+    name, title, level, count, done, attempts, failures, retries, dropped, *measured = row
+    p50, longest, estimate, cpu, rss, gpu = measured
     return (
         f'{{"id":{quoted(name)},"name":{quoted(title)},"level":{quoted(level)},"instances":{count},'
         f'"done":{done},"attempts":{attempts},"failures":{failures},"retries":{retries},'
-        f'"dropped":{dropped},"wall_p50_ms":{p50},"wall_max_ms":{longest},"estimate_ms":{estimate},'
-        f'"cpu_ms":{cpu},"rss_kb":{rss},"gpu_ms":{gpu}}}'
+        f'"dropped":{dropped},"wall_p50_ms":{"null" if p50 is None else p50},'
+        f'"wall_max_ms":{"null" if longest is None else longest},"estimate_ms":{estimate},'
+        f'"cpu_ms":{"null" if cpu is None else cpu},"rss_kb":{"null" if rss is None else rss},'
+        f'"gpu_ms":{"null" if gpu is None else gpu}}}'
     )
 
 
@@ -134,7 +166,8 @@ def _idle(
     """Share of the leasable processor and GPU time that no finished attempt held."""
     if not wall_us:
         return {"cpu": None, "gpu": None}
-    demand = {step.id: min(step.demand.cpu_m, inventory.cpu_m) for step in plan.steps}
+    most = inventory.cpu_m
+    demand = {step.id: held if (held := step.demand.cpu_m) < most else most for step in plan.steps}
     busy = sum([demand[step] * (end - begin) for (step, _), (begin, end) in state.spans_us.items()])
     gpus = len(inventory.devices)
     return {
@@ -284,7 +317,7 @@ def summary(report: dict[str, Any]) -> list[str]:
 def instance_in(report: dict[str, Any], step: str, iteration: int) -> str:
     """What the report calls an instance: by its Step alone where there is but one iteration."""
     steps = report["steps"]
-    return instance(step, iteration, of=steps[0]["instances"] if steps else 1)
+    return instance(step, iteration, of=steps[0].instances if steps else 1)
 
 
 def _worker_line(one: dict[str, Any]) -> str:
@@ -293,20 +326,20 @@ def _worker_line(one: dict[str, Any]) -> str:
     return f"- {one['worker']}: CPU {span(one['cpu_ms'] / 1000)}{rss}{gpu}"
 
 
-def _markdown_row(row: dict[str, Any]) -> str:
+def _markdown_row(row: Row) -> str:
     def told(value: float | None, text: str) -> str:
         return "-" if value is None else text
 
-    name = f"{row['id']} {row['name']}".strip()
+    name = f"{row.id} {row.name}".strip()
     cells = (
         name,
-        f"{row['done']}/{row['instances']}",
-        told(row["wall_p50_ms"], span((row["wall_p50_ms"] or 0) / 1000)),
-        told(row["wall_max_ms"], span((row["wall_max_ms"] or 0) / 1000)),
-        told(row["cpu_ms"], span((row["cpu_ms"] or 0) / 1000)),
-        told(row["rss_kb"], f"{(row['rss_kb'] or 0) / 1024:.0f} MiB"),
-        str(row["failures"]),
-        str(row["retries"]),
-        str(row["dropped"]),
+        f"{row.done}/{row.instances}",
+        told(row.wall_p50_ms, span((row.wall_p50_ms or 0) / 1000)),
+        told(row.wall_max_ms, span((row.wall_max_ms or 0) / 1000)),
+        told(row.cpu_ms, span((row.cpu_ms or 0) / 1000)),
+        told(row.rss_kb, f"{(row.rss_kb or 0) / 1024:.0f} MiB"),
+        str(row.failures),
+        str(row.retries),
+        str(row.dropped),
     )
     return f"| {' | '.join(cells)} |"
