@@ -50,6 +50,8 @@ def leave(code: int) -> int:
 
 def _enter(program: str, *, lints: bool = False) -> int:
     argv = sys.argv[1:]
+    if f"_{program.replace('-', '_').upper()}_COMPLETE" in os.environ:
+        return _completed(program)
     if not lints and argv[:1] != ["lint"]:
         from dsec_cli.exit import guarded
 
@@ -61,6 +63,24 @@ def _enter(program: str, *, lints: bool = False) -> int:
     ticket = cached.draw(argv)
     code = cached.answer(ticket) if ticket is not None else None
     return leave(_without_collections(program, argv, ticket) if code is None else code)
+
+
+def _completed(program: str) -> int:
+    """Answer a shell that asks what may be written; Typer has the scripts that ask."""
+    from dsec_cli.completing import answer
+    from dsec_cli.exit import guarded
+
+    def answered() -> int:
+        found = answer(program, os.environ)
+        if found is None:
+            from dsec_cli.cli import parse
+
+            parse(program, [])
+            return 0
+        sys.stdout.write(found[0])
+        return found[1]
+
+    return guarded(answered)
 
 
 def _without_collections(program: str, argv: list[str], ticket: Ticket | None) -> int:

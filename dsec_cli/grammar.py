@@ -1,12 +1,10 @@
 """Reads an ordinary command line by the option tables, without any library.
 
-What it does not know (help, completion, a mistake) goes to Typer in `cli`, which is generated from
-the same tables; importing it costs ten times what a whole lint costs.
+What it does not know goes to `mistakes`, or for help to Typer in `cli`, which is generated from the
+same tables; importing it costs ten times what a whole lint costs.
 """
 
 from __future__ import annotations
-
-import os
 
 from dsec_cli.options_args import Args, attribute, defaults
 
@@ -17,16 +15,14 @@ if TYPE_CHECKING:
 
 def parse(program: str, argv: list[str]) -> tuple[str, Args] | None:
     """The command and its arguments; None where the command line needs Typer's attention."""
-    if f"_{program.replace('-', '_').upper()}_COMPLETE" in os.environ:
-        return None
-    row, argv = _command(program, argv)
+    row, argv = command_of(program, argv)
     if row is None:
         return None
     values = parse_command(row, argv)
     return None if values is None else (row[0], Args(values))
 
 
-def _command(program: str, argv: list[str]) -> tuple[Command | None, list[str]]:
+def command_of(program: str, argv: list[str]) -> tuple[Command | None, list[str]]:
     """The command that is meant, and its words."""
     if program == "ds-contract-lint" or (program == "dsec" and argv[:1] == ["lint"]):
         from dsec_cli.options_lint import LINT  # the tables of all commands cost as much as twenty rules

@@ -21,7 +21,7 @@ def mistake(program: str, argv: list[str]) -> UsageError | None:
     only, names = PROGRAMS[program]
     if only:
         row = command(only)
-        return None if row is None or "--version" in argv else _in_command(row, program, argv)
+        return None if row is None or set(argv) & set(_OF_PROGRAMS) else _in_command(row, program, argv)
     if not argv or argv[0] in _OF_PROGRAMS:
         return None
     first = argv[0]

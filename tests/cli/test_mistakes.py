@@ -59,7 +59,17 @@ def test_it_is_one_line_and_exit_code_2(ds: Callable[..., Ran]) -> None:
         assert ran.stdout == b""
 
 
-@pytest.mark.parametrize("line", ["dsec", "dsec --help", "dsec lint -h", "dsec lint x --help -Z", "dsctl"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "dsec",
+        "dsec --help",
+        "dsec lint -h",
+        "dsec lint x --help -Z",
+        "dsctl",
+        "ds-contract-lint --show-completion",
+    ],
+)
 def test_help_is_no_mistake(line: str) -> None:
     program, *argv = line.split()
     assert mistake(program, argv) is None
