@@ -29,6 +29,7 @@ from dsec_cli.options_knowledge import KNOWLEDGE
 from dsec_cli.options_lint import LINT, RULES
 from dsec_cli.options_packages import PACKAGES
 from dsec_cli.options_run import CANCEL, HASH, LOGS, REPORT, RESUME, RUN, STATUS
+from dsec_cli.options_simulate import SIMULATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ COMMANDS: tuple[Command, ...] = (
     RULES,
     RUN,
     SCHEMA,
+    SIMULATE,
     STATUS,
     VERSION,
 )

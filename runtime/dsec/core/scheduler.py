@@ -120,10 +120,13 @@ class Scheduler:
             raise AssertionError(f"entry {entry} is not the head of its bucket")
         self._windows[iteration].state[step] = _STARTED
 
-    def put_back(self, step: int, iteration: int) -> None:
-        """A started instance is to run again (a retry whose delay is over)."""
+    def put_back(self, step: int, iteration: int, *, first: bool = False) -> None:
+        """A started instance is to run again (a retry whose delay is over); `first`: before all others."""
         self._windows[iteration].state[step] = _WAITING
-        self._push(step, iteration)
+        if first:
+            heappush(self._bucket_of[step], iteration * self._round + step)
+        else:
+            self._push(step, iteration)
 
     def finish(self, step: int, iteration: int) -> None:
         """The instance is done: what waited for it alone becomes ready."""

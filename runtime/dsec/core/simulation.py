@@ -237,19 +237,31 @@ class Simulation:
         self._kept[key], lost_ms = running.saved
         self._requeued[key] = self._now
         self._end(running, running.cause, lost_ms)
-        self._scheduler.put_back(*key)
+        # Who was struck by a fault has waited once already.
+        self._scheduler.put_back(*key, first=running.cause in ("gpu-lost", "node-lost"))
 
     def _make_room(self) -> bool:
-        """Stop others for a critical Step that waits; whether something can start at once."""
-        at = self._starter.waiting
-        if at is None or self._steps[at].level != "critical":
+        """Stop others for a Step that must not wait; whether something can start at once."""
+        key = self._starter.waiting
+        if key is None:
             return False
-        running = self._running.values()
+        at, running = key[0], self._running.values()
+        level, rank = self._steps[at].level, self._steps[at].rank_ms
+        struck = level != "discardable" and any(key in trouble.open for trouble in self._troubles)
+        if level != "critical" and not struck:
+            return False
         leaving = [one.lease for one in running if one.cause]
         tenants = [
-            Tenant(one.at, one.iteration, self._steps[one.at].level, one.began, one.lease)
+            Tenant(one.at, one.iteration, self._level(one), one.began, one.lease)
             for one in running
-            if not one.cause and self._steps[one.at].rank_ms < self._steps[at].rank_ms
+            # What has only just begun stays: stopping it again and again would lead nowhere.
+            if not one.cause
+            and one.began < self._now
+            and (
+                self._steps[one.at].rank_ms < rank
+                if level == "critical"
+                else self._level(one) == "discardable"
+            )
         ]
         at_once = False
         for tenant in victims(self.room, self._steps[at].demand, tenants, leaving):
@@ -261,8 +273,13 @@ class Simulation:
                 self._stop(victim)
                 at_once = True
             else:
-                self._post(self._now + self._steps[tenant.at].grace_ms, _LEAVE, victim)
+                victim.expected = self._now + self._steps[tenant.at].grace_ms
+                self._post(victim.expected, _LEAVE, victim)
+                self._starter.forget()
         return at_once
+
+    def _level(self, running: Running) -> str:
+        return self._steps[running.at].level
 
     # Faults.
 
@@ -327,7 +344,8 @@ class Simulation:
                 forgets = self._steps[running.at].level == "discardable"
                 checkpoint = 0 if forgets else self._work.checkpoints_ms[running.at]
                 running.freeze(self._now, saves=False, checkpoint=checkpoint)
-                self._post(self._now + self._manners.detect_ms, _NOTICE, running)
+                running.expected = self._now + self._manners.detect_ms
+                self._post(running.expected, _NOTICE, running)
 
     def _over(self, trouble: _Trouble) -> None:
         """A fault is over: what it took is there again, unless another one still has it."""
