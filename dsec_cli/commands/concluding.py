@@ -57,7 +57,10 @@ def _keep(session: Session, state: RunState, report: dict[str, Any]) -> list[str
     """Write what is kept of the run; a full disk costs the report, not the run."""
     try:
         write_report(session.run, report)
-        learn(os.path.dirname(os.path.dirname(session.run.path)), state)
+        folder = os.path.dirname(os.path.dirname(session.run.path))
+        learn(folder, state)
+        if any(step.demand.gpu_count for step in session.plan.steps):
+            _learn_devices(folder, session)
     except (OSError, DSecError) as problem:
         return [f"warning: the report could not be written: {getattr(problem, 'strerror', None) or problem}"]
     return []
@@ -80,6 +83,27 @@ def learn(state_folder: str, state: RunState) -> None:
     }
     if fresh:
         write_durations(state_folder, {**read_durations(state_folder), **fresh})
+
+
+def _learn_devices(state_folder: str, session: Session) -> None:
+    """Keep where Steps ran out of memory, and what they took on which device."""
+    from dsec import events, journal
+    from dsec.core.experience import together
+    from dsec.core.lessons import experienced
+    from dsec.devicebook import read_devices, says_out_of_memory, write_devices
+
+    run = session.run
+    with open(run.journal, "rb") as file:
+        payloads = journal.read(file.read(), name=run.journal).payloads
+    fresh = experienced(
+        (events.decode(payload) for payload in payloads[1:]),
+        {device.uuid: device.type for device in session.inventory.devices},
+        lambda begun, end: says_out_of_memory(f"{run.path}/{begun.log}", end.detail),
+    )
+    known = read_devices(state_folder)
+    both = together(known, fresh)
+    if both != known:
+        write_devices(state_folder, both)
 
 
 def failure_lines(run: RunDir, report: dict[str, Any], *, called: str) -> list[str]:

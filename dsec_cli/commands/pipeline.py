@@ -100,7 +100,8 @@ def planned(
     `asked`: parts of Steps, by id, as `--split` has them. `durations`: milliseconds by Step id that
     count instead of what earlier runs took.
     """
-    from dsec_cli.dag.compile import Infeasible, compile_plan  # drawing a graph does not pay for it
+    from dsec.devicebook import read_devices  # drawing a graph does not pay for these
+    from dsec_cli.dag.compile import Infeasible, compile_plan
 
     opened, order = clean.opened, clean.order
     known: Mapping[str, int] = learned(opened.folder) if durations is None else durations
@@ -111,7 +112,14 @@ def planned(
         if cut.findings:
             return _refused(opened, diagnose(opened, cut.findings))
         order, known = cut.order, cut.learned
-    plan = compile_plan(order, clean.contract, inventory=inventory, origin=_origin(opened), learned=known)
+    plan = compile_plan(
+        order,
+        clean.contract,
+        inventory=inventory,
+        origin=_origin(opened),
+        learned=known,
+        known=read_devices(home(opened.folder, os.environ)),
+    )
     if isinstance(plan, Infeasible):
         return _refused(opened, diagnose(opened, plan.findings))
     return plan

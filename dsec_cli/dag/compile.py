@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dsec.codec import canonical
+from dsec.core.experience import NOTHING
 from dsec.core.placement import Refusal, feasible, slots
 from dsec.core.reasons import reason
 from dsec.hashing import digest
@@ -13,6 +14,7 @@ from dsec.record import Record
 from dsec.versions import coerced
 from dsec_cli.dag.analysis import analyze, rounds_of
 from dsec_cli.dag.demand import demand_of, gpu_count
+from dsec_cli.dag.elastic import elastic_steps
 from dsec_cli.dag.estimates import estimate
 from dsec_cli.dag.linking import links_of
 from dsec_cli.dag.lowering import Decided, lowered
@@ -23,6 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from dsec.core.experience import Experience
     from dsec.core.placement import Slot
     from dsec.inventory import Inventory
     from dsec.plan import Demand
@@ -53,20 +56,27 @@ class Infeasible(Record):
 
 
 def compile_plan(
-    order: Order, contract: Contract, *, inventory: Inventory, origin: Origin, learned: Mapping[str, int]
+    order: Order,
+    contract: Contract,
+    *,
+    inventory: Inventory,
+    origin: Origin,
+    learned: Mapping[str, int],
+    known: Experience = NOTHING,
 ) -> Plan | Infeasible:
     """The plan of one contract, or what it asks for and cannot have.
 
-    `learned`: median milliseconds per Step id from earlier runs. Same arguments, same bytes.
+    `learned`: median milliseconds per Step id from earlier runs; `known`: what these taught about
+    devices. Same arguments, same bytes.
     """
     steps = order.graph.steps
     demands = [demand_of(step, contract) for step in steps]
     # Free memory is read anew before anything starts; a plan that held it would change by the minute.
     # Free disk is looked at once: a Step that needs more would fail late and leave the disk full.
-    settled = settle(order.graph, contract, demands, steady(inventory))
+    settled = settle(order.graph, contract, demands, steady(inventory), known=known)
     if isinstance(settled, Finding):
         return Infeasible((*_not_runnable(steps), settled))
-    demands, machine = settled
+    demands, machine = settled.demands, settled.inventory
     disk = machine._replace(disk_bytes=inventory.disk_bytes)
     findings = [*_not_runnable(steps), *_refused(steps, demands, disk)]
     if findings:
@@ -76,6 +86,8 @@ def compile_plan(
         order, estimates, demands=demands, inventory=machine, rounds=rounds_of(order.graph, contract)
     )
     places = _placements(found, machine)
+    for at, text in settled.avoided.items():
+        places[at] = places[at]._replace(reason=f"{places[at].reason}, {text}")
     links, impossible = links_of(order.graph, contract, [place.devices for place in places], machine)
     if impossible:
         return Infeasible(tuple(impossible))
@@ -91,11 +103,12 @@ def compile_plan(
             iterations=_iterations(contract),
             steps=lowered(Decided(order, contract, found, places, origin.locate)),
             analysis=_analysis(order.graph, found),
-            notes=(*origin.notes, *_notes(contract, inventory)),
+            notes=(*origin.notes, *settled.notes, *_notes(contract, inventory)),
             hash="",
             dependencies=_dependencies(contract, origin),
             links=links or None,
             nvlink_mode=contract.nvlink_mode,
+            elastic=elastic_steps(steps, demands, contract),
         )
     )
 

@@ -1,7 +1,9 @@
-"""What is settled of demands before anything is scheduled: tokens, NVLink groups, devices to avoid."""
+"""What is settled of demands before they are scheduled: tokens, NVLink groups, what earlier runs taught."""
 
 from __future__ import annotations
 
+from dsec.core.experience import NOTHING, Experience, learned_speeds
+from dsec.core.placement import feasible
 from dsec.record import Record
 from dsec_cli.dag.affinity import Unjoined, joined
 from dsec_cli.dag.demand import tokens_of
@@ -9,7 +11,7 @@ from dsec_cli.diagnostics import Finding, Severity
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from dsec.inventory import Inventory
     from dsec.plan import Demand
@@ -22,16 +24,65 @@ class Settled(Record):
 
     demands: list[Demand]
     inventory: Inventory
+    avoided: Mapping[int, str]
+    """By a Step's place in the graph, the types that it keeps off: `rtx-4090 (ran out of memory there)`."""
+    notes: tuple[str, ...]
 
 
 def settle(
-    graph: StepGraph, contract: Contract, demands: Sequence[Demand], inventory: Inventory
+    graph: StepGraph,
+    contract: Contract,
+    demands: Sequence[Demand],
+    inventory: Inventory,
+    *,
+    known: Experience = NOTHING,
 ) -> Settled | Finding:
-    """The demands of the graph's Steps on `inventory`, or why Steps cannot be together there."""
+    """The demands of the graph's Steps on `inventory`, or why Steps cannot be together there.
+
+    `known`: what earlier runs taught about devices.
+    """
     counted = tokens_of(contract)
     machine = inventory if counted is None else inventory._replace(tokens=counted)
+    machine, notes = _with_speeds(machine, known)
     found = joined(graph, contract, demands, machine)
-    return _unjoined(found, inventory) if isinstance(found, Unjoined) else Settled(found, machine)
+    if isinstance(found, Unjoined):
+        return _unjoined(found, inventory)
+    avoided: dict[int, str] = {}
+    for at, step in enumerate(graph.steps) if known.ran_out else ():
+        types = known.ran_out.get(step.id)
+        if types and found[at].gpu_count:
+            kept, text = _kept_off(found[at], types, machine)
+            if kept is not None:
+                found[at], avoided[at] = kept, text
+            elif text:
+                notes.append(f"Step {step.id} ran out of memory on {text} before, and nothing else fits it")
+    return Settled(found, machine, avoided, tuple(notes))
+
+
+def _with_speeds(inventory: Inventory, known: Experience) -> tuple[Inventory, list[str]]:
+    speeds = learned_speeds(known, inventory.devices) if known.paces else {}
+    if not speeds:
+        return inventory, []
+    notes = [
+        f"GPU {one.index} ({one.type}): speed {speeds[one.uuid]} instead of {one.speed}, as earlier runs took"
+        for one in inventory.devices
+        if one.uuid in speeds
+    ]
+    devices = tuple(one._replace(speed=speeds.get(one.uuid, one.speed)) for one in inventory.devices)
+    return inventory._replace(devices=devices), notes
+
+
+def _kept_off(demand: Demand, ran_out: Mapping[str, int], inventory: Inventory) -> tuple[Demand | None, str]:
+    """The demand without the types on which memory ran out, and these; no demand: nothing else fits."""
+    there = sorted({device.type for device in inventory.devices if device.type})
+    may = [type_ for type_ in there if not demand.gpu_types or type_ in demand.gpu_types]
+    off = [type_ for type_ in may if ran_out.get(type_)]
+    if not off:
+        return None, ""
+    rest = demand._replace(gpu_types=tuple(type_ for type_ in may if type_ not in off))
+    if not rest.gpu_types or feasible(rest, inventory) is not None:
+        return None, ", ".join(off)
+    return rest, f"not {', '.join(off)}, where it ran out of memory"
 
 
 def _unjoined(wrong: Unjoined, inventory: Inventory) -> Finding:
