@@ -38,17 +38,20 @@ class Limits(Record):
 
 
 LIMITS = Limits()
+VARIABLES = ("PIP_INDEX_URL", "UV_DEFAULT_INDEX", "UV_INDEX_URL")
+"""Where an index is named; pip's goes first."""
 
 
 def index_url(environ: Mapping[str, str]) -> str:
-    """The index that pip asks: PIP_INDEX_URL, its configuration files, its own default.
+    """The index that pip or uv asks: environment variables, pip's configuration files, pip's own default.
 
     Raises IndexProblem where there is none.
     """
     configured = _configured(environ)
     if (environ.get("PIP_NO_INDEX") or configured.get("no-index", "")).lower() in ("1", "true", "yes", "on"):
         raise IndexProblem("pip is configured to ask no index", hint="name one with --index URL")
-    url = environ.get("PIP_INDEX_URL") or configured.get("index-url") or _default()
+    named = next((environ[name] for name in VARIABLES if environ.get(name)), "")
+    url = named or configured.get("index-url") or _default()
     if not url:
         raise IndexProblem(
             "no package index is configured", hint="name one with --index URL, or PIP_INDEX_URL"
@@ -107,6 +110,10 @@ def shown(url: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
+class RefusedError(IndexProblem):
+    """The index answered, and did not give what was asked for."""
+
+
 class HttpIndex:
     """An index that is asked over HTTP, each page once; implements `packages.index.Index`."""
 
@@ -122,6 +129,7 @@ class HttpIndex:
         self._python, self._machine, self._limits = python, machine, limits
         self._until = time.monotonic() + limits.whole_s
         self._requests = 0
+        self._size = 0
         self._releases: dict[str, tuple[Release, ...]] = {}
         self._facts: dict[str, Facts | None] = {}
 
@@ -137,20 +145,58 @@ class HttpIndex:
         return self._releases[name]
 
     def facts(self, name: str, release: Release) -> Facts | None:
-        """What the release requires, from its separate metadata; None: the index offers none."""
+        """What the release requires, by its separate metadata or those in its wheel; None: not told."""
         url = release.metadata_url
         if not url:
             return None
         if url not in self._facts:
-            answer = self._get(url, "*/*", self._limits.metadata_bytes)
-            data = b"" if answer is None else answer[0]
-            _verify(data, release.metadata_hash, url)
+            data = self._metadata(release)
             source = f"metadata of {name} {release.version} in the index"
             self._facts[url] = facts_of(data.decode("utf-8", "replace"), source) if data else None
         return self._facts[url]
 
-    def _get(self, url: str, accept: str, most: int) -> tuple[bytes, str] | None:
-        """Body and final URL; None: there is nothing (404). Raises IndexProblem."""
+    def _metadata(self, release: Release) -> bytes:
+        """METADATA; many a mirror has them beside the wheel without saying so, or in the wheel only."""
+        url, stated = release.metadata_url, release.metadata_hash
+        try:
+            answer = self._get(url, "*/*", self._limits.metadata_bytes)
+        except RefusedError:
+            if stated:
+                raise
+            answer = None
+        if answer is not None:
+            _verify(answer[0], stated, url)
+            return answer[0] if stated or answer[0].startswith(b"Metadata-Version") else b""
+        return b"" if stated else self._in_wheel(release.wheel_url)
+
+    def _in_wheel(self, url: str) -> bytes:
+        """METADATA out of the wheel; b"": the index gives no part of a file, or not such a wheel."""
+        from dsec_cli.packages.wheel import metadata_of
+
+        most = self._limits.metadata_bytes
+        got = 0
+
+        def piece(start: int, end: int) -> bytes:
+            nonlocal got
+            got += end - start
+            if got > most:
+                raise RefusedError(say("{url} is larger than {most} MiB", url=shown(url), most=most >> 20))
+            answer = self._get(url, "*/*", most, part=f"{start}-{end - 1}")
+            return b"" if answer is None else answer[0]
+
+        try:
+            tail = self._get(url, "*/*", most, part=f"-{_PIECE}")
+            if tail is None or not self._size:
+                return b""
+            return metadata_of(self._size, tail[0], piece, most=most)
+        except RefusedError:
+            return b""
+
+    def _get(self, url: str, accept: str, most: int, *, part: str = "") -> tuple[bytes, str] | None:
+        """Body and final URL; None: there is nothing (404). Raises IndexProblem.
+
+        `part` is a range of bytes; how large the whole is stands in `_size`, 0 where it is not told.
+        """
         from http.client import HTTPException
         from urllib.error import HTTPError
 
@@ -161,15 +207,20 @@ class HttpIndex:
                 hint=_NARROW,
             )
         opener, request = _opener(), _request(url, accept, self._base)
+        if part:
+            request.add_header("Range", f"bytes={part}")
         try:
             with opener.open(request, timeout=self._limits.silence_s) as answer:
                 _expect(answer, accept, url)
+                self._size = _whole_size(answer)
+                if part and not self._size:
+                    raise RefusedError(say("{url} is not given in parts", url=shown(url)))
                 return self._body(answer, url, most), answer.geturl()
         except HTTPError as problem:
             problem.close()
             if problem.code == 404:
                 return None
-            raise IndexProblem(
+            raise RefusedError(
                 say("{url} answered {code}", url=shown(url), code=problem.code), hint=_CHECK
             ) from None
         except (OSError, HTTPException, ValueError) as problem:
@@ -218,6 +269,12 @@ def _expect(answer: Any, accept: str, url: str) -> None:
             say("{url} is {kind}, not the JSON of the simple repository API", url=shown(url), kind=kind),
             hint="name an index that offers it (PEP 691) with --index",
         )
+
+
+def _whole_size(answer: Any) -> int:
+    """The size of the file that a part was given of; 0: no part was given."""
+    _, _, whole = (answer.headers.get("Content-Range") or "").partition("/")
+    return int(whole) if answer.status == 206 and whole.isdecimal() and len(whole) < 16 else 0
 
 
 def _words(problem: Exception) -> str:

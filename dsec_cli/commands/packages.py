@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
+from dsec.core.pep440 import satisfies
 from dsec.record import Record
 from dsec_cli.commands.opened import contract_here
 from dsec_cli.commands.packaging import environment, tables
 from dsec_cli.commands.sources import read_source
-from dsec_cli.commands.speaking import locally
+from dsec_cli.commands.speaking import listener, locally
 from dsec_cli.commands.terminal import colored
 from dsec_cli.contract.build import build_all
 from dsec_cli.diagnostics import Severity
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from dsec_cli.diagnostics import Diagnostic
     from dsec_cli.options import Args
     from dsec_cli.packages.conflicts import Entry
+    from dsec_cli.report.format import Tell
     from dsec_cli.source.text import SourceText
 
 TYPES = "DS104"
@@ -61,17 +63,21 @@ def main(args: Args) -> int:
     text = read_source(path)
     entries = tuple(one for built in build_all(parse(text), text.name) for one in entries_of(built.contract))
     held = _held(args, os.path.dirname(path) or ".")
-    found: dict[str, str] = {}
+    tell = listener(args.lang)
+    found, asked = dict[str, str](), ""
     if args.resolve and entries:
         from dsec_cli.commands.resolving import resolve
 
-        held, found = resolve(entries, held, index=args.index)
+        held, found, asked = resolve(entries, held, index=args.index, tell=tell)
     rules = tuple(rule for rule in find_rules() if rule.code in RULES)
     found_all = lint(text, around=Surroundings(packages=held), rules=rules)
     diagnostics = tuple(one for one in found_all if one.code != TYPES or one.path.startswith("dependencies"))
     lines = _lines(entries, held, found, resolved=args.resolve)
+    report = locally(_report(text, diagnostics, args), "json" if args.json else "text", args.lang)
     emit(
-        as_json(text, lines, held, diagnostics) if args.json else _text(text, lines, diagnostics, args),
+        as_json(text, lines, held, report.diagnostics, asked)
+        if args.json
+        else _table(lines, asked, tell) + "\n" + render(report),
         args.output,
     )
     return NO if any(one.severity is not Severity.INFO for one in diagnostics) else YES
@@ -97,7 +103,7 @@ def _stated(python: str) -> dict[str, str]:
 
 def _lines(entries: tuple[Entry, ...], held: Held, found: dict[str, str], *, resolved: bool) -> list[Line]:
     if resolved:
-        return [_line(entry, found, "from the index", "no version from the index") for entry in entries]
+        return [_line(entry, found, say("from the index"), _unresolved(entry, held)) for entry in entries]
     if held.installed:
         return [_of_environment(entry, held) for entry in entries]
     odd = {
@@ -107,13 +113,20 @@ def _lines(entries: tuple[Entry, ...], held: Held, found: dict[str, str], *, res
         if chain.entry.path
     }
     known = settle(tuple(entry for entry in entries if entry not in odd), held.shelf()) or {}
-    fits = "newest in the table that fits"
+    fits = say("newest in the table that fits")
     return [
-        Line(entry, "", "in conflict, see below")
+        Line(entry, "", say("in conflict, see below"))
         if entry in odd
-        else _line(entry, known, fits, "not in the table")
+        else _line(entry, known, fits, say("not in the table"))
         for entry in entries
     ]
+
+
+def _unresolved(entry: Entry, held: Held) -> str:
+    there = held.published.get(entry.name)
+    if there is None or not any(satisfies(entry.wanted, one) for one in there.versions):
+        return say("no version from the index")
+    return say("not resolved, see below")
 
 
 def _line(entry: Entry, found: dict[str, str], how: str, none: str) -> Line:
@@ -123,11 +136,11 @@ def _line(entry: Entry, found: dict[str, str], how: str, none: str) -> Line:
 
 def _of_environment(entry: Entry, held: Held) -> Line:
     here = held.installed.get(entry.name)
-    return Line(entry, here.releases[0] if here else "", "installed" if here else "not installed")
+    return Line(entry, here.releases[0] if here else "", say("installed") if here else say("not installed"))
 
 
-def _text(text: SourceText, lines: list[Line], diagnostics: tuple[Diagnostic, ...], args: Args) -> str:
-    report = Report(
+def _report(text: SourceText, diagnostics: tuple[Diagnostic, ...], args: Args) -> Report:
+    return Report(
         files=(text.name,),
         texts={text.name: text},
         diagnostics=diagnostics,
@@ -135,18 +148,21 @@ def _text(text: SourceText, lines: list[Line], diagnostics: tuple[Diagnostic, ..
         color=args.output is None and colored("auto", sys.stdout),
         width=columns(sys.stdout),
     )
-    return _table(lines) + "\n" + render(locally(report))
 
 
-def _table(lines: list[Line]) -> str:
+def _table(lines: list[Line], asked: str, tell: Tell) -> str:
     if not lines:
-        return "no Python packages are stated\n"
-    rows = [(shown(one.entry.text), one.version, one.how) for one in lines]
+        return tell(say("no Python packages are stated")) + "\n"
+    rows = [(shown(one.entry.text), one.version, tell(one.how)) for one in lines]
     wide = [max(len(row[at]) for row in rows) for at in (0, 1)]
-    return "".join(f"{a:<{wide[0]}}  {b:<{wide[1]}}  {c}".rstrip() + "\n" for a, b, c in rows)
+    table = [f"{a:<{wide[0]}}  {b:<{wide[1]}}  {c}".rstrip() for a, b, c in rows]
+    table += [tell(say("index: {url}", url=shown(asked)))] if asked else []
+    return "".join(line + "\n" for line in table)
 
 
-def as_json(text: SourceText, lines: list[Line], held: Held, diagnostics: tuple[Diagnostic, ...]) -> str:
+def as_json(
+    text: SourceText, lines: list[Line], held: Held, diagnostics: tuple[Diagnostic, ...], asked: str = ""
+) -> str:
     """The same for programs; conflicts with both chains."""
     import json
 
@@ -154,6 +170,7 @@ def as_json(text: SourceText, lines: list[Line], held: Held, diagnostics: tuple[
         "format": FORMAT,
         "file": text.name,
         "environment": held.where or None,
+        "index": asked or None,
         "packages": [
             {
                 "package": one.entry.name,

@@ -6,23 +6,27 @@ import os
 import sys
 
 from dsec.errors import DSecError
-from dsec_cli.commands.indexing import HttpIndex, index_url
-from dsec_cli.exit import tell
+from dsec_cli.commands.indexing import HttpIndex, index_url, shown
+from dsec_cli.exit import tell as write
 from dsec_cli.packages import markers
 from dsec_cli.packages.held import Held, Published
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec_cli.packages.conflicts import Entry
     from dsec_cli.packages.index import Index
+    from dsec_cli.report.format import Tell
 
 
 class ResolverProblem(DSecError):
     """The resolver is not installed, or came to no end."""
 
 
-def resolve(entries: tuple[Entry, ...], held: Held, *, index: str | None) -> tuple[Held, dict[str, str]]:
-    """What the index offers and forbids, and the versions that the resolver came to.
+def resolve(
+    entries: tuple[Entry, ...], held: Held, *, index: str | None, tell: Tell = str
+) -> tuple[Held, dict[str, str], str]:
+    """What the index offers and forbids, the versions that the resolver came to, and the index's URL.
 
     Raises IndexProblem and ResolverProblem.
     """
@@ -34,20 +38,20 @@ def resolve(entries: tuple[Entry, ...], held: Held, *, index: str | None) -> tup
 
     known = _here(held.known)
     python = known.get("python_full_version") or known["python_version"]
-    source = HttpIndex(
-        index or index_url(os.environ), python=python, machine=known.get("platform_machine", "x86_64")
-    )
+    url = index or index_url(os.environ)
+    source = HttpIndex(url, python=python, machine=known.get("platform_machine", "x86_64"))
     published = {entry.name: _published(entry.name, source) for entry in entries}
     held = held._replace(known=known, published=published)
     if any(_nothing_in(entry, published) for entry in entries):
-        return held, {}  # DS112 says so, and a resolver could only say the same
+        return held, {}, shown(url)  # DS112 says so, and a resolver could only say the same
     resolved = settle(entries, source, known)
     for one in resolved.unknown[:5]:
-        tell(f"note: the index does not tell what {one} requires")
+        note = say("note: {note}", note=say("the index does not tell what {release} requires", release=one))
+        write(tell(note))
     if resolved.gave_up:
         raise ResolverProblem("the resolver gave up", hint="state narrower ranges")
     disputes = ((resolved.conflict, resolved.alternative),) if resolved.conflict is not None else ()
-    return held._replace(disputes=disputes), dict(resolved.versions)
+    return held._replace(disputes=disputes), dict(resolved.versions), shown(url)
 
 
 def _here(known: object) -> dict[str, str]:

@@ -54,8 +54,11 @@ class Release(Record):
     python: str
     yanked: str | None
     metadata_url: str
-    """Where its metadata are without the package; "": the index does not offer them."""
+    """Where its metadata are, or may be, without the package; "": there is no wheel."""
     metadata_hash: str
+    """`sha256=...`, or "-"; "": the index does not say that it offers them, so they may not be there."""
+    wheel_url: str = ""
+    """The wheel that they are the metadata of."""
 
 
 def files_of(document: object, name: str) -> tuple[File, ...]:
@@ -144,7 +147,8 @@ def _older(tag: str, major: str, minor: str) -> bool:
 
 
 def _release(version: str, files: list[File], python: str) -> Release:
-    told = next((file for file in files if file.wheel and file.metadata), None)
+    wheels = [file for file in files if file.wheel]
+    told = next((file for file in wheels if file.metadata), wheels[0] if wheels else None)
     reasons = [file.yanked for file in files]
     return Release(
         version,
@@ -152,4 +156,5 @@ def _release(version: str, files: list[File], python: str) -> Release:
         next(filter(None, reasons), "") if None not in reasons else None,
         f"{told.url}.metadata" if told is not None else "",
         told.metadata if told is not None else "",
+        told.url if told is not None else "",
     )

@@ -34,4 +34,5 @@ def versions() -> tuple[tuple[str, str], ...]:
 def _yaml_parser() -> str:
     from importlib.util import find_spec
 
-    return "C (libyaml)" if find_spec("_ruamel_yaml") else "missing: install ruamel.yaml.clib"
+    c_parser = "C (libyaml)" if find_spec("_ruamel_yaml") else "missing: install ruamel.yaml.clib"
+    return f"own; for rare forms {c_parser}"

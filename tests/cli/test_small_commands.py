@@ -169,5 +169,5 @@ def test_version(ds: Ds) -> None:
     assert ds("ds-contract-lint", "--version").stdout.decode() == f"ds-contract-lint {__version__}\n"
     table = json.loads(ds("dsec", "version", "--json").stdout)
     assert table["dsec"] == __version__
-    assert table["yaml parser"] == "C (libyaml)"
+    assert table["yaml parser"] == "own; for rare forms C (libyaml)"
     assert "ruamel.yaml.clib" in ds("dsctl", "version").stdout.decode()

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+import os
 import threading
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,7 +19,12 @@ Projects = dict[str, dict[str, dict[str, object]]]
 
 def metadata(name: str, version: str, wants: list[str], python: str = "") -> bytes:
     """METADATA of one release."""
-    lines = [f"Name: {name}", f"Version: {version}", *(f"Requires-Dist: {one}" for one in wants)]
+    lines = [
+        "Metadata-Version: 2.1",
+        f"Name: {name}",
+        f"Version: {version}",
+        *(f"Requires-Dist: {one}" for one in wants),
+    ]
     return "\n".join([*lines, f"Requires-Python: {python}" if python else "", ""]).encode()
 
 
@@ -72,8 +80,37 @@ class Handler(BaseHTTPRequestHandler):
 
     def _metadata(self, rest: str) -> None:
         name, version, file = rest.split("/")
-        assert file.endswith(".metadata"), "only metadata are ever fetched"
-        self._send(self._body_of(name, version), "application/octet-stream")
+        beside = self.server.projects[name][version].get("beside", True)  # type: ignore[attr-defined]
+        if file.endswith(".metadata"):
+            if not beside:
+                self.send_error(404)
+                return
+            self._send(self._body_of(name, version), "application/octet-stream")
+            return
+        assert not beside, "a wheel is read only where nothing lies beside it"
+        self._wheel(name, version)
+
+    def _wheel(self, name: str, version: str) -> None:
+        """The wheel in the parts that are asked for, or as a whole where the server gives no parts."""
+        said = self.server.projects[name][version]  # type: ignore[attr-defined]
+        held = io.BytesIO()
+        with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED) as wheel:
+            wheel.writestr(f"{name}/data", os.urandom(300_000))
+            for folder in said.get("folders", [f"{name}-{version}"]):  # type: ignore[attr-defined]
+                wheel.writestr(f"{folder}.dist-info/METADATA", self._body_of(name, version))
+        body = held.getvalue() if not said.get("torn") else b"PK" * 5000
+        unit, _, asked = self.headers.get("Range", "").partition("=")
+        if said.get("whole") or unit != "bytes":
+            self._send(body, "application/octet-stream")
+            return
+        first, _, last = asked.partition("-")
+        start = int(first) if first else max(0, len(body) - int(last))
+        end = int(last) + 1 if first else len(body)
+        self.send_response(206)
+        self.send_header("Content-Range", f"bytes {start}-{end - 1}/{len(body)}")
+        self.send_header("Content-Length", str(len(body[start:end])))
+        self.end_headers()
+        self.wfile.write(body[start:end])
 
     def _bad(self, kind: str) -> None:
         if kind == "moved-to-file":

@@ -15,6 +15,7 @@ from dsec_cli.packages.conflicts import Entry
 from dsec_cli.packages.index import IndexProblem, files_of, releases_of
 from dsec_cli.packages.markers import environment
 from dsec_cli.packages.resolution import resolve
+from dsec_cli.packages.wheel import metadata_of
 
 from .index_server import Projects, Server, serving
 
@@ -36,6 +37,11 @@ PROJECTS: Projects = {
     "extra": {"1.0": {"wants": ["tokenizers<0.13; extra == 'old'", "extra[old]; extra == 'all'"]}},
     "wants-too-much": {"1.0": {"wants": ["tokenizers>=9"]}},
     "forged": {"1.0": {"wrong-hash": True}},
+    "quiet": {"1.0": {"wants": ["tokenizers<0.13"], "metadata": False}},
+    "inside": {"1.0": {"wants": ["tokenizers<0.13"], "metadata": False, "beside": False}},
+    "whole": {"1.0": {"wants": ["tokenizers<0.13"], "metadata": False, "beside": False, "whole": True}},
+    "torn": {"1.0": {"metadata": False, "beside": False, "torn": True}},
+    "twice": {"1.0": {"metadata": False, "beside": False, "folders": ["twice-1.0", "other-1.0"]}},
     "elsewhere": {"1.0": {"host": "file:///etc"}},
 }
 DEPENDENCY = '  - package: {}\n    version: "{}"\n'
@@ -129,6 +135,21 @@ def test_a_hostile_answer_is_one_line(server: Server, path: str, words: str) -> 
         asked.releases("trl")
     assert words in caught.value.what
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["quiet", "inside"])
+def test_metadata_that_are_not_announced_are_found(server: Server, name: str) -> None:
+    """Beside the wheel, or in it; of the wheel only the end is fetched."""
+    found = resolve(entries(**{name: ">=1"}, tokenizers=""), index(server), KNOWN)
+    assert dict(found.versions) == {name: "1.0", "tokenizers": "0.12.1"}
+    assert found.unknown == ()
+    assert len([path for path, _ in server.asked if path.endswith(".whl")]) == (name == "inside")
+
+
+@pytest.mark.parametrize("name", ["whole", "torn", "twice"])
+def test_a_wheel_that_tells_nothing_is_said_to(server: Server, name: str) -> None:
+    found = resolve(entries(**{name: ">=1"}), index(server), KNOWN)
+    assert found.unknown == (f"{name} 1.0",)
 
 
 def test_metadata_from_elsewhere_or_with_another_hash_are_refused(server: Server) -> None:
@@ -275,3 +296,8 @@ def test_the_command_offline(server: Server, tmp_path: Path, ds: Callable[..., o
     ran = ds("packages", "--resolve", "--index", f"{server.base}/{path}")
     assert (ran.returncode, ran.stdout) == (3, "")
     assert ran.stderr.count("\n") == 1
+
+
+@given(st.binary(max_size=400), st.integers(0, 500))
+def test_any_bytes_are_a_wheel_or_none(data: bytes, size: int) -> None:
+    assert metadata_of(max(size, len(data)), data, lambda start, end: bytes(end - start), most=1000) == b""
