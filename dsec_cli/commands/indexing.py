@@ -279,7 +279,7 @@ def _whole_size(answer: Any) -> int:
 
 def _words(problem: Exception) -> str:
     reason = getattr(problem, "reason", problem)
-    return str(getattr(reason, "strerror", None) or reason) or type(problem).__name__
+    return system(reason) if isinstance(reason, OSError) else str(reason) or type(problem).__name__
 
 
 def _request(url: str, accept: str, base: str) -> Any:

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from dsec.errors import DSecError
 from dsec.hashing import hasher
-from dsec.words import say
+from dsec.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class HttpStore:
 
 def _words(problem: Exception) -> str:
     reason = getattr(problem, "reason", problem)
-    return str(getattr(reason, "strerror", None) or reason) or type(problem).__name__
+    return system(reason) if isinstance(reason, OSError) else str(reason) or type(problem).__name__
 
 
 def kept_at(cache: str, algorithm: str, digits: str) -> str:

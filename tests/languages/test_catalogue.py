@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import errno
+import os
 import string
 import unicodedata
 
@@ -13,6 +15,7 @@ from dsec_cli.languages import LANGUAGES, catalogue, of_locale, pages
 from dsec_cli.languages.zh import PARTS
 from dsec_cli.languages.zh.keys import TEXTS as KEYS
 from dsec_cli.languages.zh.pages import TEXTS
+from dsec_cli.languages.zh.system import TEXTS as SYSTEM
 from dsec_cli.lint import page
 from dsec_cli.lint.rule import find_rules
 
@@ -30,7 +33,22 @@ def test_every_text_of_the_code_has_its_chinese() -> None:
 
 
 def test_no_chinese_is_left_over() -> None:
-    assert not [text for text in CHINESE if text not in SAID], "the code no longer says these"
+    said = {*SAID, *SYSTEM}
+    assert not [text for text in CHINESE if text not in said], "the code no longer says these"
+
+
+NO_ERRNO = {
+    "not found on PATH",
+    "timed out",
+    "Name or service not known",
+    "Temporary failure in name resolution",
+}
+"""Said by our launcher and by the resolver of names."""
+
+
+def test_what_the_system_says_is_what_it_says() -> None:
+    known = {os.strerror(number) for number in errno.errorcode}
+    assert not sorted(set(SYSTEM) - known - NO_ERRNO)
 
 
 def test_no_text_is_in_two_modules() -> None:

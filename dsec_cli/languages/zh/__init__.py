@@ -16,13 +16,14 @@ from dsec_cli.languages.zh import (
     runs,
     security,
     steps,
+    system,
     text,
     tolerance,
 )
 
 PARTS = (
     code, dependencies, errors, form, formats, health, importing, indexes, linter, resources, runs, security,
-    steps, text, tolerance,
+    steps, system, text, tolerance,
 )  # fmt: skip
 """All but the pages."""
 
