@@ -38,11 +38,6 @@ class Given(NamedTuple):
     noise: float | None
 
 
-def wanted(args: Args) -> bool:
-    """Whether the command line asks for a comparison rather than for a plan."""
-    return bool(args.what_if) or args.noise is not None or len(args.inventory) > 1
-
-
 def compare(given: Given, inventories: Sequence[Inventory], args: Args) -> int:
     """Plan each scenario on each inventory, and show them in one table."""
     texts = args.what_if

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dsec.parts import COUNT
-from dsec_cli.contract.suggest import nearest
 from dsec_cli.dag.demand import demand_of
 from dsec_cli.dag.pool import pool_of
 from dsec_cli.dag.split import FEWEST, WHOLE, decide
 from dsec_cli.dag.split_graph import learned_of_parts, split_graph
+from dsec_cli.dag.whatif import meant
 from dsec_cli.exit import UsageError
 from dsec_cli.words import say
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from dsec_cli.diagnostics import Finding
 
 MOST_PARTS = 1024
-_FEW = 12
 _SHOWN = 64
 """Devices that a graph assumes for parts, where no inventory is given."""
 
@@ -34,7 +33,7 @@ def asked_parts(texts: Sequence[str], steps: Collection[str]) -> dict[str, int]:
         if name not in steps:
             raise UsageError(
                 say("--split {text}: there is no Step {name!r}", text=text, name=name),
-                hint=other(name, steps),
+                hint=meant(name, steps),
             )
         asked[name] = part_count(count, text) if equals else FEWEST
     return asked
@@ -53,15 +52,6 @@ def part_count(text: str, whole: str) -> int:
         ),
         hint=say("S2=2 cuts Step S2 into two parts, S2=1 leaves it whole"),
     )
-
-
-def other(name: str, known: Collection[str]) -> str:
-    """What a wrong name most likely means, or what there is."""
-    meant = nearest(name, tuple(known))
-    if meant is not None and (meant.sure or len(known) > _FEW):
-        return say("did you mean {meant}?", meant=meant.word)
-    shown = ", ".join(list(known)[:_FEW])
-    return say("there are: {shown}", shown=shown + (", ..." if len(known) > _FEW else ""))
 
 
 def in_parts(

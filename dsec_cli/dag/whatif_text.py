@@ -161,20 +161,29 @@ def _share(permille: int | None) -> str:
 
 
 def _paths(scenarios: Sequence[Scenario]) -> Iterator[str]:
-    """Each scenario's critical path; the same one is told once."""
-    said: dict[tuple[str, ...], int] = {}
+    """Each critical path with the scenarios it is that of, and why others have no plan."""
+    having: dict[str, list[int]] = {}
     for number, one in enumerate(scenarios):
         if one.plan is None:
-            for why in one.refused:
-                yield from _wrapped(number, f"no plan: {why}")
-            continue
-        path = one.plan.analysis.critical_path
-        if path in said:
-            yield f"{number:>2}  as in {said[path]}"
-            continue
-        said[path] = number
-        shown = path if len(path) <= 16 else (*path[:8], f"({len(path) - 12} more)", *path[-4:])
-        yield from _wrapped(number, " > ".join(shown))
+            text = f"no plan: {'; '.join(one.refused)}"
+        else:
+            path = one.plan.analysis.critical_path
+            shown = path if len(path) <= 16 else (*path[:8], f"({len(path) - 12} more)", *path[-4:])
+            text = " > ".join(shown)
+        having.setdefault(text, []).append(number)
+    for text, numbers in having.items():
+        yield from textwrap.wrap(f"{_ranges(numbers):>2}  {text}", _WIDTH, subsequent_indent="    ")
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """`0-6, 8`: ascending numbers, runs of them by their ends."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
 
 
 def _effects(scenarios: Sequence[Scenario]) -> Iterator[str]:
@@ -224,8 +233,9 @@ def _notes(scenarios: Sequence[Scenario]) -> Iterator[str]:
         )
     same = [number for number, one in enumerate(scenarios) if one.as_long_as_before]
     if same:
-        numbers = ", ".join(map(str, same))
-        notes.append(f"{numbers}: other GPUs, the same duration: say what the Step then takes, duration=50%")
+        notes.append(
+            f"{_ranges(same)}: other GPUs, the same duration: say what the Step then takes, duration=50%"
+        )
     if notes:
         yield ""
     for note in notes:
