@@ -34,7 +34,7 @@ def outlook(path: str | None, inventory: str | None) -> Fleet | Plan | Refused:
         return prepare(contract_here(path or "."), read_inventory(inventory))
     source = read_source(path)
     if source.text.startswith("{") and '"dsec.plan/' in source.text:
-        return parse_plan(source.data, path)
+        return parse_plan(source.data, where=path)
     return _fleet(source, path) or prepare(path, read_inventory(inventory))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dsec.core.planscene import of_plan
 from dsec.core.simmeasures import measure
 from dsec.core.simulated import Manners
 from dsec.core.simulation import simulate
@@ -14,7 +15,7 @@ from dsec_cli.simulation.document import document
 from dsec_cli.simulation.faults import faults_of
 from dsec_cli.simulation.played import Played
 from dsec_cli.simulation.prices import prices_of
-from dsec_cli.simulation.scenes import of_fleet, of_plan
+from dsec_cli.simulation.scenes import of_fleet
 from dsec_cli.simulation.text import render
 from dsec_cli.simulation.trace import trace
 from dsec_cli.simulation.values import Fleet, Machine

@@ -75,6 +75,18 @@ class StepGpu(Section):
     nvlink_affinity: Text | None = optional(
         "Group of NVLinks to stay within.", "B 3.1", example="link-group-0"
     )
+    min_count: Count | None = optional(
+        "Fewest GPUs that the Step may be started with.",
+        "SPEC D4",
+        default="count; of an elastic Step elasticity.gpu.min_count where that is less",
+        example=1,
+    )
+    max_count: Count | None = optional(
+        "Most GPUs that the Step may be started with, as far as the elastic pool has them.",
+        "SPEC D4",
+        default="count; of an elastic Step elasticity.gpu.max_count where that is more",
+        example=4,
+    )
 
 
 class Resources(Section):

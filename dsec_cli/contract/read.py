@@ -121,6 +121,8 @@ def gpu(values: Values, at: Path) -> Gpu | None:
         share=text(stated, "share"),
         within=text(stated, "within"),
         topology=text(stated, "topology"),
+        min_count=whole(stated, "min_count"),
+        max_count=whole(stated, "max_count"),
     )
 
 

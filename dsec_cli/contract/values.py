@@ -38,6 +38,9 @@ class Gpu(Record):
     """`nvlink`, `switch` or `numa`."""
     topology: str | None = None
     """`strict` or `prefer`."""
+    min_count: int | None = None
+    """Of a Step: the fewest that it may be started with."""
+    max_count: int | None = None
 
 
 class Baseline(Record):

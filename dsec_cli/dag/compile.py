@@ -15,6 +15,7 @@ from dsec.versions import coerced
 from dsec_cli.dag.analysis import analyze, rounds_of
 from dsec_cli.dag.demand import demand_of, gpu_count
 from dsec_cli.dag.elastic import elastic_steps
+from dsec_cli.dag.elastic import elastic_steps
 from dsec_cli.dag.estimates import estimate
 from dsec_cli.dag.linking import links_of
 from dsec_cli.dag.lowering import Decided, lowered
@@ -108,6 +109,7 @@ def compile_plan(
             dependencies=_dependencies(contract, origin),
             links=links or None,
             nvlink_mode=contract.nvlink_mode,
+            elastic=elastic_steps(steps, demands, contract),
             elastic=elastic_steps(steps, demands, contract),
         )
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from dsec.core.starting import elastic_pool
 from dsec_cli.dag.linking import link_text
 from dsec_cli.dag.replay import plan_overlap
 from dsec_cli.dag.view import demand_text, pace_text, time_text
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from dsec.plan import Plan, PlannedStep, Schedule
 
 _COLUMNS = "{:>3} {} {:<25} {:<11} {:<22} {:<7} {}"
+_MOST_PLAYED = 5000
+"""Steps of a plan up to which elasticity is played through."""
 _SIGN = {"default": "?", "declared": "", "history": "~"}
 _MEANING = {
     "declared": "declared",
@@ -29,8 +32,11 @@ def plan_text(plan: Plan) -> str:
     lines = [f"plan {plan.name}: {_counts(plan)}", f"inventory: {inventory_text(plan.inventory)}", ""]
     lines.append(_COLUMNS.format("#", " ", "Step", "tolerance", "takes", "time", "on").rstrip())
     critical = set(plan.analysis.critical_path)
+    spans = {one.step: one for one in plan.elastic or ()}
     for number, step in enumerate(plan.steps, 1):
         lines += _step(number, step, step.id in critical)
+        if step.id in spans:
+            lines.append(f"      starts on {spans[step.id].least} to {spans[step.id].most} GPUs")
     lines += ["", *_analysis(plan)]
     for link in plan.links or ():
         lines += textwrap.wrap(f"{'link':<18} {link_text(link)}", 80, subsequent_indent=" " * 21)
@@ -104,6 +110,15 @@ def _analysis(plan: Plan) -> Iterator[str]:
     if repeated is not None:
         many = _count(plan.iterations.count, "iteration")
         yield f"{many:<18} {time_text(repeated.total)} in all: {pace_text(repeated, found.makespan_ms)}"
+    if plan.elastic:
+        from dsec.core.planscene import elastic_ms  # few plans are elastic
+
+        gpus = len(plan.inventory.devices)
+        pool = f"pool: {elastic_pool(gpus)} of {_count(gpus, 'GPU')}"
+        yield f"elastic            {_count(len(plan.elastic), 'Step')}; {pool}"
+        if len(plan.steps) <= _MOST_PLAYED:
+            with_it = time_text(elastic_ms(plan))
+            yield f"                   one iteration {with_it} with it, if more GPUs help as is assumed"
     counts: dict[str, int] = {}
     for step in plan.steps:
         counts[step.estimate_source] = counts.get(step.estimate_source, 0) + 1

@@ -43,7 +43,11 @@ GIVEN: dict[str, Callable[[Surroundings], object]] = {
 OF_CONTRACT: dict[str, Callable[[Contract], object]] = {
     "elasticity.gpu": lambda contract: contract.elasticity is not None and contract.elasticity.gpu,
     "elasticity.network": lambda contract: contract.elasticity is not None and contract.elasticity.network,
-    "bounds": lambda contract: contract.elasticity is not None or contract.min_gpu_hours is not None,
+    "bounds": lambda contract: (
+        contract.elasticity is not None
+        or contract.min_gpu_hours is not None
+        or any(_has_bounds(step) for step in contract.steps)
+    ),
     "gpu-hours": lambda contract: contract.max_gpu_hours is not None or contract.min_gpu_hours is not None,
     "step": lambda contract: contract.steps,
     "many-steps": lambda contract: len(contract.steps) > MANY,
@@ -81,6 +85,12 @@ OF_STEP: dict[str, Callable[[Step], object]] = {
     "step-grace": lambda step: step.grace is not None,
     "step-gpu": lambda step: step.demand.gpu,
 }
+
+
+def _has_bounds(step: Step) -> bool:
+    """Whether the Step may be started with fewer or more GPUs."""
+    gpu = step.demand.gpu
+    return gpu is not None and (gpu.min_count is not None or gpu.max_count is not None)
 
 
 def of_text(facts: Facts) -> frozenset[str]:

@@ -1,60 +1,22 @@
-"""Fleets and plans as scenes: the Steps, how long they really take, when their jobs arrive."""
+"""Fleets as scenes: every agent with its Steps, how long they really take, when it arrives."""
 
 from __future__ import annotations
 
 from dsec.core.order import topological, upward_ranks
-from dsec.core.pace import Paces, Span
-from dsec.core.placement import slots
-from dsec.core.simulated import NOTHING, Manners, Scene, Workload
+from dsec.core.simulated import NOTHING, Scene, Workload
 from dsec.plan import Command, Demand, Edge, Iterations, Placement, PlannedStep, Retries, Source
 from dsec_cli.simulation.draws import Draw, Lasts, exponential
 from dsec_cli.simulation.values import Part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from dsec.inventory import Inventory
-    from dsec.plan import Plan
+    from dsec.core.pace import Span
     from dsec_cli.simulation.values import Agents, Arrival, Fleet
 
 _NOWHERE = Source("", 0, 0)
 _NO_COMMAND = Command((), "", "", "", "")
 _NO_RETRIES = Retries(0, 0, 1)
 _ANYWHERE = Placement((), "")
-
-
-def of_plan(
-    plan: Plan, *, iterations: int | None = None, manners: Manners, other: Inventory | None = None
-) -> Scene:
-    """The plan's Steps, each as long as it is expected to be; `other`: on another machine."""
-    stated, schedule = plan.iterations, plan.analysis.schedule
-    steps = plan.steps if other is None else moved(plan, other)
-    work = Workload(
-        steps=steps,
-        iterations=stated if iterations is None else stated._replace(count=iterations),
-        lengths_ms=[step.estimate_ms for step in steps],
-        jobs=[0] * len(steps),
-        arrivals={},
-        checkpoints_ms=[0] * len(steps),
-        spans=spans_of(plan),
-    )
-    quick = schedule is not None and schedule.devices == "quick"
-    machine = plan.inventory if other is None else other
-    return Scene(work, (machine,), manners=manners._replace(quick=quick))
-
-
-def moved(plan: Plan, other: Inventory) -> tuple[PlannedStep, ...]:
-    """The Steps on other devices, which take longer or less long by their speed."""
-    demands = [step.demand for step in plan.steps]
-    here, there = (Paces(demands, [slots(one)]).best for one in (plan.inventory, other))
-    return tuple(
-        step._replace(estimate_ms=-(-step.estimate_ms * here[at] // there[at]), placement=_ANYWHERE)
-        for at, step in enumerate(plan.steps)
-    )
-
-
-def spans_of(plan: Plan) -> dict[int, Span]:
-    """Steps of the plan that may start on fewer or more GPUs."""
-    return {}
 
 
 def of_fleet(fleet: Fleet) -> Scene:

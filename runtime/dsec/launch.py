@@ -66,7 +66,7 @@ class Launcher:
             **_encoded(dict(found)),
         }
         self._base.setdefault(b"PYTHONUNBUFFERED", b"1")  # else `dsec logs -f` shows nothing for long
-        self._plain = self._base | self._blind
+        self._plain = self._base | self._blind | {b"DSEC_GPU_COUNT": b"0"}
         readers = {step.id for step in plan.steps for edge in step.needs if edge.kind == "carried"}
         self._carried = {step.id: _carried(step) for step in plan.steps if step.id in readers}
         self._programs: dict[tuple[str, bytes], bytes] = {}
@@ -101,6 +101,7 @@ class Launcher:
         for key, value in step.env:
             env[fsencode(key)] = fsencode(value)
         env.update(_encoded(self._visible(devices)) if devices else self._blind)
+        env[b"DSEC_GPU_COUNT"] = b"%d" % len(devices)
         return env
 
     def carried(self, step: PlannedStep, iteration: int) -> dict[str, int]:

@@ -204,6 +204,14 @@ class Link(Record):
     reason: str
 
 
+class Elastic(Record):
+    """A Step that may be started with fewer or more GPUs than its demand says."""
+
+    step: str
+    least: int
+    most: int
+
+
 class Plan(Record):
     """A compiled contract."""
 
@@ -224,3 +232,5 @@ class Plan(Record):
     """One for each `communication`, in the contract's order; None: there is none."""
     nvlink_mode: str | None = None
     """As the contract states it: `switched`, `p2p` or `off`."""
+    elastic: tuple[Elastic, ...] | None = None
+    """In the order of the Steps; None: there is none."""

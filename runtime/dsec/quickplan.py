@@ -17,6 +17,7 @@ from dsec.plan import (
     FORMAT,
     Analysis,
     Dependency,
+    Elastic,
     Iterations,
     Link,
     Plan,
@@ -125,6 +126,7 @@ def _plan(data: dict[str, Any], steps: tuple[PlannedStep, ...]) -> Plan:
         dependencies=tuple([_dependency(one) for one in data["dependencies"]]),
         links=tuple([Link(**one) for one in data["links"]]) if "links" in data else None,
         nvlink_mode=data.get("nvlink_mode"),
+        elastic=tuple([Elastic(**one) for one in data["elastic"]]) if "elastic" in data else None,
     )
 
 

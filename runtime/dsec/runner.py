@@ -7,11 +7,11 @@ from functools import partial
 from math import inf
 
 from dsec.attempts import Attempt, Past
-from dsec.core.pace import Paces
+from dsec.core.pace import Paces, spans_of
 from dsec.core.placement import slots
 from dsec.core.reservation import Held
 from dsec.core.scheduler import Scheduler
-from dsec.core.starting import Starter, World
+from dsec.core.starting import Starter, World, elastic_pool
 from dsec.core.tolerance import backoff_ms, droppable
 from dsec.events import Cancel, Drop, Exit, Retry, Spawn
 from dsec.launch import log_name, why_not_started
@@ -57,7 +57,11 @@ class Runner:
         self._ledger = ledger
         self._recorder = recorder
         self._steps = plan.steps
-        self._groups = [(step.demand, group_of(step) if step.command.call else "") for step in plan.steps]
+        spans = spans_of(plan)
+        self._groups = [
+            (step.demand, group_of(step) if step.command.call else "", spans.get(at))
+            for at, step in enumerate(plan.steps)
+        ]
         self._scheduler = Scheduler(
             plan.steps, plan.iterations, groups=self._groups, finished=past.finished, dropped=past.dropped
         )
@@ -79,6 +83,8 @@ class Runner:
             queues=[not step.command.call for step in plan.steps],
             planned=[step.placement.devices for step in plan.steps],
             quick=self._quick,
+            spans=spans,
+            pool=elastic_pool(len(ledger.inventory.devices)),
         )
         self._droppable = droppable(plan.steps, self._scheduler.dependents)
         self._attempts = past.attempts
@@ -226,7 +232,7 @@ class Runner:
     def _not_started(self, attempt: Attempt, problem: OSError, launch: Launch | None) -> None:
         if problem.errno in (errno.ENOSPC, errno.EDQUOT):
             del self._running[attempt]
-            self._ledger.release(attempt.lease)
+            self._give_back(attempt.lease)
             self._scheduler.fail(attempt.at, attempt.iteration)
             self._disk_is_full()
             return
@@ -309,11 +315,15 @@ class Runner:
             long=wall_us >= _LONG_US,
         )
         del self._running[attempt]
-        self._ledger.release(attempt.lease)
+        self._give_back(attempt.lease)
         if cause == "ok":
             self._scheduler.finish(attempt.at, iteration)
         else:
             self._failed(attempt, cause)
+
+    def _give_back(self, lease: Lease) -> None:
+        self._ledger.release(lease)
+        self._starter.ended(lease)
 
     def _failed(self, attempt: Attempt, cause: str) -> None:
         at, step, iteration = attempt.at, attempt.step, attempt.iteration

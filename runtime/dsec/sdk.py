@@ -39,6 +39,8 @@ class StepContext:
     """How many parts there are; 1: the Step is whole."""
     split_layers: tuple[int, int] | None = None
     """First and last layer of this part; None: the Step is whole."""
+    gpu_count: int = 0
+    """How many GPUs it has; of an elastic Step fewer or more than it states."""
 
     def part(self, path: str) -> str:
         """Where to write an output that the contract calls `path`: a part of a Step has a file of its own."""
@@ -59,6 +61,7 @@ def context(environ: Mapping[str, str] | None = None) -> StepContext:
         run_dir=env["DSEC_RUN_DIR"],
         contract_dir=env.get("DSEC_CONTRACT_DIR", ""),
         carried=parse_carried(env.get("DSEC_CARRIED", "")),
+        gpu_count=int(env.get("DSEC_GPU_COUNT", "0")),
         **split_of(env),
     )
 

@@ -134,6 +134,7 @@ class Surroundings:
         self._run_dir = os.environ["DSEC_RUN_DIR"]
         self._contract_dir = os.environ["DSEC_CONTRACT_DIR"]
         self._split = split_of(os.environ)
+        self._gpu_count = int(os.environ.get("DSEC_GPU_COUNT", "0"))
         self._told: dict[str, object] = {}
 
     def context(self, call: dict[str, Any]) -> StepContext:
@@ -152,6 +153,7 @@ class Surroundings:
             self._run_dir,
             self._contract_dir,
             call["carried"],
+            gpu_count=self._gpu_count,
             **self._split,
         )
 

@@ -153,6 +153,16 @@ TEXTS: dict[str, str] = {
     "GPU type.": "GPU 型号。",
     "Least GPU memory.": "最小显存。",
     "Group of NVLinks to stay within.": "须保持在其中的 NVLink 组。",
+    "Fewest GPUs that the Step may be started with.": "启动该 Step 至少要有的 GPU 数。",
+    "Most GPUs that the Step may be started with, as far as the elastic pool has them.": (
+        "启动该 Step 至多可用的 GPU 数，以弹性池尚有余量为限。"
+    ),
+    "count; of an elastic Step elasticity.gpu.min_count where that is less": (
+        "count；对 elastic 级的 Step，若 elasticity.gpu.min_count 更小则取之"
+    ),
+    "count; of an elastic Step elasticity.gpu.max_count where that is more": (
+        "count；对 elastic 级的 Step，若 elasticity.gpu.max_count 更大则取之"
+    ),
     "Whether a GPU is held alone, shared as far as its memory goes, or a MIG instance.": "GPU 是独占、按显存共享，还是 MIG 实例。",
     "What several GPUs are joined by: NVLink, one PCIe switch, one NUMA node.": "多张 GPU 由什么相连：NVLink、同一 PCIe 交换机或同一 NUMA 节点。",
     "Whether the Step waits for GPUs that are so joined, or takes others.": "该 Step 是等待如此相连的 GPU，还是也接受其他 GPU。",

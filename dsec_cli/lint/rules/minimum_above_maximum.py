@@ -19,6 +19,8 @@ Source: seed A section 2.1 (elastic bounds) and 2.2 (`min_gpu_hours`, `max_gpu_h
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from dsec.record import Record
 from dsec_cli.diagnostics import Finding, Related, Severity
 from dsec_cli.lint.rule import Facts, Rule
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dsec.units import BitsPerSecond
-    from dsec_cli.contract.values import Contract, ElasticGpu
+    from dsec_cli.contract.values import Contract, ElasticGpu, Gpu
     from dsec_cli.source.tree import Path
 
 
@@ -88,6 +90,10 @@ def _crossed(contract: Contract) -> Iterator[Bounds]:
     if elasticity is not None and elasticity.network is not None:
         network = elasticity.network
         yield from _rates(network.path, network.bandwidth_min, network.bandwidth_max)
+    for step in contract.steps:
+        gpu = step.demand.gpu
+        if gpu is not None and (gpu.min_count is not None or gpu.max_count is not None):
+            yield from _of_step(gpu)
     least, most = contract.min_gpu_hours, contract.max_gpu_hours
     if least is not None and most is not None and least > most:
         yield Bounds((), "min_gpu_hours", "max_gpu_hours", f"{least:g}", f"{most:g}", f"{least - most:g}")
@@ -102,6 +108,15 @@ def _gpu(gpu: ElasticGpu) -> Iterator[Bounds]:
         if low > high:
             texts = (gpu.memory_min.text, gpu.memory_max.text)
             yield Bounds(gpu.path, "memory_min", "memory_max", *texts, size(low - high))
+
+
+def _of_step(gpu: Gpu) -> Iterator[Bounds]:
+    """A Step's count lies between its own bounds; one without a count takes one GPU."""
+    named = [("min_count", gpu.min_count), ("count", gpu.count), ("max_count", gpu.max_count)]
+    stated = [(name, amount) for name, amount in named if amount is not None]
+    for (lower, least), (upper, most) in pairwise(stated):
+        if least > most:
+            yield Bounds(gpu.path, lower, upper, str(least), str(most), str(least - most))
 
 
 def _rates(section: Path, low: BitsPerSecond | None, high: BitsPerSecond | None) -> Iterator[Bounds]:

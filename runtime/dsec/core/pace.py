@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from dsec.core.placement import Slot
-    from dsec.plan import Demand
+    from dsec.plan import Demand, Plan
 
 EXPONENT_PERCENT = 90
 """The power that is assumed, in hundredths."""
@@ -29,6 +29,12 @@ class Span(Record):
 
     least: int
     most: int
+
+
+def spans_of(plan: Plan) -> dict[int, Span]:
+    """Per Step of the plan whose GPUs may be fewer or more, by its number."""
+    numbers = {step.id: at for at, step in enumerate(plan.steps)} if plan.elastic else {}
+    return {numbers[one.step]: Span(one.least, one.most) for one in plan.elastic or ()}
 
 
 def stretched(length: int, base: int, count: int, exponent: int = EXPONENT_PERCENT) -> int:

@@ -2,8 +2,8 @@
 
 Whatever fits is started, the most urgent first. The first Step that does not fit has a reservation;
 what starts behind it does not delay it. A Step that may have more GPUs than its baseline gets some
-of the elastic pool while no other Step is ready for a GPU; one that may have fewer starts on fewer
-when it so ends no later than if it waited for all of them.
+of the elastic pool while every other Step that is ready for a GPU still fits; one that may have fewer
+starts on fewer when it so ends no later than if it waited for all of them.
 """
 
 from __future__ import annotations
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 POOL_PERCENT = 30
 """Share of the devices that Steps may have beyond their baselines, all together."""
+
+_MOST_OTHERS = 16
+"""Ready Steps beyond which none gets more GPUs than its baseline."""
 
 
 def elastic_pool(devices: int) -> int:
@@ -171,23 +174,37 @@ class Starter:
             return self._shrunk(at, entry, now) if span.least < base else None
         return self._grown(at, lease) if span.most > base else lease
 
-    def _grown(self, at: int, lease: Lease) -> Lease:
-        """More than the baseline, when no other ready Step wants a GPU and the pool has some left."""
+    def _grown(self, at: int, lease: Lease) -> Lease | None:
+        """More than the baseline, as far as the pool goes and all that is ready for a GPU still fits."""
         base = self._demands[at].gpu_count
         left = min(self._spans[at].most - base, self._pool - sum(self._beyond.values()))
-        if left <= 0 or self._others_want_devices():
+        others = self._others(at) if left > 0 else None
+        if others is None:
             return lease
         self._give_back(lease)
-        for more in range(left, -1, -1):
+        for more in range(left, 0, -1):
             grown = self._room.grant(self._demands[at]._replace(gpu_count=base + more), quick=self._quick)
-            if grown is not None:
+            if grown is None:
+                continue
+            if self._all_fit(others):
                 self._beyond[grown.serial] = more
                 return grown
-        raise AssertionError("what was granted and given back can be granted again")
+            self._give_back(grown)
+        return self._world.grant(at)
 
-    def _others_want_devices(self) -> bool:
-        wanting = sum(many for step, many in self._scheduler.queued() if self._demands[step].gpu_count)
-        return wanting > 1
+    def _others(self, at: int) -> list[Demand] | None:
+        """What else is ready for a GPU; None: too much to leave anything over."""
+        found: list[Demand] = []
+        for step, many in self._scheduler.queued():
+            if self._demands[step].gpu_count:
+                found += [self._demands[step]] * (many - (step == at))
+                if len(found) > _MOST_OTHERS:
+                    return None
+        return found
+
+    def _all_fit(self, demands: Sequence[Demand]) -> bool:
+        later = self._room.copy()
+        return all(later.grant(demand) is not None for demand in demands)
 
     def _shrunk(self, at: int, entry: int, now: int) -> Lease | None:
         """Less than the baseline, when that ends no later than waiting for all of it."""

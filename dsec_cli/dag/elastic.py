@@ -1,0 +1,47 @@
+"""How few and how many GPUs a Step may be started with, from its own bounds and those of the job."""
+
+from __future__ import annotations
+
+from dsec.plan import Elastic
+from dsec_cli.dag.demand import gpu_count
+from dsec_cli.dag.tolerance import level_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from dsec.plan import Demand
+    from dsec_cli.contract.values import Contract, Step
+
+
+def elastic_steps(
+    steps: Sequence[Step], demands: Sequence[Demand], contract: Contract
+) -> tuple[Elastic, ...] | None:
+    """Steps whose count is not fixed, in their order; None: there is none."""
+    return tuple(_found(steps, demands, contract)) or None
+
+
+def _found(steps: Sequence[Step], demands: Sequence[Demand], contract: Contract) -> Iterator[Elastic]:
+    for step, demand in zip(steps, demands, strict=True):
+        # A worker keeps its GPUs from call to call; and a Step that was split has one for each part.
+        if demand.gpu_count and demand.gpu_count == gpu_count(step.demand.gpu) and not _is_call(step):
+            least, most = _bounds(step, demand.gpu_count, contract)
+            if least < most:
+                yield Elastic(step.id, least, most)
+
+
+def _is_call(step: Step) -> bool:
+    return step.run is not None and step.run.call is not None
+
+
+def _bounds(step: Step, count: int, contract: Contract) -> tuple[int, int]:
+    """Its own, else those of the job where the Step is elastic; its count lies between them."""
+    gpu = step.demand.gpu
+    own_least, own_most = (None, None) if gpu is None else (gpu.min_count, gpu.max_count)
+    job = contract.elasticity.gpu if contract.elasticity is not None else None
+    least = most = count
+    if job is not None and level_of(step, contract) == "elastic":
+        least, most = job.min_count or count, job.max_count or count
+    least = least if own_least is None else own_least
+    most = most if own_most is None else own_most
+    return max(1, min(least, count)), max(most, count)
