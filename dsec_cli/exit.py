@@ -68,11 +68,11 @@ def say(problem: DSecError, translate: Tell = str) -> int:
 
 
 def _say(code: int, what: str, hint: str, translate: Tell) -> int:
-    from dsec.words import Said  # only who fails pays for words
+    from dsec.words import said  # only who fails pays for words
     from dsec.words import say as filled
 
     # A text without arguments may be raised as it stands; it is a template all the same.
-    what, hint = (text if isinstance(text, Said) else filled(text) for text in (what, hint))
+    what, hint = said(what), said(hint)
     line = (
         filled("dsec: error: {what} (hint: {hint})", what=what, hint=hint)
         if hint

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dsec.words import Said as Said
 from dsec.words import joined as joined
 from dsec.words import refilled
+from dsec.words import said as said
 from dsec.words import say as say
 from dsec.words import system as system
 

@@ -8,17 +8,21 @@ import json
 import os
 
 from dsec_cli.commands.sources import STDIN, read_source
+from dsec_cli.commands.speaking import listener
 from dsec_cli.diagnostics import Severity
-from dsec_cli.exit import YES, UsageError, tell
+from dsec_cli.exit import YES, UsageError
+from dsec_cli.exit import tell as write
 from dsec_cli.importing.kind import Imported, Kind, convert, kinds
 from dsec_cli.importing.tables import refuse_undecodable
 from dsec_cli.lint.linter import lint
 from dsec_cli.report.output import emit
 from dsec_cli.source.text import SourceText
-from dsec_cli.words import say
+from dsec_cli.words import said, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dsec_cli.options import Args
 
 SHOWN = 200
@@ -38,22 +42,33 @@ def main(args: Args) -> int:
     sources = tuple(read_source(path) for path in args.files)
     for source in sources:
         refuse_undecodable(source)
-    found = convert(kind, sources, _beside(kind, sources))
+    tell = listener(args.lang)
+    found = convert(kind, sources, _beside(kind, sources), listener(args.lang, "yaml"))
     linted = _linted(found.text)
     if args.json:
         emit(as_json(found, linted), args.output)
         return YES
     emit(found.text, args.output)
-    for left in found.left[:SHOWN]:
-        tell(f"not mapped: {left.line()}")
-    if len(found.left) > SHOWN:
-        tell(f"not mapped: {len(found.left) - SHOWN} more, which --json lists")
-    for text in found.taken:
-        tell(f"assumed: {text}")
-    for code, name, severity, count in linted:
-        tell(f"lint: {severity}[{code}] {name}{f' ({count} places)' if count > 1 else ''}")
-    tell(_summary(found, args.output))
+    for line in _notes(found, linted, args.output):
+        write(tell(line))
     return YES
+
+
+def _notes(found: Imported, linted: list[tuple[str, str, str, int]], output: str | None) -> Iterator[str]:
+    """What standard error is told, line by line."""
+    for left in found.left[:SHOWN]:
+        yield say("not mapped: {line}", line=left.line())
+    if len(found.left) > SHOWN:
+        yield say("not mapped: {count} more, which --json lists", count=len(found.left) - SHOWN)
+    for text in found.taken:
+        yield say("assumed: {text}", text=said(text))
+    for code, name, severity, count in linted:
+        places = say(" ({count} places)", count=count) if count > 1 else ""
+        level = say("error") if severity == "error" else say("warning")
+        yield say(
+            "lint: {severity}[{code}] {name}{places}", severity=level, code=code, name=name, places=places
+        )
+    yield _summary(found, output)
 
 
 def _linted(text: str) -> list[tuple[str, str, str, int]]:
@@ -99,8 +114,8 @@ def as_json(found: Imported, linted: list[tuple[str, str, str, int]]) -> str:
 
 
 def _summary(found: Imported, output: str | None) -> str:
-    steps = "1 Step" if found.steps == 1 else f"{found.steps} Steps"
-    left = "all is mapped" if not found.left else f"not mapped: {len(found.left)}"
+    steps = say("1 Step") if found.steps == 1 else say("{count} Steps", count=found.steps)
+    left = say("not mapped: {count}", count=len(found.left)) if found.left else say("all is mapped")
     if output in (None, STDIN):
-        return f"{steps}; {left}"
-    return f"{output}: {steps}; {left}; next: dsec lint {output}"
+        return say("{steps}; {left}", steps=steps, left=left)
+    return say("{output}: {steps}; {left}; next: dsec lint {output}", output=output, steps=steps, left=left)

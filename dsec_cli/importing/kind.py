@@ -5,7 +5,7 @@ from __future__ import annotations
 from dsec.errors import DSecError
 from dsec.record import Record
 from dsec_cli.discovery import instances
-from dsec_cli.words import say
+from dsec_cli.words import said, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,8 +55,10 @@ def kinds() -> tuple[Kind, ...]:
     return instances("dsec_cli.importing.kinds", Kind)
 
 
-def convert(kind: Kind, sources: tuple[SourceText, ...], beside: Beside) -> Imported:
-    """The contract that the files make; raises ImportProblem where they make none."""
+def convert(
+    kind: Kind, sources: tuple[SourceText, ...], beside: Beside, tell: Callable[[str], str] = str
+) -> Imported:
+    """The contract that the files make, its comments said by `tell`; raises ImportProblem for none."""
     from dsec_cli.importing.completing import complete
     from dsec_cli.importing.notes import Notes
     from dsec_cli.importing.writing import write
@@ -66,7 +68,8 @@ def convert(kind: Kind, sources: tuple[SourceText, ...], beside: Beside) -> Impo
     if not draft.steps:
         raise ImportProblem(
             say("{name} has nothing to run", name=sources[0].name),
-            hint=say("a {name} file is {summary}", name=kind.name, summary=kind.summary),
+            hint=say("a {name} file is {summary}", name=kind.name, summary=said(kind.summary)),
         )
     left, taken = notes.all_left(), notes.all_taken()
-    return Imported(write(draft, kind.name, left=left, taken=taken), len(draft.steps), left, taken)
+    text = write(draft, kind.name, left=left, taken=taken, tell=tell)
+    return Imported(text, len(draft.steps), left, taken)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dsec.record import Record
+from dsec_cli.words import said, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,8 +33,9 @@ class Left(Record):
 
     def line(self) -> str:
         """The first place, what and why, in one line."""
-        more = f" ({len(self.places)} places)" if len(self.places) > 1 else ""
-        return f"{self.places[0].text()}: {self.what}: {self.why}{more}"
+        more = say(" ({count} places)", count=len(self.places)) if len(self.places) > 1 else ""
+        place, what, why = self.places[0].text(), said(self.what), said(self.why)
+        return say("{place}: {what}: {why}{more}", place=place, what=what, why=why, more=more)
 
 
 class Notes:
@@ -66,5 +68,7 @@ class Notes:
 
 def one_line(text: str, longest: int = LONGEST) -> str:
     """`text` as a part of a line: nothing that a terminal or a comment would obey, and not too long."""
+    if len(text) <= longest and text.isprintable():
+        return text  # as it is: it may be one that can be translated
     plain = "".join(ch if ch.isprintable() else ch.encode("unicode_escape").decode() for ch in text[:longest])
     return plain if len(text) <= longest else f"{plain}..."

@@ -6,23 +6,37 @@ from dsec.units import Bytes, Duration
 from dsec_cli.importing.completing import standing_cpu_m, standing_gpu, standing_memory
 from dsec_cli.importing.notes import one_line
 from dsec_cli.source.spelling import spelled
+from dsec_cli.words import said, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dsec_cli.importing.draft import Command, Draft, Gpu, Step
     from dsec_cli.importing.notes import Left
 
+    Tell = Callable[[str], str]
+
 LONGEST = 96
+_LARGEST = say("What the largest Step holds.")
+_UNSAID = say("The file does not say how the job takes an interruption, so it must not be interrupted.")
 SHOWN = 40
 """Things left behind that the head of the contract lists; --json has all."""
 
 
-def write(draft: Draft, kind: str, *, left: tuple[Left, ...], taken: tuple[str, ...]) -> str:
-    """The contract, with what it lacks and what it assumes in comments at its top."""
-    lines = [*_head(draft, kind, left, taken=taken), 'version: "1.0.0"', f"name: {spelled(draft.name)}"]
+def write(
+    draft: Draft, kind: str, *, left: tuple[Left, ...], taken: tuple[str, ...], tell: Tell = str
+) -> str:
+    """The contract, with what it lacks and what it assumes in comments at its top, said by `tell`."""
+    head = _head(draft, kind, left, taken=taken)
+    lines = [
+        *(f"# {tell(text)}".rstrip() for text in head),
+        'version: "1.0.0"',
+        f"name: {spelled(draft.name)}",
+    ]
     if draft.base:
         lines.append(f"base: {spelled(draft.base)}")
-    lines += ["", *_standing(draft)]
+    lines += ["", *_standing(draft, tell)]
     lines += _context(draft)
     lines += ["", "steps:"]
     for at, step in enumerate(draft.steps):
@@ -31,20 +45,22 @@ def write(draft: Draft, kind: str, *, left: tuple[Left, ...], taken: tuple[str, 
 
 
 def _head(draft: Draft, kind: str, left: tuple[Left, ...], *, taken: tuple[str, ...]) -> list[str]:
-    lines = [f"# Made of {one_line(draft.origin, 200)} by: dsec import {kind}"]
+    origin = one_line(draft.origin, 200)
+    lines: list[str] = [say("Made of {origin} by: dsec import {kind}", origin=origin, kind=kind)]
     if left:
-        lines += ["#", "# Not mapped:", *(f"#   {one.line()}" for one in left[:SHOWN])]
+        lines += ["", say("Not mapped:"), *(say("  {line}", line=one.line()) for one in left[:SHOWN])]
     if len(left) > SHOWN:
-        lines.append(f"#   and {len(left) - SHOWN} more: dsec import {kind} --json lists them")
+        count = len(left) - SHOWN
+        lines.append(say("  and {count} more: dsec import {kind} --json lists them", count=count, kind=kind))
     if taken:
-        lines += ["#", "# Assumed:", *(f"#   {text}" for text in taken)]
+        lines += ["", say("Assumed:"), *(say("  {line}", line=said(text)) for text in taken)]
     return lines
 
 
-def _standing(draft: Draft) -> list[str]:
+def _standing(draft: Draft, tell: Tell) -> list[str]:
     gpu = standing_gpu(draft)
     memory = standing_memory(draft)
-    lines = ["# What the largest Step holds.", "baseline:"]
+    lines = [f"# {tell(_LARGEST)}", "baseline:"]
     if gpu is not None:
         lines.append(f"  gpu: {_gpu(gpu)}")
     lines.append(f"  cpu: {_cpu(standing_cpu_m(draft))}")
@@ -52,7 +68,7 @@ def _standing(draft: Draft) -> list[str]:
         lines.append(f"  memory: {Bytes(memory)}")
     most = 0 if gpu is None else gpu.count
     lines += ["", "elasticity:", f"  gpu: {{min_count: {most}, max_count: {most}}}", ""]
-    lines += ["# The file does not say how the job takes an interruption, so it must not be interrupted."]
+    lines += [f"# {tell(_UNSAID)}"]
     lines += ["fault_tolerance:", "  level: critical", "", "dependencies: []"]
     return lines
 

@@ -35,9 +35,9 @@ def say(template: str, name: str = "", /, **args: object) -> Said:
 
 def refilled(text: str, template: str, name: str, args: dict[str, object]) -> Said:
     """The text, as made of these."""
-    said = Said(text)
-    said.template, said.args, said.id = template, args, name
-    return said
+    made = Said(text)
+    made.template, made.args, made.id = template, args, name
+    return made
 
 
 def joined(between: str, texts: Sequence[str]) -> str:
@@ -48,6 +48,11 @@ def joined(between: str, texts: Sequence[str]) -> str:
     half = (len(texts) + 1) // 2
     first, rest = joined(between, texts[:half]), joined(between, texts[half:])
     return say(f"{{first}}{between}{{rest}}", first=first, rest=rest)
+
+
+def said(text: str) -> Said:
+    """A text that may stand for itself, as one that can be said in another language."""
+    return text if isinstance(text, Said) else say(text)
 
 
 def system(problem: OSError) -> Said:

@@ -11,8 +11,10 @@ UNIT_PROBLEMS = ("runtime/dsec/units.py", "dsec_cli/contract/quantities.py")
 """Modules that cannot, or need not, say: their problems keep a template that `contract` says."""
 DYNAMIC = {
     ("dsec_cli/contract/complaints.py", "problem.template"),
+    ("dsec_cli/contract/foreign.py", "other.advice"),
     ("dsec_cli/simulation/form.py", "problem.template"),
     ("runtime/dsec/words.py", "problem.strerror or str(problem)"),
+    ("runtime/dsec/words.py", "text"),
     ("dsec_cli/exit.py", "getattr(problem, 'strerror', None) or str(problem)"),
 }
 """Calls of `say` whose template is another module's, or the system's."""
@@ -24,16 +26,9 @@ ERRORS = frozenset((
 """What is raised with words for people: the first argument, and `hint`."""
 NOT_ERRORS = frozenset(("runtime/dsec/sdk.py", "runtime/dsec/worker.py", "runtime/dsec/codec.py"))
 """Modules whose errors reach programs, not people: the SDK's, and a damaged document's key by key."""
-SAYING = {"left": (1, 3), "_left": (1, 2), "taken": (0,), "_say": (1, 2)}
-"""Other calls with words for people, and which of their arguments are."""
-TABLES = {
-    "dsec_cli/importing/kinds/compose.py": ("_WHY",),
-    "dsec_cli/importing/kinds/dvc.py": ("_WHY",),
-    "dsec_cli/importing/kinds/skypilot.py": ("_WHY",),
-    "dsec_cli/importing/kinds/wfcommons.py": ("_WHY",),
-    "dsec_cli/importing/waiting.py": ("_OF_TYPE",),
-}
-"""Tables of such words."""
+SENTENCES = "dsec_cli/importing/"
+"""Where every text of several words is for people, but for parts of what is written."""
+WRITTEN = ("echo '", "version: ", "  level: ", "dependencies: ", "      - ", ", mode: ")
 
 
 def sources() -> Iterator[tuple[str, str]]:
@@ -86,8 +81,8 @@ def of_errors(tree: ast.Module, name: str) -> Iterator[str]:
     tables = _tables(tree)
     for node in _worded(tree, name):
         yield from (text for text in _texts(node, tables) if text and not _is_said(node))
-    for table in TABLES.get(name, ()):
-        yield from _texts(tables[table], tables)
+    if name.startswith(SENTENCES):
+        yield from _sentences(tree)
 
 
 def _worded(tree: ast.AST, name: str) -> Iterator[ast.expr]:
@@ -99,8 +94,23 @@ def _worded(tree: ast.AST, name: str) -> Iterator[ast.expr]:
         if called in ERRORS:
             yield from call.args[:1]
             yield from (word.value for word in call.keywords if word.arg == "hint")
-        elif called in SAYING and ("importing" in name or called == "_say"):
-            yield from (call.args[at] for at in SAYING[called] if at < len(call.args))
+        elif called == "_say":
+            yield from call.args[1:3]
+
+
+def _sentences(tree: ast.AST) -> Iterator[str]:
+    """Every text of several words that is no docstring and no part of another one."""
+    parts = {
+        id(part)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.JoinedStr | ast.Expr)
+        for part in (node.values if isinstance(node, ast.JoinedStr) else [node.value])
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in parts:
+            text = node.value
+            if " " in text.strip() and not text.startswith(WRITTEN):
+                yield text
 
 
 def _is_said(node: ast.expr) -> bool:

@@ -83,7 +83,7 @@ def _submitted(call: Submission, scripts: dict[str, Script], notes: Notes) -> Jo
     wrapped = any(option.name == "wrap" for option in call.options)
     script = _found(call.words[0], scripts) if call.words and not wrapped else None
     if script is None and not wrapped:
-        name = call.words[0] if call.words else "standard input"
+        name = call.words[0] if call.words else say("standard input")
         notes.left(call.source, call.span, name, "a job script that was not given: name it as well")
     return _job(script, call.options, call, notes)
 

@@ -79,4 +79,6 @@ TEXTS: dict[str, str] = {
     "it could not be fetched: {words}": "无法获取：{words}",
     "it is larger than {most:,} bytes, the most that is fetched": "它大于 {most:,} 字节，超过可获取的上限",
     "it was not there after {whole_s:g} s": "{whole_s:g} 秒之后仍未取得",
+    "1 Step": "1 个 Step",
+    "{count} Steps": "{count} 个 Step",
 }
