@@ -39,11 +39,14 @@ DAG: Command = (
         "Steps in a ds_config.yaml beside the contract count as its own.",
         "A cyclic graph is drawn as well; every cycle is told on standard error, with the line of "
         "each edge and the cheapest place to break it.",
+        "Without --inventory the graph is analysed on what the contract's baseline describes, of which no "
+        "links are known; with it, on that machine, and how communicating Steps reach each other is said.",
         "--job-id lays the states and durations of a run over the graph; FILE is then found through the run.",
         "dsec dag and ds-dag-analyze are one program.",
     ),
     (("FILE", "maybe", (), "Contract; default: the one in this folder."),),
     (
+        INVENTORY,
         (
             "job-id",
             "",
@@ -77,6 +80,7 @@ DAG: Command = (
     (
         ("ds-dag-analyze dsandbox.yaml", "Read the graph in the terminal."),
         ("ds-dag-analyze dsandbox.yaml --output dot | dot -Tpng -o dag.png", "Make a picture of it."),
+        ("ds-dag-analyze --inventory builtin:8xh100-sxm-80gb", "Read it as it would be on that machine."),
         (
             "ds-dag-analyze --job-id abc123 --output dot | dot -Tpng -o dag.png",
             "Make a picture of a run.",
@@ -84,7 +88,11 @@ DAG: Command = (
     ),
     (
         (0, "drawn"),
-        (1, "the graph has cycles, or a break_cycle that breaks nothing (it is drawn all the same)"),
+        (
+            1,
+            "the graph has cycles, or a break_cycle that breaks nothing, or the inventory cannot meet what "
+            "is asked of it (it is drawn all the same)",
+        ),
         USAGE,
         UNKNOWN,
     ),

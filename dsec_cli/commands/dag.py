@@ -8,7 +8,7 @@ import sys
 from dsec_cli import exit as codes
 from dsec_cli.commands.drawing import PICTURES, draw
 from dsec_cli.commands.opened import contract_here, diagnose, locator, open_contract
-from dsec_cli.commands.pipeline import Refused, errors_of, learned, show
+from dsec_cli.commands.pipeline import Refused, errors_of, inventory_at, learned, show
 from dsec_cli.dag.graph import step_graph
 from dsec_cli.dag.picture import picture_of
 from dsec_cli.dag.view import View
@@ -35,15 +35,17 @@ def main(args: Args) -> int:
     beside: tuple[Finding, ...] = ()
     if args.split or any(step.layers for step in whole.steps):
         graph, known, beside = _in_parts(opened.contract, whole, known, args)
-    picture = picture_of(
+    drawn = picture_of(
         opened.contract,
         graph,
         title=opened.contract.name or os.path.basename(opened.path),
         learned=known,
         locate=locator(opened, lambda name: name),
+        inventory=inventory_at(args.inventory) if args.inventory is not None else None,
     )
-    _write(picture._replace(run=run), args)
-    errors = (*errors_of(opened, whole, picture.result, select=_HIDING), *diagnose(opened, beside))
+    _write(drawn.picture._replace(run=run), args)
+    wrong = errors_of(opened, whole, drawn.picture.result, select=_HIDING)
+    errors = (*wrong, *diagnose(opened, (*beside, *drawn.faults)))
     if not errors:
         return codes.YES
     show(Refused(errors, {part.text.name: part.text for part in opened.parts}))

@@ -143,6 +143,7 @@ NAMES = {
     "DS501": "unknown-step",
     "DS503": "dependency-cycle",
     "DS504": "break-cycle-breaks-nothing",
+    "DS509": "impossible-communication",
     "DS514": "input-nobody-writes",
 }
 """The rules whose findings also come from here, once all parts are merged."""

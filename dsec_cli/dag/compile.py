@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dsec.codec import canonical
 from dsec.core.experience import NOTHING
-from dsec.core.placement import Refusal, feasible, slots
+from dsec.core.placement import slots
 from dsec.core.reasons import reason
 from dsec.hashing import digest
 from dsec.inventory import steady
@@ -15,11 +15,10 @@ from dsec.versions import coerced
 from dsec_cli.dag.analysis import analyze, rounds_of
 from dsec_cli.dag.demand import demand_of, gpu_count
 from dsec_cli.dag.elastic import elastic_steps
-from dsec_cli.dag.elastic import elastic_steps
 from dsec_cli.dag.estimates import estimate
 from dsec_cli.dag.linking import links_of
 from dsec_cli.dag.lowering import Decided, lowered
-from dsec_cli.dag.settling import settle
+from dsec_cli.dag.settling import refused, settle
 from dsec_cli.diagnostics import Finding, Severity
 
 TYPE_CHECKING = False
@@ -79,7 +78,7 @@ def compile_plan(
         return Infeasible((*_not_runnable(steps), settled))
     demands, machine = settled.demands, settled.inventory
     disk = machine._replace(disk_bytes=inventory.disk_bytes)
-    findings = [*_not_runnable(steps), *_refused(steps, demands, disk)]
+    findings = [*_not_runnable(steps), *refused(steps, demands, disk)]
     if findings:
         return Infeasible(tuple(findings))
     estimates = estimate(steps, learned)
@@ -110,7 +109,6 @@ def compile_plan(
             links=links or None,
             nvlink_mode=contract.nvlink_mode,
             elastic=elastic_steps(steps, demands, contract),
-            elastic=elastic_steps(steps, demands, contract),
         )
     )
 
@@ -129,31 +127,6 @@ def _not_runnable(steps: tuple[Step, ...]) -> list[Finding]:
         for step in steps
         if step.run is None
     ]
-
-
-def _refused(steps: tuple[Step, ...], demands: list[Demand], inventory: Inventory) -> list[Finding]:
-    """DS210, one per Step that fits not even the empty inventory; equal demands are asked once."""
-    answers: dict[Demand, Refusal | None] = {}
-    findings: list[Finding] = []
-    for step, demand in zip(steps, demands, strict=True):
-        if demand not in answers:
-            answers[demand] = feasible(demand, inventory)
-        refusal = answers[demand]
-        if refusal is not None:
-            findings.append(_refusal_finding(step, refusal, inventory))
-    return findings
-
-
-def _refusal_finding(step: Step, refusal: Refusal, inventory: Inventory) -> Finding:
-    gpu = step.demand.gpu
-    return Finding(
-        code="DS210",
-        severity=Severity.ERROR,
-        where=(gpu.path if gpu is not None else step.demand.path) or step.path,
-        message=f"Step {step.id} {refusal.text}",
-        reason=f"the inventory ({inventory.origin}) cannot meet this demand, even with nothing else running",
-        help="lower the demand, or plan for another machine with --inventory FILE",
-    )
 
 
 def _placements(found: analysis.Analysis, inventory: Inventory) -> list[Placement]:

@@ -17,15 +17,20 @@ if TYPE_CHECKING:
 
 
 def links_of(
-    graph: StepGraph, contract: Contract, places: Sequence[tuple[str, ...]], inventory: Inventory
+    graph: StepGraph,
+    contract: Contract,
+    places: Sequence[tuple[str, ...]],
+    inventory: Inventory,
+    *,
+    placed: bool = True,
 ) -> tuple[tuple[Link, ...], list[Finding]]:
     """One link for each communication between known Steps, and what is declared and cannot be.
 
-    `places`: the devices of each Step of the graph.
+    `places`: the devices of each Step of the graph; not `placed`: they only stand for some.
     """
     if not contract.communication:
         return (), []
-    ways = Ways(inventory, nvlink=contract.nvlink_mode != "off")
+    ways = Ways(inventory, nvlink=contract.nvlink_mode != "off", placed=placed)
     links: list[Link] = []
     findings: list[Finding] = []
     for stated in contract.communication:

@@ -3,28 +3,49 @@
 from __future__ import annotations
 
 from dsec.core.measures import circles
+from dsec.inventory import steady
 from dsec.parts import COUNT
+from dsec.record import Record
 from dsec_cli.dag.analysis import analyze, rounds_of
 from dsec_cli.dag.cycles import Order, order_steps
 from dsec_cli.dag.demand import demand_of
 from dsec_cli.dag.estimates import estimate
 from dsec_cli.dag.idle import idle_reasons
-from dsec_cli.dag.pool import basis_text, pool_of, untyped
+from dsec_cli.dag.linking import links_of
+from dsec_cli.dag.pool import BASELINE, basis_text, pool_of, untyped
+from dsec_cli.dag.settling import Settled, refused, settle
 from dsec_cli.dag.tolerance import level_of
 from dsec_cli.dag.use import uses
 from dsec_cli.dag.view import Picture
+from dsec_cli.diagnostics import Finding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from dsec.inventory import Device, Inventory
-    from dsec.plan import Source
+    from dsec.plan import Demand, Link, Source
     from dsec_cli.contract.values import Contract
     from dsec_cli.dag.analysis import Analysis
     from dsec_cli.dag.graph import StepGraph
     from dsec_cli.dag.idle import Idle
     from dsec_cli.source.tree import Path
+
+
+class Drawn(Record):
+    """A picture, and what is wrong with the graph on the machine that it is drawn for."""
+
+    picture: Picture
+    faults: tuple[Finding, ...]
+
+
+class _Place(Record):
+    """The machine that a graph is analysed on, and the demands that it meets."""
+
+    machine: Inventory
+    demands: list[Demand]
+    basis: str
+    faults: tuple[Finding, ...] = ()
 
 
 def picture_of(
@@ -34,35 +55,59 @@ def picture_of(
     title: str,
     learned: Mapping[str, int],
     locate: Callable[[Path], Source],
-) -> Picture:
-    """The picture of a graph, analysed on the machine that its contract describes; cyclic ones are not."""
+    inventory: Inventory | None = None,
+) -> Drawn:
+    """The picture of a graph, analysed on the machine that its contract describes; cyclic ones are not.
+
+    `inventory`: the machine to analyse it on instead, where it fits.
+    """
     result = order_steps(graph, circles=circles)
     demands = [demand_of(step, contract) for step in graph.steps]
-    pool = _roomy(pool_of(contract, demands), graph)
-    found = None
+    place = _place(contract, graph, demands, inventory)
+    found: Analysis | None = None
+    links: tuple[Link, ...] = ()
+    impossible: list[Finding] = []
     if isinstance(result, Order):
-        estimates = estimate(graph.steps, learned)
-        found = analyze(
-            result,
-            estimates,
-            demands=untyped(demands),
-            inventory=pool,
-            rounds=rounds_of(result.graph, contract),
-        )
-    return Picture(
+        estimates, rounds = estimate(graph.steps, learned), rounds_of(result.graph, contract)
+        found = analyze(result, estimates, demands=place.demands, inventory=place.machine, rounds=rounds)
+        if contract.communication:
+            devices = [part.devices for part in found.slices]
+            links, impossible = links_of(
+                graph, contract, devices, place.machine, placed=place.machine.origin != BASELINE
+            )
+    picture = Picture(
         title=title,
         graph=graph,
         result=result,
         levels=tuple(level_of(step, contract) for step in graph.steps),
         demands=tuple(demands),
         analysis=found,
-        basis=basis_text(contract, pool),
+        basis=place.basis,
         iterations=contract.iterations.count if contract.iterations is not None else 1,
         locate=locate,
-        devices=tuple((device.uuid, device_name(device)) for device in pool.devices),
-        uses=uses(found, demands, pool) if found is not None else (),
+        devices=tuple((device.uuid, device_name(device)) for device in place.machine.devices),
+        uses=uses(found, place.demands, place.machine) if found is not None else (),
         idle=_idle(found, graph) if found is not None else (),
+        links=links,
     )
+    return Drawn(picture, (*place.faults, *impossible))
+
+
+def _place(
+    contract: Contract, graph: StepGraph, demands: list[Demand], inventory: Inventory | None
+) -> _Place:
+    """The inventory where all fits there, else what the contract itself describes."""
+    faults: tuple[Finding, ...] = ()
+    if inventory is not None:
+        settled = settle(graph, contract, demands, steady(inventory))
+        if isinstance(settled, Finding):
+            faults = (settled,)
+        else:
+            faults = tuple(refused(graph.steps, settled.demands, settled.inventory))
+        if isinstance(settled, Settled) and not faults:
+            return _Place(settled.inventory, settled.demands, settled.inventory.origin)
+    pool = _roomy(pool_of(contract, demands), graph)
+    return _Place(pool, untyped(demands), basis_text(contract, pool), faults)
 
 
 def _roomy(pool: Inventory, graph: StepGraph) -> Inventory:

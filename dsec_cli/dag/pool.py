@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from dsec.plan import Demand
     from dsec_cli.contract.values import Contract
 
+BASELINE = "baseline"
+"""Origin of the machine that is made of a contract's own words."""
 AMPLE = 1_000_000_000
 """Thousandths of a core where the contract states no cpu: processors then hold nothing up."""
 
@@ -41,7 +43,7 @@ def pool_of(contract: Contract, demands: Sequence[Demand]) -> Inventory:
     cores = (baseline.cpu_m if baseline is not None else None) or AMPLE
     memory = int((baseline.memory if baseline is not None else None) or 0)
     return Inventory(
-        origin="baseline",
+        origin=BASELINE,
         cpu_m=max([cores, *(demand.cpu_m for demand in demands)]),
         memory_bytes=max([memory, *(demand.memory_bytes for demand in demands)]) if memory else None,
         disk_bytes=None,

@@ -13,9 +13,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from dsec.core.placement import Refusal
     from dsec.inventory import Inventory
     from dsec.plan import Demand
-    from dsec_cli.contract.values import Contract
+    from dsec_cli.contract.values import Contract, Step
     from dsec_cli.dag.graph import StepGraph
 
 
@@ -93,4 +94,29 @@ def _unjoined(wrong: Unjoined, inventory: Inventory) -> Finding:
         message=wrong.text,
         reason=f"the inventory ({inventory.origin}) joins its GPUs otherwise",
         help="leave the protocol or the label out, or plan for another machine with --inventory FILE",
+    )
+
+
+def refused(steps: Sequence[Step], demands: Sequence[Demand], inventory: Inventory) -> list[Finding]:
+    """DS210, one per Step that fits not even the empty inventory; equal demands are asked once."""
+    answers: dict[Demand, Refusal | None] = {}
+    findings: list[Finding] = []
+    for step, demand in zip(steps, demands, strict=True):
+        if demand not in answers:
+            answers[demand] = feasible(demand, inventory)
+        refusal = answers[demand]
+        if refusal is not None:
+            findings.append(_refusal_finding(step, refusal, inventory))
+    return findings
+
+
+def _refusal_finding(step: Step, refusal: Refusal, inventory: Inventory) -> Finding:
+    gpu = step.demand.gpu
+    return Finding(
+        code="DS210",
+        severity=Severity.ERROR,
+        where=(gpu.path if gpu is not None else step.demand.path) or step.path,
+        message=f"Step {step.id} {refusal.text}",
+        reason=f"the inventory ({inventory.origin}) cannot meet this demand, even with nothing else running",
+        help="lower the demand, or plan for another machine with --inventory FILE",
     )

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from dsec.core.overlap import Overlap
-    from dsec.plan import Demand, Source
+    from dsec.plan import Demand, Link, Source
     from dsec_cli.dag.analysis import Analysis
     from dsec_cli.dag.cycles import Order
     from dsec_cli.dag.graph import Edge, StepGraph
@@ -84,6 +84,8 @@ class Picture(Record):
     """Of the Steps side by side, and of each resource; none while there are cycles."""
     idle: tuple[Idle, ...] = ()
     """Why GPUs stand idle, the most first."""
+    links: tuple[Link, ...] = ()
+    """How data gets from Step to Step on the assumed machine, one for each communication."""
 
 
 class View(Record):
@@ -96,6 +98,14 @@ class View(Record):
 def cycles_of(picture: Picture) -> tuple[Cycle, ...]:
     """The cycles in the picture, if any."""
     return picture.result.found if isinstance(picture.result, Cycles) else ()
+
+
+def ways_of(picture: Picture) -> dict[tuple[str, str], str]:
+    """By the two ends of a communication, its protocol; one that is only assumed has a question mark."""
+    return {
+        (link.source, link.target): link.protocol + ("?" if "unknown" in link.bandwidth else "")
+        for link in picture.links
+    }
 
 
 def loop_pairs(picture: Picture) -> set[tuple[str, str]]:

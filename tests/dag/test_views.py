@@ -34,7 +34,7 @@ def picture(path, run=None):
         learned={},
         locate=locator(opened, os.path.basename),
     )
-    return found._replace(run=run)
+    return found.picture._replace(run=run)
 
 
 def page_data(page: str):

@@ -18,6 +18,7 @@ from dsec_cli.dag.view import (
     pace_text,
     state_text,
     time_text,
+    ways_of,
 )
 
 TYPE_CHECKING = False
@@ -83,10 +84,13 @@ def _body(picture: Picture) -> Iterator[str]:
         yield _node(picture, at, bold=at in on_path)
     loops, critical = loop_pairs(picture), critical_pairs(picture)
     cuts = {(cycle.proposals[0].source, cycle.proposals[0].target) for cycle in cycles_of(picture)}
+    ways = ways_of(picture)
     for group in distinct(picture.graph.edges):
         pair = (group[0].source, group[0].target)
         look = (
-            _loop_look(picture, group[0], pair in cuts) if pair in loops else _look(group, pair in critical)
+            _loop_look(picture, group[0], pair in cuts)
+            if pair in loops
+            else _look(group, pair in critical, ways.get(pair, ""))
         )
         yield _edge(picture, group, look)
     made = set(picture.graph.cuts)
@@ -154,14 +158,15 @@ def _small(text: str, color: str) -> str:
     return f'<FONT POINT-SIZE="9" COLOR="{color}">{escaped(text)}</FONT>'
 
 
-def _look(group: list[Edge], critical: bool) -> dict[str, str]:
+def _look(group: list[Edge], critical: bool, way: str) -> dict[str, str]:
     """Bold on the critical path; an open arrow where no file is handed over, only an order kept."""
     look: dict[str, str] = {}
     if critical:
         look = {"penwidth": "2.8", "color": _INK}
     if all(edge.kind != "data" for edge in group):
         look["arrowhead"] = "vee"
-    protocol = next((edge.via for edge in group if edge.kind == "communication" and edge.via), "")
+    stated = next((edge.via for edge in group if edge.kind == "communication" and edge.via), "")
+    protocol = way or stated
     if protocol:
         look["label"] = f" {protocol} "
     return look

@@ -135,12 +135,14 @@ def _columns(picture: Picture) -> list[int]:
 def _edges(picture: Picture) -> list[list[object]]:
     numbers = picture.graph.numbers
     long, loops = critical_pairs(picture), loop_pairs(picture)
+    ways = {(link.source, link.target): f"{link.protocol} ({link.reason})" for link in picture.links}
     seen: dict[tuple[int, int, str, str, int], None] = {}
     for edges, carried in ((picture.graph.edges, 0), (picture.graph.carried, CARRIED)):
         for edge in edges:
             pair = (edge.source, edge.target)
             flags = carried | (LOOP if pair in loops else 0) | (LONG if pair in long and not carried else 0)
-            seen[numbers[edge.source], numbers[edge.target], edge.kind, edge.via, flags] = None
+            via = ways.get(pair, edge.via) if edge.kind == "communication" else edge.via
+            seen[numbers[edge.source], numbers[edge.target], edge.kind, via, flags] = None
     return [list(key) for key in seen]
 
 

@@ -29,6 +29,7 @@ def render(picture: Picture) -> str:
         "iterations": picture.iterations,
         "steps": _steps(picture),
         "edges": _edges(picture),
+        "links": [encode(link) for link in picture.links],
         "cycles": [_cycle(picture, cycle) for cycle in cycles_of(picture)],
         "analysis": _analysis(picture, picture.analysis) if picture.analysis is not None else None,
         "run": _run(picture.run) if picture.run is not None else None,

@@ -11,6 +11,7 @@ from dsec_cli.dag.view import (
     loop_pairs,
     state_text,
     time_text,
+    ways_of,
 )
 
 TYPE_CHECKING = False
@@ -37,11 +38,12 @@ def _lines(picture: Picture) -> Iterator[str]:
     for at in range(len(picture.graph.steps)):
         yield f'    n{at}["{_label(picture, at)}"]:::{picture.levels[at]}'
     styles: list[str] = []
-    loops, critical = loop_pairs(picture), critical_pairs(picture)
+    loops, critical, ways = loop_pairs(picture), critical_pairs(picture), ways_of(picture)
     for count, group in enumerate(distinct(picture.graph.edges)):
         edge = group[0]
         pair = (edge.source, edge.target)
-        yield f"    n{numbers[edge.source]} --> n{numbers[edge.target]}"
+        way = f"|{escaped(ways[pair])}|" if pair in ways else ""
+        yield f"    n{numbers[edge.source]} -->{way} n{numbers[edge.target]}"
         if pair in loops:
             styles.append(f"    linkStyle {count} stroke:#c1121f,stroke-width:3px")
         elif pair in critical:

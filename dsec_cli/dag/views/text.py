@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import textwrap
+
 from dsec_cli.dag.findings import cut_lines, edge_text, loop_text, remains_text
+from dsec_cli.dag.linking import link_text
 from dsec_cli.dag.view import (
     USE_NAMES,
     Picture,
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
     from dsec_cli.dag.cycles import Cycle
 
 WIDTH = 80
+MOST_LINKS = 50
+"""Links that are shown; the others are counted."""
 MOST_CYCLES = 20
 """Cycles that are shown; the others are counted."""
 _EDGES = 12
@@ -40,7 +45,7 @@ def render(picture: Picture) -> str:
     """Headline, Steps, then either the analysis or the cycles."""
     lines = [*_headline(picture), "", *_steps(picture)]
     if picture.analysis is not None:
-        lines += ["", *_analysis(picture, picture.analysis)]
+        lines += ["", *_analysis(picture, picture.analysis), *_links(picture)]
     cycles = cycles_of(picture)
     for number, cycle in enumerate(cycles[:MOST_CYCLES], 1):
         lines += ["", *_cycle(picture, cycle, number)]
@@ -166,6 +171,15 @@ def _uses(picture: Picture) -> Iterator[str]:
         amounts = (use.width, use.peak, use.available)
         texts = [amount_text(use.name, amount) if amount is not None else "" for amount in amounts]
         yield f"  {USE_NAMES[use.name]:<16} {texts[0]:>14} {texts[1]:>12} {texts[2]:>12}".rstrip()
+
+
+def _links(picture: Picture) -> Iterator[str]:
+    """How data gets from Step to Step, wrapped."""
+    for link in picture.links[:MOST_LINKS]:
+        text = f"{'link':<18} {link_text(link)}"
+        yield from textwrap.wrap(text, WIDTH, subsequent_indent=" " * 21, break_on_hyphens=False)
+    if len(picture.links) > MOST_LINKS:
+        yield f"{'':<18} {len(picture.links) - MOST_LINKS} more links: --output json shows them all"
 
 
 def _overlap(picture: Picture, found: Overlap, makespan: int) -> Iterator[str]:

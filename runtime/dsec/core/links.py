@@ -50,9 +50,10 @@ class Impossible(Record):
 class Ways:
     """What joins the places of one inventory."""
 
-    def __init__(self, inventory: Inventory, *, nvlink: bool = True) -> None:
-        """`nvlink`: whether NVLink may be used."""
+    def __init__(self, inventory: Inventory, *, nvlink: bool = True, placed: bool = True) -> None:
+        """`nvlink`: whether NVLink may be used; `placed`: whether the devices are more than an assumption."""
         self._nvlink = nvlink
+        self._placed = placed
         self._devices = {device.uuid: device for device in inventory.devices}
         self._links = {
             (device.uuid, other): link for device in inventory.devices for other, link in device.links
@@ -81,9 +82,11 @@ class Ways:
             return self._between_machines(one, two)
         if not one and not two:
             return Way(SHARED, "host", "host", "both run on the host's processors")
-        if not one or not two:
-            return _to_host((one or two)[0])
-        return self._between_devices(one, two)
+        if one and two:
+            return self._between_devices(one, two)
+        if not self._placed:
+            return Way(PCIE, "host", "pcie", "a GPU and the host's memory")
+        return _to_host((one or two)[0])
 
     def _on_one_machine(self, one: list[Device], two: list[Device]) -> bool:
         return bool(one and two) and {device.node for device in one} == {device.node for device in two}
@@ -107,6 +110,8 @@ class Ways:
         return Way(TCP, "network", band, f"{apart}; {fact}")
 
     def _between_devices(self, one: list[Device], two: list[Device]) -> Way:
+        if not self._placed:
+            return Way(SHARED, "", "unknown", "unknown: no inventory says which GPUs there are")
         pairs = [(a, b) for a in one for b in two if a.uuid != b.uuid]
         if not pairs:
             return Way(SHARED, "one device", "device", f"both on {_gpu(one[0])}: nothing leaves it")
