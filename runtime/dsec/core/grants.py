@@ -1,13 +1,15 @@
-"""What a machine grants next, remembered for each state that its devices were in.
+"""What a machine grants next, in numbers: the rules of the ledger without its objects.
 
-A search asks the same few thousand questions again and again. They are answered by the ledger's own
-code (`placement.choose`) the first time and looked up afterwards, so that a plan is tried out on
-exactly the machine that the runtime will hand out.
+A plan is tried out some hundred times, and each time every Step is granted its devices. What cannot
+change while that goes on is worked out once: which devices can meet a demand at all, and up to what is
+held of them; which of the devices that are free belong together. Who is asked is `placement` and
+`groups`, so that plans are tried out on exactly the machine that the runtime will hand out.
 """
 
 from __future__ import annotations
 
-from dsec.core.placement import best_speed, choose, slots
+from dsec.core.groups import NVLINK, sizes, together
+from dsec.core.placement import best_speed, slots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,8 +19,15 @@ if TYPE_CHECKING:
     from dsec.inventory import Inventory
     from dsec.plan import Demand
 
-_MOST_STATES = 50_000
-"""Remembered at once; beyond it everything is forgotten and asked anew."""
+_ALL = 2**62
+"""Held of a device that one holder has whole."""
+_UNKNOWN = 2**63
+"""Left of a device whose memory is not known: it fits worst."""
+_MOST_KNOWN = 50_000
+"""Answers remembered at once; beyond it all are forgotten and asked anew."""
+
+State = tuple[int, ...]
+"""Per device the memory that is held of it, or all; then what is left of each token."""
 
 
 class Group:
@@ -33,109 +42,137 @@ class Group:
         """Of the slowest of them, in thousandths."""
 
 
-Answer = tuple["State", Group]
+Answer = tuple[State, Group]
 
 
-class State:
-    """How much of each device is held, and what is known to follow from it."""
+class _Kind:
+    """What demands ask of devices and tokens that differ in nothing else."""
 
-    __slots__ = ("fit", "held", "quick", "returned", "taken", "tokens")
+    __slots__ = ("count", "demand", "fit", "holds", "most", "quick", "rooms", "tokens")
 
-    def __init__(self, held: tuple[tuple[int, int, bool], ...], tokens: tuple[int, ...]) -> None:
-        self.held = held
-        """Per device: holders, memory used, whether one holder has all of it."""
-        self.tokens = tokens
-        """What is left of each token."""
-        self.fit: dict[int, Answer | None] = {}
-        self.quick: dict[int, Answer | None] = {}
-        self.returned: dict[tuple[int, Group], State] = {}
-        self.taken: dict[tuple[int, Group], State | None] = {}
+    def __init__(self, demand: Demand, table: Sequence[Slot], tokens: dict[str, int]) -> None:
+        self.demand = demand
+        self.count = demand.gpu_count
+        self.holds = [0] * len(table)
+        """Per device, what is held of it once it is granted."""
+        self.most = [-1] * len(table)
+        """Per device, what may be held of it before; -1: it will not do."""
+        for at, slot in enumerate(table):
+            if slot.free_for(demand):
+                slot.take(demand)
+                alone, room = slot.whole, slot.capacity or 0
+                slot.give_back(demand.gpu_memory_bytes)
+                self.holds[at] = _ALL if alone else demand.gpu_memory_bytes
+                self.most[at] = 0 if alone else room - demand.gpu_memory_bytes
+        self.rooms = [(at, most) for at, most in enumerate(self.most) if most >= 0]
+        taken = demand.terms.tokens if demand.terms is not None else ()
+        self.tokens = [(tokens[name], amount) for name, amount in taken]
+        """Where in a state each token is, and how many of it are taken."""
+        self.fit: dict[State, Answer | None] = {}
+        self.quick: dict[State, Answer | None] = {}
 
 
 class Grants:
     """Grants of an inventory's devices to a few different demands, named by their number."""
 
     def __init__(self, inventory: Inventory, demands: Sequence[Demand]) -> None:
-        self._slots = slots(inventory)
-        self._at = {slot.device.uuid: at for at, slot in enumerate(self._slots)}
-        kinds: dict[Demand, int] = {}
-        self._kind = [kinds.setdefault(_of_devices(demand), len(kinds)) for demand in demands]
-        """Per demand, the first one that asks for the same devices and tokens."""
-        self._demands = list(kinds)
-        names = {name: at for at, (name, _) in enumerate(inventory.tokens or ())}
-        self._tokens = [amount for _, amount in inventory.tokens or ()]
-        self._takes = [
-            [(names[name], amount) for name, amount in demand.terms.tokens]
-            if demand.terms is not None
-            else []
-            for demand in self._demands
-        ]
-        self.asks = [bool(self._demands[kind].gpu_count or self._takes[kind]) for kind in self._kind]
+        table = self._slots = slots(inventory)
+        there = inventory.tokens or ()
+        tokens = {name: len(table) + at for at, (name, _) in enumerate(there)}
+        kinds = {one: _Kind(one, table, tokens) for one in dict.fromkeys(map(_of_devices, demands))}
+        self._kinds = [kinds[_of_devices(demand)] for demand in demands]
+        self.empty: State = (*(0 for _ in table), *(amount for _, amount in there))
+        self.asks = [bool(kind.count or kind.tokens) for kind in self._kinds]
         """Per demand, whether there is anything to grant it."""
-        self._states: dict[tuple[object, object], State] = {}
-        self._groups: dict[tuple[int, ...], Group] = {}
-        self.empty = self._state()
-        speeds = [best_speed(demand, self._slots) if demand.gpu_count else 0 for demand in self._demands]
-        self.best_speeds = [speeds[kind] for kind in self._kind]
+        speeds = {kind: best_speed(kind.demand, table) if kind.count else 0 for kind in kinds.values()}
+        self.best_speeds = [speeds[kind] for kind in self._kinds]
         """Per demand, the speed of the quickest devices that can meet it; 0: there are none."""
-        self.mixed = len({slot.device.speed for slot in self._slots}) > 1
+        self.mixed = len({slot.device.speed for slot in table}) > 1
         """Whether it matters for how long which device is taken."""
+        self._foreign = [slot.foreign for slot in table]
+        self._capacities = [_UNKNOWN if slot.capacity is None else slot.capacity for slot in table]
+        self._groups: dict[tuple[int, ...], Group] = {}
+        self._together: dict[tuple[_Kind, bool, tuple[int, ...]], tuple[int, ...]] = {}
+        self._broken: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
+        self._known = 0
 
     def grant(self, state: State, number: int, *, quick: bool) -> Answer | None:
         """The devices that demand `number` gets in `state`, and the state afterwards; None: not now."""
-        known, kind = state.quick if quick else state.fit, self._kind[number]
+        kind = self._kinds[number]
+        known = kind.quick if quick else kind.fit
         try:
-            return known[kind]
+            return known[state]
         except KeyError:
-            answer = known[kind] = self._choose(state, kind, quick=quick)
-            return answer
+            pass
+        if self._known >= _MOST_KNOWN:
+            self._forget()
+        self._known += 1
+        chosen = self._chosen(state, kind, quick=quick)
+        answer = known[state] = None if chosen is None else (_held(state, kind, chosen), self._group(chosen))
+        return answer
 
     def release(self, state: State, number: int, group: Group) -> State:
         """The state once demand `number` has given its devices back."""
-        kind = self._kind[number]
-        try:
-            return state.returned[kind, group]
-        except KeyError:
-            self._load(state)
-            for at in group.at:
-                self._slots[at].give_back(self._demands[kind].gpu_memory_bytes)
-            for at, amount in self._takes[kind]:
-                self._tokens[at] += amount
-            after = state.returned[kind, group] = self._state()
-            return after
+        kind, after = self._kinds[number], list(state)
+        for at in group.at:
+            after[at] -= kind.holds[at]
+        for at, amount in kind.tokens:
+            after[at] += amount
+        return tuple(after)
 
     def take(self, state: State, number: int, group: Group) -> State | None:
         """The state once demand `number` holds these very devices; None: they are not free for it."""
-        kind = self._kind[number]
-        try:
-            return state.taken[kind, group]
-        except KeyError:
-            self._load(state)
-            demand, chosen = self._demands[kind], [self._slots[at] for at in group.at]
-            after = None
-            if all(slot.free_for(demand) for slot in chosen) and self._has_tokens(kind):
-                after = self._taken(kind, chosen)
-            state.taken[kind, group] = after
-            return after
+        kind = self._kinds[number]
+        for at in group.at:
+            if state[at] > kind.most[at]:
+                return None
+        for at, amount in kind.tokens:
+            if state[at] < amount:
+                return None
+        return _held(state, kind, group.at)
 
-    def _choose(self, state: State, kind: int, *, quick: bool) -> Answer | None:
-        self._load(state)
-        demand = self._demands[kind]
-        chosen = choose(demand, self._slots, quickest=quick) if self._has_tokens(kind) else None
-        if chosen is None:
+    def _chosen(self, state: State, kind: _Kind, *, quick: bool) -> tuple[int, ...] | None:
+        """What `placement.choose` would."""
+        if kind.tokens and any(state[at] < amount for at, amount in kind.tokens):
             return None
-        return self._taken(kind, chosen), self._group(tuple(self._at[slot.device.uuid] for slot in chosen))
+        count = kind.count
+        free = tuple([at for at, most in kind.rooms if state[at] <= most])
+        if len(free) < count or not count:
+            return None if count else ()
+        case = kind, quick, free
+        pool = self._together.get(case)
+        if pool is None:
+            pool = self._together[case] = self._joined(*case)
+        if len(pool) <= count:
+            return pool or None
+        broken = self._broken_by(tuple([at for at in pool if not state[at]]))
+        foreign, capacities = self._foreign, self._capacities
+        best = sorted(
+            [(foreign[at], state[at] > 0, capacities[at] - state[at], broken[at], at) for at in pool]
+        )
+        return (best[0][4],) if count == 1 else tuple(sorted([one[4] for one in best[:count]]))
 
-    def _has_tokens(self, kind: int) -> bool:
-        return all(self._tokens[at] >= amount for at, amount in self._takes[kind])
+    def _joined(self, kind: _Kind, quick: bool, free: tuple[int, ...]) -> tuple[int, ...]:
+        """Of the free devices those that belong together best; none when they must and do not."""
+        table, count = self._slots, kind.count
+        if count > 1:
+            at = {slot.device.uuid: place for place, slot in enumerate(table)}
+            found = together([table[one] for one in free], count, kind.demand.terms, quickest=quick)
+            return tuple([at[slot.device.uuid] for slot in found or ()])
+        if not quick:
+            return free
+        best = max(table[at].device.speed for at in free)
+        return tuple([at for at in free if table[at].device.speed == best])
 
-    def _taken(self, kind: int, chosen: Sequence[Slot]) -> State:
-        """The state once a demand of this kind holds the chosen devices, too."""
-        for slot in chosen:
-            slot.take(self._demands[kind])
-        for at, amount in self._takes[kind]:
-            self._tokens[at] -= amount
-        return self._state()
+    def _broken_by(self, idle: tuple[int, ...]) -> list[tuple[int, ...]]:
+        """Per device, how many of each group it is in are idle."""
+        found = self._broken.get(idle)
+        if found is None:
+            crowd = sizes([self._slots[at] for at in idle])
+            found = self._broken[idle] = [
+                tuple([crowd.get(group, 0) for group in slot.islands[NVLINK:]]) for slot in self._slots
+            ]
+        return found
 
     def _group(self, at: tuple[int, ...]) -> Group:
         group = self._groups.get(at)
@@ -145,27 +182,22 @@ class Grants:
             group = self._groups[at] = Group(at, uuids, min((device.speed for device in devices), default=0))
         return group
 
-    def _load(self, state: State) -> None:
-        for slot, (holders, used, whole) in zip(self._slots, state.held, strict=True):
-            slot.holders, slot.used, slot.whole = holders, used, whole
-        self._tokens[:] = state.tokens
-
-    def _state(self) -> State:
-        """The state that the slots are in."""
-        held = tuple([(slot.holders, slot.used, slot.whole) for slot in self._slots])
-        key = held, tuple(self._tokens)
-        state = self._states.get(key)
-        if state is None:
-            if len(self._states) >= _MOST_STATES:
-                self._forget()
-            state = self._states[key] = State(*key)
-        return state
-
     def _forget(self) -> None:
-        for state in self._states.values():
-            for known in (state.fit, state.quick, state.returned, state.taken):
-                known.clear()
-        self._states.clear()
+        for kind in self._kinds:
+            kind.fit.clear()
+            kind.quick.clear()
+        self._together.clear()
+        self._broken.clear()
+        self._known = 0
+
+
+def _held(state: State, kind: _Kind, chosen: tuple[int, ...]) -> State:
+    after = list(state)
+    for at in chosen:
+        after[at] += kind.holds[at]
+    for at, amount in kind.tokens:
+        after[at] -= amount
+    return tuple(after)
 
 
 def _of_devices(demand: Demand) -> Demand:
