@@ -13,7 +13,7 @@ from dsec.core.placement import best_speed, slots
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from dsec.core.placement import Slot
     from dsec.inventory import Inventory
@@ -48,7 +48,7 @@ Answer = tuple[State, Group]
 class _Kind:
     """What demands ask of devices and tokens that differ in nothing else."""
 
-    __slots__ = ("count", "demand", "fit", "holds", "most", "quick", "rooms", "tokens")
+    __slots__ = ("by_speed", "count", "demand", "fit", "holds", "most", "quick", "rooms", "tokens")
 
     def __init__(self, demand: Demand, table: Sequence[Slot], tokens: dict[str, int]) -> None:
         self.demand = demand
@@ -65,6 +65,9 @@ class _Kind:
                 self.holds[at] = _ALL if alone else demand.gpu_memory_bytes
                 self.most[at] = 0 if alone else room - demand.gpu_memory_bytes
         self.rooms = [(at, most) for at, most in enumerate(self.most) if most >= 0]
+        speeds = sorted({table[at].device.speed for at, _ in self.rooms}, reverse=True)
+        self.by_speed = [[one for one in self.rooms if table[one[0]].device.speed == each] for each in speeds]
+        """The same by speed, the quickest first."""
         taken = demand.terms.tokens if demand.terms is not None else ()
         self.tokens = [(tokens[name], amount) for name, amount in taken]
         """Where in a state each token is, and how many of it are taken."""
@@ -82,18 +85,22 @@ class Grants:
         kinds = {one: _Kind(one, table, tokens) for one in dict.fromkeys(map(_of_devices, demands))}
         self._kinds = [kinds[_of_devices(demand)] for demand in demands]
         self.empty: State = (*(0 for _ in table), *(amount for _, amount in there))
-        self.asks = [bool(kind.count or kind.tokens) for kind in self._kinds]
-        """Per demand, whether there is anything to grant it."""
+        numbers = {kind: at for at, kind in enumerate(kinds.values())}
+        self.kinds = [numbers[kind] if kind.count or kind.tokens else -1 for kind in self._kinds]
+        """Per demand, a number that those share that are granted alike; -1: there is nothing to grant."""
         speeds = {kind: best_speed(kind.demand, table) if kind.count else 0 for kind in kinds.values()}
         self.best_speeds = [speeds[kind] for kind in self._kinds]
         """Per demand, the speed of the quickest devices that can meet it; 0: there are none."""
         self.mixed = len({slot.device.speed for slot in table}) > 1
         """Whether it matters for how long which device is taken."""
         self._foreign = [slot.foreign for slot in table]
+        self._crowded = any(self._foreign)
+        """Whether other processes hold some of the devices."""
         self._capacities = [_UNKNOWN if slot.capacity is None else slot.capacity for slot in table]
         self._groups: dict[tuple[int, ...], Group] = {}
         self._together: dict[tuple[_Kind, bool, tuple[int, ...]], tuple[int, ...]] = {}
         self._broken: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
+        self._first: dict[tuple[int, ...], tuple[int, ...]] = {}
         self._known = 0
 
     def grant(self, state: State, number: int, *, quick: bool) -> Answer | None:
@@ -113,11 +120,18 @@ class Grants:
 
     def release(self, state: State, number: int, group: Group) -> State:
         """The state once demand `number` has given its devices back."""
-        kind, after = self._kinds[number], list(state)
-        for at in group.at:
-            after[at] -= kind.holds[at]
-        for at, amount in kind.tokens:
-            after[at] += amount
+        return self.release_all(state, ((number, group),))
+
+    def release_all(self, state: State, held: Iterable[tuple[int, Group]]) -> State:
+        """The same for several."""
+        after = list(state)
+        for number, group in held:
+            kind = self._kinds[number]
+            holds = kind.holds
+            for at in group.at:
+                after[at] -= holds[at]
+            for at, amount in kind.tokens:
+                after[at] += amount
         return tuple(after)
 
     def take(self, state: State, number: int, group: Group) -> State | None:
@@ -136,6 +150,8 @@ class Grants:
         if kind.tokens and any(state[at] < amount for at, amount in kind.tokens):
             return None
         count = kind.count
+        if count == 1 and not self._crowded:
+            return self._single(state, kind.by_speed if quick else (kind.rooms,))
         free = tuple([at for at, most in kind.rooms if state[at] <= most])
         if len(free) < count or not count:
             return None if count else ()
@@ -150,7 +166,32 @@ class Grants:
         best = sorted(
             [(foreign[at], state[at] > 0, capacities[at] - state[at], broken[at], at) for at in pool]
         )
-        return (best[0][4],) if count == 1 else tuple(sorted([one[4] for one in best[:count]]))
+        return tuple(sorted([one[4] for one in best[:count]]))
+
+    def _single(self, state: State, choices: Iterable[Sequence[tuple[int, int]]]) -> tuple[int, ...] | None:
+        """The same for one device: an idle one, else the fullest, of the first choice that has any free."""
+        capacities = self._capacities
+        for rooms in choices:
+            idle, fullest, least = [], -1, _UNKNOWN
+            for at, most in rooms:
+                held = state[at]
+                if not held:
+                    idle.append(at)
+                elif held <= most and capacities[at] - held < least:
+                    fullest, least = at, capacities[at] - held
+            if idle:
+                return self._idlest(tuple(idle))
+            if fullest >= 0:
+                return (fullest,)
+        return None
+
+    def _idlest(self, idle: tuple[int, ...]) -> tuple[int, ...]:
+        """Of several idle devices the one that is given away first."""
+        found = self._first.get(idle)
+        if found is None:
+            broken, capacities = self._broken_by(idle), self._capacities
+            found = self._first[idle] = (min(idle, key=lambda at: (capacities[at], broken[at], at)),)
+        return found
 
     def _joined(self, kind: _Kind, quick: bool, free: tuple[int, ...]) -> tuple[int, ...]:
         """Of the free devices those that belong together best; none when they must and do not."""
@@ -188,6 +229,7 @@ class Grants:
             kind.quick.clear()
         self._together.clear()
         self._broken.clear()
+        self._first.clear()
         self._known = 0
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from heapq import heappop, heappush
 
 from dsec.core.grants import Grants
-from dsec.core.trial import Run, places
+from dsec.core.trial import NEVER, Run, places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,10 +41,13 @@ class Machine:
         self.cpu = inventory.cpu_m
         self.memory = _AMPLE if inventory.memory_bytes is None else inventory.memory_bytes
         self.cpus = [min(work.demand.cpu_m, inventory.cpu_m) for work in kinds]
+        self.least = min(self.cpus, default=0)
+        """With less than this free nothing starts."""
         self.memories = [work.demand.memory_bytes for work in kinds]
         self.grants = Grants(inventory, [work.demand for work in kinds])
-        self.on_devices = self.grants.asks
-        self.mixed = self.grants.mixed and any(self.on_devices)
+        self.devices = self.grants.kinds
+        """Per bucket, what it asks of devices and tokens; -1: nothing."""
+        self.mixed = self.grants.mixed and max(self.devices, default=-1) >= 0
 
     def run(self, graph: Graph, order: Sequence[int], manner: Manner) -> Run | None:
         """The schedule that `order` leads to; None as soon as it must end after the limit."""
@@ -107,47 +110,68 @@ class _Course:
     def _start_all(self) -> bool:
         """Start what may start now; False when the schedule must then end after the limit."""
         machine, order, buckets, tails = self._machine, self._order, self._buckets, self._graph.tails
-        latest = self._limit - self._now
-        heads = [(bucket[0], number) for number, bucket in enumerate(buckets) if bucket]
-        heads.sort()
+        latest, n = self._limit - self._now, len(self._order)
+        cpus, memories = machine.cpus, machine.memories
+        heads, first = self._fitting()
         waiting, promised = -1, self._waiting
-        while heads:
+        while heads and (self._cpu >= machine.least or waiting < 0):
             place, number = heappop(heads)
-            worker = machine.workers[number]
-            if worker and worker in self._busy:
+            if waiting < 0 and place > first:
+                waiting = self._wait_for(order[first % n], promised)
+            if machine.workers[number] in self._busy:
                 continue
-            step = order[place % len(order)]
-            if machine.cpus[number] > self._cpu or machine.memories[number] > self._memory:
-                fits = False
-            elif waiting < 0:
-                fits = self._begin(step, number)
-                promised = -1 if fits else promised
-            else:
-                fits = self._begin_behind(step, number, waiting)
-            if not fits:
+            step = order[place % n]
+            enough = cpus[number] <= self._cpu and memories[number] <= self._memory
+            if not (enough and self._begin(step, number, waiting)):
                 if waiting < 0:
-                    waiting = step
-                    if waiting != promised:
-                        self._reserved = None
+                    waiting = self._wait_for(step, promised)
                 continue
+            if waiting < 0:
+                promised = -1
             if tails[step] > latest:
                 return False
             bucket = buckets[number]
             heappop(bucket)
             if bucket:
                 heappush(heads, (bucket[0], number))
+        if waiting < 0 and first < NEVER:
+            waiting = self._wait_for(order[first % n], promised)
         self._waiting = waiting
         return True
 
-    def _begin(self, step: int, number: int) -> bool:
-        """Start a Step if there are devices for it."""
-        if not self._machine.on_devices[number]:
-            self._hold(step, number, None, self._state)
-            return True
-        answer = self._machine.grants.grant(self._state, number, quick=self._quick)
-        if answer is None:
-            return False
-        self._hold(step, number, answer[1], answer[0])
+    def _fitting(self) -> tuple[list[tuple[int, int]], int]:
+        """The heads of the buckets that find processors and memory enough, and the first of the others."""
+        machine, cpu, memory, busy = self._machine, self._cpu, self._memory, self._busy
+        cpus, memories, workers = machine.cpus, machine.memories, machine.workers
+        heads, first = [], NEVER
+        for number, bucket in enumerate(self._buckets):
+            if bucket:
+                place = bucket[0]
+                if cpus[number] <= cpu and memories[number] <= memory:
+                    heads.append((place, number))
+                elif place < first and workers[number] not in busy:
+                    first = place
+        heads.sort()
+        return heads, first
+
+    def _wait_for(self, step: int, promised: int) -> int:
+        """The first Step that does not fit; another one than was promised gets a reservation of its own."""
+        if step != promised:
+            self._reserved = None
+        return step
+
+    def _begin(self, step: int, number: int, waiting: int) -> bool:
+        """Start a Step if there are devices for it, and it delays no Step that waits before it."""
+        machine = self._machine
+        group, state = None, self._state
+        if machine.devices[number] >= 0:
+            answer = machine.grants.grant(state, number, quick=self._quick)
+            if answer is None:
+                return False
+            state, group = answer
+        if waiting >= 0:
+            return self._begin_behind(step, number, waiting, group, state)
+        self._hold(step, number, group, state)
         return True
 
     def _hold(self, step: int, number: int, group: Group | None, state: State) -> None:
@@ -199,36 +223,32 @@ class _Course:
     def _reserve(self, step: int) -> _Reservation:
         """When the Step will fit, as far as what runs now decides it."""
         machine, n, waiting = self._machine, len(self._order), self._machine.bucket_of[step]
-        cpu, memory, state = self._cpu, self._memory, self._state
-        ends = sorted(self._running)
+        cpus, memories, grants = machine.cpus, machine.memories, machine.grants
+        cpu, memory, state = self._cpu - cpus[waiting], self._memory - memories[waiting], self._state
+        ends, back = sorted(self._running), []
+        last = len(ends) - 1
         for at, entry in enumerate(ends):
             number, group = machine.bucket_of[entry % n], self._groups[entry % n]
-            cpu += machine.cpus[number]
-            memory += machine.memories[number]
+            cpu += cpus[number]
+            memory += memories[number]
             if group is not None:
-                state = machine.grants.release(state, number, group)
+                back.append((number, group))
             time = entry // n
-            if at + 1 < len(ends) and ends[at + 1] // n == time:
+            if cpu < 0 or memory < 0 or (at < last and ends[at + 1] // n == time):
                 continue
-            if machine.cpus[waiting] > cpu or machine.memories[waiting] > memory:
-                continue
-            if machine.on_devices[waiting]:
-                answer = machine.grants.grant(state, waiting, quick=self._quick)
+            state = grants.release_all(state, back)
+            back.clear()
+            if machine.devices[waiting] >= 0:
+                answer = grants.grant(state, waiting, quick=self._quick)
                 if answer is None:
                     continue
                 state = answer[0]
-            return _Reservation(time, cpu - machine.cpus[waiting], memory - machine.memories[waiting], state)
+            return _Reservation(time, cpu, memory, state)
         raise AssertionError("a Step fits no empty machine: this is refused before")
 
-    def _begin_behind(self, step: int, number: int, waiting: int) -> bool:
-        """Start a Step if it does not delay the one that waits before it."""
-        machine, state = self._machine, self._state
-        group: Group | None = None
-        if machine.on_devices[number]:
-            answer = machine.grants.grant(state, number, quick=self._quick)
-            if answer is None:
-                return False
-            state, group = answer
+    def _begin_behind(self, step: int, number: int, waiting: int, group: Group | None, state: State) -> bool:
+        """Start a Step on these devices, or others, if it does not delay the one that waits before it."""
+        machine = self._machine
         # Kept while the Step waits: until it starts, only what delays nothing starts, too.
         reserved = self._reserved = self._reserved or self._reserve(waiting)
         if self._now + self._length(step, number, group) > reserved.time:
