@@ -9,7 +9,7 @@ from dsec.record import Record
 from dsec_cli.contract import complaints
 from dsec_cli.contract.build_steps import communication, iterations, steps
 from dsec_cli.contract.check import Command, check, root_keys
-from dsec_cli.contract.kinds import classify
+from dsec_cli.contract.kinds import classify, may_be_foreign
 from dsec_cli.contract.read import (
     bandwidth,
     counts,
@@ -71,6 +71,13 @@ def build(document: Document, file_name: str, memory: Memory | None = None) -> B
     kind = classify(stated, file_name)
     if document.gaps:
         memory = None  # what is missing may stand where nothing could be read
+    if kind == "contract" and may_be_foreign(stated):
+        from dsec_cli.contract.foreign import foreign  # few documents are
+
+        other = foreign(document.root, file_name)
+        if other is not None:
+            nothing = _contract({}, kind, document, frozenset(), findings=[], memory=None)
+            return Built(nothing, (other,))
     values, findings = check(document, kind, memory)
     if _empty(document.root) and not document.gaps:
         findings = [complaints.empty_document(document.span)]

@@ -252,7 +252,14 @@ def bad_quantity(at: Path, kind: str, problem: UnitProblem, *, text: str) -> Fin
         "DS106",
         Severity.ERROR,
         at,
-        say("{at} is no {kind}: {why}", "no-quantity", at=dotted(at), kind=_NOUNS[kind], why=_why(problem)),
+        say(
+            "{at} must be {kind}, not {text}: {why}",
+            "no-quantity",
+            at=dotted(at),
+            kind=with_article(kind),
+            text=shown(text),
+            why=_why(problem),
+        ),
         reason=say(
             "{kind} is a number with a unit, such as {sample}", kind=with_article(kind), sample=sample
         ),
@@ -297,9 +304,11 @@ class Where(Record):
 
 
 def with_article(kind: str) -> str:
-    """The kind of quantity as a noun: `a size`, `GPU memory`."""
+    """The kind of quantity as a noun: `a size`, `an amount of GPU memory`."""
     noun = _NOUNS[kind]
-    return noun if kind == quantities.GPU_MEMORY else say("a {kind}", kind=noun)
+    if kind == quantities.GPU_MEMORY:
+        return say("an amount of {kind}", kind=noun)
+    return say("a {kind}", kind=noun)
 
 
 def unknown_key(key: str, node: Node, at: Path, where: Where) -> Finding:

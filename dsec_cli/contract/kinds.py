@@ -8,6 +8,17 @@ DIMENSIONS = ("baseline", "elasticity", "fault_tolerance", "dependencies")
 _HEALTH = frozenset(("bandwidth_cap", "latency_cap", "snapshot_interval", "policies", "plugins", "telemetry"))
 
 
+_FOREIGN = frozenset(
+    ("$schema", "apiVersion", "channels", "file_mounts", "format", "gpus", "jobs", "machines")
+) | frozenset(("repos", "services", "setup", "stages", "workflow"))
+"""Keys of documents that are no contracts; `contract.foreign` knows which."""
+
+
+def may_be_foreign(keys: frozenset[str]) -> bool:
+    """Whether a document may be of a kind that has nothing to do with contracts."""
+    return not (keys.isdisjoint(_FOREIGN) or keys & {"baseline", "elasticity", "fault_tolerance"})
+
+
 def classify(keys: frozenset[str], file_name: str) -> str:
     """`contract`, `environment`, `tasks`, `steps`, `health`, `deploy` or `plugin`.
 

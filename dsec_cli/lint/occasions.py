@@ -60,6 +60,7 @@ OF_CONTRACT: dict[str, Callable[[Contract], object]] = {
     "fetched-variable": lambda contract: any(one.source for one in contract.env_vars),
     "plugin-manifest": lambda contract: contract.kind == "plugin",
     "permission": lambda contract: not contract.stated.isdisjoint(("permissions", "plugins")),
+    "entry-twice": lambda contract: _names_twice(contract),
     "odd-version": lambda contract: "plugins" in contract.stated or _is_odd(contract.version),
 }
 OF_DEPENDENCY: dict[str, Callable[[Dependency], object]] = {
@@ -84,6 +85,7 @@ OF_STEP: dict[str, Callable[[Step], object]] = {
     "pauseable": lambda step: step.level == "pauseable",
     "step-grace": lambda step: step.grace is not None,
     "step-gpu": lambda step: step.demand.gpu,
+    "layers": lambda step: step.layers or step.all_reduce,
 }
 
 
@@ -140,6 +142,21 @@ def _needs_unknown(contract: Contract) -> bool:
     return any(need.step not in known for step in contract.steps for need in step.needs)
 
 
+def _names_twice(contract: Contract) -> bool:
+    """Whether a list says something twice."""
+    lists: list[list[object]] = [
+        [one.name for one in contract.env_vars],
+        [one.target for one in contract.mounts],
+        [(one.package, one.version) for one in contract.dependencies if one.package is not None],
+    ]
+    policy = contract.security_policy
+    if policy is not None:
+        lists += [[one[1:] for one in policy.egress], [*policy.read_allowed], [*policy.write_allowed]]
+    for step in contract.steps:
+        lists += [[need[1:] for need in part] for part in (step.needs, step.inputs, step.outputs) if part[1:]]
+    return any(len(set(one)) < len(one) for one in lists)
+
+
 def _of_packages(contract: Contract, words: set[str]) -> Iterator[str]:
     """Whether there are packages that may get in each other's way."""
     count = sum(one.package is not None for one in contract.dependencies)
@@ -160,7 +177,8 @@ def _of_gpus(contract: Contract, words: set[str]) -> Iterator[str]:
     found = _found(OF_GPU, asks)
     if elastic is not None and (elastic.min_count or 0) > PAIR:
         found.append("over-two-gpus")
-    if "given:inventory" in words or "gpu-memory" in found or (elastic is not None and elastic.memory_min):
+    sized = "gpu-memory" in found or any(step.layers for step in contract.steps)
+    if "given:inventory" in words or sized or (elastic is not None and elastic.memory_min):
         found.append("demand")
     yield from found
 

@@ -61,13 +61,13 @@ def check(facts: Facts) -> Iterator[Finding]:
                 reason=say("the environment is built from this text, and pip would not read it"),
                 help=_next(dependency.version),
             )
-            low, high = _ends(dependency.version)
-            if not low:
+            meant = _meant(dependency.version)
+            if not meant:
                 yield found
                 continue
             from dsec_cli.lint.mend import with_value  # only a finding pays for it
 
-            yield with_value(facts, found, (*dependency.path, "version"), f">={low},<{high}")
+            yield with_value(facts, found, (*dependency.path, "version"), meant)
 
 
 _FAULTS = {
@@ -91,7 +91,31 @@ def _next(version: str) -> str:
     low, high = _ends(version)
     if low:
         return say('write ">={parts},<{parts2}" if that range is meant', parts=low, parts2=high)
+    meant = _meant(version)
+    if meant:
+        return say('write "{meant}" if that is meant', meant=meant)
     return say('write one version (4.12.0) or a range such as ">=4.40.0,<4.42.0"')
+
+
+def _meant(version: str) -> str:
+    """The range that is most likely meant; "" where nobody can tell."""
+    low, high = _ends(version)
+    if low:
+        return f">={low},<{high}"
+    meant = _of_other_managers(version.strip())
+    return "" if range_problem(meant) else meant
+
+
+def _of_other_managers(version: str) -> str:
+    """`0.43.*`, and what people write who know conda, npm or poetry."""
+    sign, number = version[:1], version[1:]
+    if sign == "=":
+        return f"=={number}"
+    if sign == "^":
+        major = number.partition(".")[0]
+        return f">={number},<{int(major) + 1}" if major.isdecimal() and major != "0" else ""
+    stem = version.removesuffix(".x").removesuffix(".*")
+    return f"=={stem}.*" if stem != version else ""
 
 
 def _ends(version: str) -> tuple[str, str]:
