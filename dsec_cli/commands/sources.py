@@ -6,7 +6,8 @@ import os
 import sys
 
 from dsec.errors import FileProblem
-from dsec_cli.source.text import SourceText
+from dsec_cli.exit import UsageError
+from dsec_cli.source.text import BYTES, MAX_NODES, SourceText
 from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
 STDIN = "-"
 NAMES = ("agent-train-sandbox.yaml", "ds_config.yaml", "dsandbox.yaml", "plugin.yaml")
 """Files that are contracts by their name."""
+_MOST_DIGITS = 9
 _PATTERN = frozenset("*?[")
 """Characters that make a name, where there is no such file, a pattern: shells pass on what is quoted."""
-MOST_BYTES = 64 * 2**20
 
 
 def expand(paths: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[FileProblem, ...]]:
@@ -61,10 +62,10 @@ def read_source(path: str, *, stdin_name: str = "<stdin>") -> SourceText:
     if path == STDIN:
         if sys.stdin is None:
             raise FileProblem("standard input is closed", hint="name a file instead of -")
-        return SourceText.from_bytes(stdin_name, _read(sys.stdin.buffer, stdin_name))
+        return _read(sys.stdin.buffer, stdin_name)
     try:
         with open(path, "rb") as file:
-            return SourceText.from_bytes(path, _read(file, path))
+            return _read(file, path)
     except OSError as problem:
         raise FileProblem(
             say("{path} could not be read: {why}", path=path, why=system(problem)), hint=_hint(problem)
@@ -75,14 +76,31 @@ def read_source(path: str, *, stdin_name: str = "<stdin>") -> SourceText:
         ) from problem
 
 
-def _read(file: IO[bytes], name: str) -> bytes:
-    data = file.read(MOST_BYTES + 1)
-    if len(data) > MOST_BYTES:
+def _read(file: IO[bytes], name: str) -> SourceText:
+    most_nodes = _most_nodes()
+    most = BYTES * most_nodes
+    data = file.read(most + 1)
+    if len(data) > most:
         raise FileProblem(
-            say("{name} is larger than {most} MiB", name=name, most=MOST_BYTES >> 20),
-            hint="a contract is a few kilobytes; check the name",
+            say("{name} has more than {most} bytes", name=name, most=most),
+            hint="a contract is a few kilobytes; check the name, or allow more with DSEC_MAX_NODES",
         )
-    return data
+    return SourceText(name, data, most_nodes)
+
+
+def _most_nodes() -> int:
+    """How many values and comments a file may have: written contracts have hundreds, generated ones more."""
+    asked = os.environ.get("DSEC_MAX_NODES", "")
+    if not asked:
+        return MAX_NODES
+    if not (asked.isascii() and asked.isdigit()) or len(asked) > _MOST_DIGITS:
+        raise UsageError(
+            say("DSEC_MAX_NODES is {asked!r}, which is no number", asked=asked),
+            hint=say(
+                "give the most values and comments that a file may have, such as {most}", most=MAX_NODES
+            ),
+        )
+    return int(asked)
 
 
 def _hint(problem: OSError) -> str:

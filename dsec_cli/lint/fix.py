@@ -12,7 +12,6 @@ from dsec_cli.diagnostics import Severity
 from dsec_cli.lint.edits import MARK
 from dsec_cli.lint.proof import change_elsewhere
 from dsec_cli.lint.splice import Shift, disjoint, in_order, spliced, text_with
-from dsec_cli.source.text import SourceText
 from dsec_cli.source.yaml import parse
 from dsec_cli.words import english, say
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from dsec_cli.diagnostics import Diagnostic, Edit, Fix
-    from dsec_cli.source.text import Position
+    from dsec_cli.source.text import Position, SourceText
     from dsec_cli.source.tree import Tree
 
     Lint = Callable[[SourceText], Sequence[Diagnostic]]
@@ -192,7 +191,7 @@ class _Trial:
             return self.before
         key = tuple(edits)
         if key not in self.tried:
-            text = SourceText(self.before.text.name, spliced(self.before.text, edits))
+            text = self.before.text.changed(spliced(self.before.text, edits))
             self.tried = {key: _State(text, parse(text), self.lint(text))}
         return self.tried[key]
 

@@ -10,7 +10,6 @@ from dsec_cli.lint import tidy_brackets, tidy_indents, tidy_lines
 from dsec_cli.lint.fix import accepted
 from dsec_cli.lint.proof import flatten
 from dsec_cli.lint.splice import in_order, spliced
-from dsec_cli.source.text import SourceText
 from dsec_cli.source.yaml import parse
 
 TYPE_CHECKING = False
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dsec_cli.diagnostics import Edit
+    from dsec_cli.source.text import SourceText
     from dsec_cli.source.tree import Tree
 
     Unit = tuple[Edit, ...]
@@ -72,7 +72,7 @@ def _passed(text: SourceText, tree: Tree, units: Sequence[Unit]) -> tuple[Source
 
 
 def _with(text: SourceText, units: Sequence[Unit]) -> SourceText:
-    return SourceText(text.name, spliced(text, in_order(edit for unit in units for edit in unit)))
+    return text.changed(spliced(text, in_order(edit for unit in units for edit in unit)))
 
 
 def says_the_same(old: Tree, new: Tree) -> bool:

@@ -1,17 +1,27 @@
 """The tree builder: a stream of parser events in, located documents out, without recursion.
 
 Budgets are kept while building, because 200 bytes of aliases can stand for more nodes than any
-machine holds: whoever walks the tree later, following aliases, meets at most `MAX_NODES` nodes,
-`MAX_ALIASES` expansions and a depth of `MAX_DEPTH`.
+machine holds: whoever walks the tree later, following aliases, meets at most as many nodes as the
+text may have, `MAX_ALIASES` expansions and a depth of `MAX_DEPTH`.
 """
 
 from __future__ import annotations
 
 from dsec_cli.source import comments
-from dsec_cli.source.characters import Prepared
+from dsec_cli.source.characters import Prepared, exchanged
 from dsec_cli.source.resolve import MERGE, key_problems
 from dsec_cli.source.text import Span
-from dsec_cli.source.tree import Alias, Document, Entry, Mapping, Node, Problem, Scalar, Sequence
+from dsec_cli.source.tree import (
+    Alias,
+    Document,
+    Entry,
+    Mapping,
+    Node,
+    Problem,
+    Scalar,
+    Sequence,
+    TooMany,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +29,6 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-MAX_NODES = 1_000_000
 MAX_DEPTH = 256
 MAX_ALIASES = 10_000
 
@@ -33,7 +42,7 @@ _node: Callable[[type[Scalar]], Scalar] = object.__new__
 _NOTHING_AFTER = frozenset(":-?,[{")
 
 
-class BudgetSpent(Exception):  # it is a signal to `yaml.parse`, its only catcher
+class BudgetSpent(Exception):  # it is a signal to `events.read`, its only catcher
     """Reading stops here: the text holds more than we are willing to build."""
 
     def __init__(self, problem: Problem) -> None:
@@ -87,8 +96,9 @@ class _Anchored:
 class Builder:
     """State of one pass over the events of a text."""
 
-    def __init__(self, prepared: Prepared, events: Any, gaps: tuple[Span, ...]) -> None:
+    def __init__(self, prepared: Prepared, events: Any, gaps: tuple[Span, ...], *, most: int) -> None:
         """`events` is the module that defines the event classes, `gaps` what was blanked before."""
+        self.most = most
         self.text = prepared.text
         self.gaps = gaps
         self.documents: list[Document] = []
@@ -133,7 +143,7 @@ class Builder:
         """Take events until there are no more; the parser's exceptions pass through."""
         # Ten thousand lines make twenty thousand scalars, nearly all of them plain and bare: those are
         # made here, without a call, by the shortest way to each value.
-        steps, kind, add = self._steps, self._kind, self.scalars.append
+        steps, kind, add, most = self._steps, self._kind, self.scalars.append, self.most
         careful = bool(self._restore or self._unknown) or any(nul in self.text for nul in _NULS)
         while (event := next_event()) is not None:
             if type(event) is not kind:
@@ -148,8 +158,8 @@ class Builder:
             node.tag = node.anchor = None
             add(node)
             self._nodes += 1
-            if self._nodes > MAX_NODES:
-                raise _too_many(node.span)
+            if self._nodes > most:
+                raise TooMany
             self._children.append(node)
             self.end = end
             self.last = node
@@ -200,7 +210,7 @@ class Builder:
         if block or start == end or anchor or tag:
             start, end = self._extent(start, end, style=style, bare=not (anchor or tag))
         if self._restore:
-            text = text.translate(self._restore)
+            text = exchanged(text, self._restore)
         self._nul = self._nul or "\0" in text
         scalar = Scalar(Span(start, end), text, style, tag, anchor)
         self.scalars.append(scalar)
@@ -209,8 +219,8 @@ class Builder:
             end = max(end, self._gap_ends.get(start, end))
             node = Alias(Span(start, end), "", None)
         self._nodes += 1
-        if self._nodes > MAX_NODES:
-            raise _too_many(scalar.span)
+        if self._nodes > self.most:
+            raise TooMany
         self._children.append(node)
         self.end = end
         self.last = node
@@ -242,8 +252,8 @@ class Builder:
         name = event.anchor
         anchored = self._anchors.get(name)
         self._nodes += 1
-        if self._nodes > MAX_NODES:
-            raise _too_many(span)
+        if self._nodes > self.most:
+            raise TooMany
         target = None
         if anchored is None:
             self.problems.append(_words().undefined(name, span, self._anchors))
@@ -260,8 +270,8 @@ class Builder:
         spent = None
         if self._aliases + 1 + anchored.aliases > MAX_ALIASES:
             spent = _words().aliases_spent(span, MAX_ALIASES)
-        elif self._nodes + anchored.nodes > MAX_NODES:
-            spent = _words().nodes_spent(span, MAX_NODES)
+        elif self._nodes + anchored.nodes > self.most:
+            spent = _words().nodes_spent(span, self.most)
         elif height > MAX_DEPTH:
             spent = _words().levels_spent(span, MAX_DEPTH)
         if spent is not None:
@@ -287,8 +297,8 @@ class Builder:
         if anchor or tag:
             start = _content_start(self.text, end, flow=event.flow_style)
         self._nodes += 1
-        if self._nodes > MAX_NODES:
-            raise _too_many(Span(start, start))
+        if self._nodes > self.most:
+            raise TooMany
         if len(self._frames) > MAX_DEPTH:
             raise BudgetSpent(_words().too_deep(Span(start, end), MAX_DEPTH))
         frame = _Frame(start, anchor, tag)
@@ -343,10 +353,6 @@ def _words() -> ModuleType:
     from dsec_cli.source import refusals
 
     return refusals
-
-
-def _too_many(span: Span) -> BudgetSpent:
-    return BudgetSpent(_words().too_many_nodes(span, MAX_NODES))
 
 
 def _content_start(text: str, end: int, *, flow: bool) -> int:

@@ -8,6 +8,8 @@ stay right, and put back into the values afterwards.
 
 from __future__ import annotations
 
+from itertools import islice
+
 from dsec_cli.source.text import SourceText, Span
 from dsec_cli.source.tree import Problem
 from dsec_cli.words import message_id, say
@@ -31,7 +33,11 @@ _BREAKS = {
     "\u2029": "U+2029 PARAGRAPH SEPARATOR",
 }
 _INVISIBLE = {"\u200b": "U+200B ZERO WIDTH SPACE", "\ufeff": "U+FEFF ZERO WIDTH NO-BREAK SPACE"}
-_MOST_RELATED = 8
+_MOST_PLACES = 9
+"""So many are named: a file may be nothing but control characters."""
+_LONG = 10_000
+_SPACES = "\xa0\u3000 "
+_NEED_SPACE = ":-?"
 _ENDS_WORD = frozenset("[]{}, \t\r\n")
 _ENDS_VALUE = _ENDS_WORD | {""}
 _PRIVATE = ((0xE000, 0xF900), (0xF0000, 0xFFFFE), (0x100000, 0x10FFFE))
@@ -131,7 +137,17 @@ def _hide(text: str, problems: list[Problem]) -> Prepared:
             stand_in = next(stand_ins)
             table[ord(char)] = stand_in
             restore[ord(stand_in)] = char
-    return Prepared(text.translate(table) if table else text, restore, problems, next(stand_ins))
+    return Prepared(exchanged(text, table), restore, problems, next(stand_ins))
+
+
+def exchanged(text: str, table: dict[int, str]) -> str:
+    """`text` with characters replaced by others that it does not hold."""
+    if len(text) < _LONG:
+        return text.translate(table)
+    # Looking each character up takes a second of megabytes; few are to be replaced.
+    for old, new in table.items():
+        text = text.replace(chr(old), new)
+    return text
 
 
 def _refused(char: str) -> bool:
@@ -141,30 +157,29 @@ def _refused(char: str) -> bool:
 
 def _judge(text: str, char: str) -> Problem | None:
     name = f"U+{ord(char):04X}"
-    places = _occurrences(text, char)
+    count = text.count(char)
+    places = list(islice(_occurrences(text, char), _MOST_PLACES))
     if char in _BREAKS:
         message = say("{name} looks like a line break and is none in YAML", "line-break", name=_BREAKS[char])
-        return _problem("DS005", places, message, say("replace it by a line break or a space"))
+        return _problem("DS005", places, count, message, say("replace it by a line break or a space"))
     if char in _INVISIBLE:
         message = say(
             "{name} is invisible and becomes part of a key or value", "invisible", name=_INVISIBLE[char]
         )
-        return _problem("DS005", places, message, say("delete it"))
+        return _problem("DS005", places, count, message, say("delete it"))
     if char == "\xa0" or char == "\u3000":
-        return _space(text, char, places)
+        return _space(text, char)
     if _refused(char):
         message = say("control character {name} is not allowed in YAML", "control", name=name)
-        return _problem("DS002", places, message, _control_hint(char))
+        return _problem("DS002", places, count, message, _control_hint(char))
     return None
 
 
-def _occurrences(text: str, char: str) -> list[int]:
-    places: list[int] = []
+def _occurrences(text: str, char: str) -> Iterator[int]:
     at = text.find(char)
     while at >= 0:
-        places.append(at)
+        yield at
         at = text.find(char, at + 1)
-    return places
 
 
 def _control_hint(char: str) -> str:
@@ -174,25 +189,40 @@ def _control_hint(char: str) -> str:
     return say('delete it, or write it as an escape in double quotes ("{escape}")', escape=escape)
 
 
-def _space(text: str, char: str, places: list[int]) -> Problem | None:
+def _space(text: str, char: str) -> Problem | None:
     """NBSP and ideographic space are fine inside a sentence, not where YAML wants a space."""
-    wrong = [at for at in places if _is_syntax_position(text, at)]
+    found = _syntax_positions(text, char)
+    wrong = list(islice(found, _MOST_PLACES))
     if not wrong:
         return None
     name = "U+00A0 NO-BREAK SPACE" if char == "\xa0" else "U+3000 IDEOGRAPHIC SPACE"
     message = say("{name} stands where YAML needs an ordinary space", "odd-space", name=name)
-    return _problem("DS005", wrong, message, say("replace it by an ordinary space"))
+    count = len(wrong) + sum(1 for _ in found)
+    return _problem("DS005", wrong, count, message, say("replace it by an ordinary space"))
 
 
-def _is_syntax_position(text: str, at: int) -> bool:
-    line = text[text.rfind("\n", 0, at) + 1 : at]
-    before = line.rstrip("\xa0\u3000 ")
-    return not before or (before.endswith((":", "-", "?")) and not before.lstrip().startswith("#"))
+def _syntax_positions(text: str, char: str) -> Iterator[int]:
+    """Places in front of a line's first word, or behind an indicator that needs a space."""
+    first = last = ""
+    """First and last character of the line so far."""
+    seen = 0
+    for at in _occurrences(text, char):
+        line_end = text.rfind("\n", seen, at)
+        if line_end >= 0:
+            first = last = ""
+            seen = line_end + 1
+        between = text[seen:at].rstrip(_SPACES)
+        seen = at
+        first = first or between.lstrip()[:1]
+        last = between[-1:] or last
+        if not last or (last in _NEED_SPACE and first != "#"):
+            yield at
 
 
-def _problem(code: str, places: list[int], message: str, advice: str) -> Problem:
+def _problem(code: str, places: list[int], count: int, message: str, advice: str) -> Problem:
+    """The problem of the first place, with a few more of all that there are."""
     first, *others = (Span(at, at + 1) for at in places)
     if others:
-        message = say("{message} ({count} places)", message_id(message), message=message, count=len(places))
-    related = tuple((span, say("also here")) for span in others[:_MOST_RELATED])
+        message = say("{message} ({count} places)", message_id(message), message=message, count=count)
+    related = tuple((span, say("also here")) for span in others)
     return Problem(code, first, message, advice, related)

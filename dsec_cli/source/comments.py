@@ -6,7 +6,7 @@ from _operator import attrgetter  # `operator` itself is an import more
 from bisect import bisect_right
 
 from dsec_cli.source.text import Span
-from dsec_cli.source.tree import Comment
+from dsec_cli.source.tree import Comment, TooMany
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,8 +17,11 @@ _BLOCK = ("literal", "folded")
 _start = attrgetter("start")
 
 
-def scan(text: str, scalars: list[Scalar], end: int) -> tuple[Comment, ...]:
-    """Comments of `text[:end]` that are in none of the `scalars`, which are in order."""
+def scan(text: str, scalars: list[Scalar], end: int, *, most: int) -> tuple[Comment, ...]:
+    """Comments of `text[:end]` that are in none of the `scalars`, which are in order.
+
+    Raises TooMany where there are more than `most`.
+    """
     found: list[Comment] = []
     at = text.find("#", 0, end)
     while at >= 0:
@@ -31,6 +34,8 @@ def scan(text: str, scalars: list[Scalar], end: int) -> tuple[Comment, ...]:
             continue
         last = _line_end(text, at)
         found.append(Comment(Span(at, last), text[at:last]))
+        if len(found) > most:
+            raise TooMany
         at = text.find("#", last, end)
     return tuple(found)
 

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 MAX_FAULTS = 20
 """After so many errors the rest of a text is left unread: it is probably no YAML at all."""
-
+MAX_SCALARS = 100_000
+"""After having read so many in all attempts, too: each begins at the text's first character again."""
+MAX_CHARACTERS = 16_000_000
+"""The same of characters."""
 
 _REFUSED_COLON = "found unexpected ':'"
 
@@ -26,7 +29,7 @@ _REFUSED_COLON = "found unexpected ':'"
 def read(source: SourceText, prepared: Prepared) -> Tree:
     """The tree of a text; what cannot be read becomes problems and unknown values."""
     problems = list(prepared.problems)
-    builder, failure = _attempt(prepared, ())
+    builder, failure = _attempt(prepared, (), source.most_nodes)
     if failure is None and not builder.templates:
         return _tree(source, builder, problems)
     return _recover(source, prepared, problems)
@@ -37,9 +40,11 @@ def _recover(source: SourceText, prepared: Prepared, problems: list[Problem]) ->
     from dsec_cli.source.syntax import follows  # see `_damage`
 
     gaps: list[Span] = []
-    faults = 0
+    faults = scalars = characters = 0
     while True:
-        builder, failure = _attempt(prepared, tuple(gaps))
+        builder, failure = _attempt(prepared, tuple(gaps), source.most_nodes)
+        scalars += len(builder.scalars)
+        characters += builder.end
         if getattr(failure, "problem", None) == _REFUSED_COLON:
             hidden = prepared.without_inner_colons()
             if hidden.text != prepared.text:
@@ -54,7 +59,8 @@ def _recover(source: SourceText, prepared: Prepared, problems: list[Problem]) ->
         faults += 1
         if not follows(source.text, gaps, damage):
             problems.append(damage.problem)
-        if text == prepared.text or faults > MAX_FAULTS:
+        enough = faults > MAX_FAULTS or scalars > MAX_SCALARS or characters > MAX_CHARACTERS
+        if enough or text == prepared.text:
             builder.abandon(len(text))
             return _tree(source, builder, problems)
         prepared = prepared.with_text(text)
@@ -63,10 +69,12 @@ def _recover(source: SourceText, prepared: Prepared, problems: list[Problem]) ->
             gaps.sort()
 
 
-def _attempt(prepared: Prepared, gaps: tuple[Span, ...]) -> tuple[Builder, Exception | Problem | None]:
+def _attempt(
+    prepared: Prepared, gaps: tuple[Span, ...], most: int
+) -> tuple[Builder, Exception | Problem | None]:
     """One pass over the events, and why it ended early."""
     parts = extension.load()
-    builder = Builder(prepared, parts.events, gaps)
+    builder = Builder(prepared, parts.events, gaps, most=most)
     try:
         builder.read(parts.parser(prepared.text).get_event)
     except BudgetSpent as spent:
@@ -110,6 +118,7 @@ def _blank(prepared: Prepared, damage: Damage) -> str:
 
 
 def _tree(source: SourceText, builder: Builder, problems: list[Problem]) -> Tree:
-    remarks = comments.scan(source.text, builder.scalars, builder.end_of_reading)
+    most = source.most_nodes - len(builder.scalars)
+    remarks = comments.scan(source.text, builder.scalars, builder.end_of_reading, most=most)
     ordered = sorted([*problems, *builder.problems], key=lambda one: (one.span, one.code, one.message))
     return Tree(tuple(builder.documents), remarks, tuple(ordered))

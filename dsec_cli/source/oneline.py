@@ -238,3 +238,12 @@ def _skipped(text: str, at: int) -> int:
     while text[at] == " ":
         at += 1
     return at
+
+
+def within(node: Node) -> int:
+    """Nodes inside a collection."""
+    if isinstance(node, Sequence):
+        return len(node.items) + sum(map(within, node.items))
+    if isinstance(node, Mapping):
+        return sum(2 + within(entry.value) for entry in node.entries)
+    return 0

@@ -9,10 +9,19 @@ parser. So it must never read what that parser refuses, nor read anything in ano
 from __future__ import annotations
 
 from dsec_cli.source.blocktext import HEADERS, block_text
-from dsec_cli.source.oneline import INDICATORS, NotPlain, flow, ordinary_key, plain_key, quoted, scalar
+from dsec_cli.source.oneline import (
+    INDICATORS,
+    NotPlain,
+    flow,
+    ordinary_key,
+    plain_key,
+    quoted,
+    scalar,
+    within,
+)
 from dsec_cli.source.resolve import MERGE
 from dsec_cli.source.text import Span
-from dsec_cli.source.tree import Comment, Document, Entry, Mapping, Scalar, Sequence, Tree
+from dsec_cli.source.tree import Comment, Document, Entry, Mapping, Scalar, Sequence, TooMany, Tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +30,7 @@ if TYPE_CHECKING:
 
     from dsec_cli.source.tree import Node
 
-MAX_NODES = 1_000_000
+_LINES_AT_ONCE = 4096
 _LONGEST_LINE = 1000
 """The C parser looks for a key's colon so far and no further."""
 _MAX_DEPTH = 64
@@ -34,8 +43,8 @@ _new = tuple.__new__
 _node: Callable[[type[Scalar]], Scalar] = object.__new__
 
 
-def read(text: str) -> Tree | None:
-    """The tree of a text of the ordinary kind; None for every other."""
+def read(text: str, most: int) -> Tree | None:
+    """The tree of a text of the ordinary kind, None for every other; raises TooMany above `most` nodes."""
     if "\t" in text or "\r" in text:
         return None
     lines = text.split("\n")
@@ -43,8 +52,11 @@ def read(text: str) -> Tree | None:
         return None
     reader = _Reader(text)
     try:
-        reader.read(lines)
-        return reader.finished()
+        for at in range(0, len(lines), _LINES_AT_ONCE):
+            reader.read(lines[at : at + _LINES_AT_ONCE])
+            if reader.exceeds(most):
+                raise TooMany
+        return reader.finished(most)
     except NotPlain:
         return None
 
@@ -58,9 +70,7 @@ class _Open:
     """What the next value belongs to, in a mapping."""
 
     def __init__(self, indent: int, start: int, mapping: bool, known: dict[str, str]) -> None:
-        self.indent = indent
-        self.start = start
-        self.mapping = mapping
+        self.indent, self.start, self.mapping = indent, start, mapping
         self.known = known
         """Ordinary keys that were met at this indent, by what was written before their colon."""
         self.parts: list[Any] = []
@@ -73,8 +83,8 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self._text = text + "\n"
-        self._end = 0
-        """End of the last thing read."""
+        self._end = self._at = 0
+        """End of the last thing read, and where the next line begins."""
         self._marker = _NOWHERE
         """Where `---` stands."""
         self._resume = 0
@@ -83,7 +93,9 @@ class _Reader:
         self._top = _Open(-1, 0, False, _NOTHING)
         self._top.due = 0
         self._stack: list[_Open] = []
-        self._nodes = 1
+        self._flows: list[Node] = []
+        """Collections in brackets whose nodes nobody has counted yet; `_room` is the most they have."""
+        self._room = self._nodes = 0
         self._shapes: dict[str, tuple[str, int, bool, bool]] = {}
         self._known: dict[int, dict[str, str]] = {}
 
@@ -91,7 +103,7 @@ class _Reader:
         """Take all lines."""
         # Most lines are a key and a word. Those are read here, without a call where the line before
         # was in the same mapping, by the shortest way to each value.
-        at = 0
+        at = self._at
         top = self._top
         add, indent, known = top.parts.append, top.indent, _NOTHING
         for line in lines:
@@ -142,12 +154,24 @@ class _Reader:
             top.key = left
             top.due = colon + 1
             known = _NOTHING
+        self._at = at
 
-    def finished(self) -> Tree:
+    def exceeds(self, most: int) -> bool:
+        """Whether more nodes and comments were read so far."""
+        rest = len(self._comments) + sum(len(one.parts) << one.mapping for one in (*self._stack, self._top))
+        if self._nodes + self._room + rest <= most:
+            return False
+        self._nodes += sum(map(within, self._flows))
+        self._flows, self._room = [], 0
+        return self._nodes + rest > most
+
+    def finished(self, most: int) -> Tree:
         """The tree, after the last line."""
         while self._stack:
             self._close()
-        if not self._top.parts or self._nodes > MAX_NODES:
+        if self.exceeds(most):
+            raise TooMany
+        if not self._top.parts:
             raise NotPlain
         root = self._top.parts[0]
         start = self._marker if self._marker >= 0 else root.span.start
@@ -291,7 +315,8 @@ class _Reader:
         elif first in _OPENING:
             node = flow(self._text, at, end)
             stop = node.span[1]
-            self._nodes += stop - at  # no node is written in less
+            self._room += stop - at  # no node is written in less
+            self._flows.append(node)
             self._rest(body, at, stop)
         elif first == "#":
             self._comment(body, at)

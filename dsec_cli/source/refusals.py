@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dsec_cli.source.text import Span
-from dsec_cli.source.tree import Problem
+from dsec_cli.source.text import SourceText, Span
+from dsec_cli.source.tree import Alias, Document, Problem, Tree
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -12,12 +12,38 @@ if TYPE_CHECKING:
 
 _SHOWN = 8
 _SMALLER = say("split the document, or write fewer aliases")
+_BEGINNING = Span(0, 0)
+_SPLIT = say("split the file, or allow more with the environment variable {name}", name="DSEC_MAX_NODES")
 
 
-def too_many_nodes(span: Span, most: int) -> Problem:
+def unread(source: SourceText, problem: Problem) -> Tree:
+    """The tree of a text that is not read: one document, of which nothing is known."""
+    whole = Span(0, len(source.text))
+    return Tree((Document(0, Alias(_BEGINNING, "", None), whole, (whole,)),), (), (problem,))
+
+
+def too_many_bytes(count: int, most: int) -> Problem:
+    """DS010: a file that is too large."""
+    size = say(
+        "the file has {count} bytes, more than the {most} that are read", "bytes", count=count, most=most
+    )
+    return Problem("DS010", _BEGINNING, size, _SPLIT)
+
+
+def too_many_lines(count: int, most: int) -> Problem:
+    """DS010: a file with too many lines."""
+    size = say(
+        "the file has {count} lines, more than the {most} that are read", "lines", count=count, most=most
+    )
+    return Problem("DS010", _BEGINNING, size, _SPLIT)
+
+
+def too_many_nodes(most: int) -> Problem:
     """DS010: a file with more nodes than are built."""
-    message = say("the file holds more than {most} nodes; nothing after this is read", "nodes", most=most)
-    return Problem("DS010", span, message, _SMALLER)
+    message = say(
+        "the file holds more than {most} values and comments, so nothing of it is read", "nodes", most=most
+    )
+    return Problem("DS010", _BEGINNING, message, _SPLIT)
 
 
 def too_deep(span: Span, most: int) -> Problem:

@@ -10,6 +10,14 @@ from bisect import bisect_right
 
 from dsec.record import Record
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec_cli.source.sizes import Sizes
+
+MAX_NODES = 250_000
+"""A contract of 100,000 lines has 190,000 nodes; of so many a lint takes two seconds."""
+BYTES, LINES = 32, 2
+"""A text may have so many for each of its nodes."""
 _MARKS = (
     (b"\xef\xbb\xbf", "utf-8"),
     (b"\xff\xfe\x00\x00", "utf-32-le"),
@@ -41,10 +49,24 @@ class SourceText:
     so U+0085, U+2028 and U+2029 do not count.
     """
 
-    __slots__ = ("_raw", "_skipped", "_starts", "data", "encoding", "name", "text", "undecodable")
+    __slots__ = (
+        "_ascii",
+        "_measured",
+        "_raw",
+        "_skipped",
+        "_starts",
+        "data",
+        "encoding",
+        "most_nodes",
+        "name",
+        "text",
+        "undecodable",
+    )
 
-    def __init__(self, name: str, data: bytes) -> None:
+    def __init__(self, name: str, data: bytes, most_nodes: int = MAX_NODES) -> None:
         self.name = name
+        self.most_nodes = most_nodes
+        """Values, collections and comments that are read of it."""
         self.data = data
         self.encoding, mark = _encoding(data)
         raw, self.undecodable = _decode(data[mark:], self.encoding)
@@ -58,11 +80,18 @@ class SourceText:
         """Like `text`, but each undecodable unit is a lone surrogate, so that it can be encoded again."""
         self.text = self._raw if self.undecodable is None else _readable(self._raw)
         self._starts: list[int] | None = None
+        self._ascii = len(self._raw) if self._raw.isascii() else 0
+        """Length of a text of nothing but ASCII, else 0."""
+        self._measured: dict[str, Sizes] = {}
 
     @classmethod
     def from_bytes(cls, name: str, data: bytes) -> SourceText:
         """Take `data` as the content of the file called `name`."""
         return cls(name, data)
+
+    def changed(self, data: bytes) -> SourceText:
+        """The file with another content."""
+        return SourceText(self.name, data, self.most_nodes)
 
     @property
     def line_count(self) -> int:
@@ -71,35 +100,68 @@ class SourceText:
 
     def position(self, offset: int) -> Position:
         """Line and column of `offset`; an offset past the end counts as the end."""
+        if offset <= 0:
+            return Position(1, 1)
         starts = self._lines()
-        offset = min(max(offset, 0), len(self.text))
+        offset = min(offset, len(self.text))
         line = bisect_right(starts, offset)
         return Position(line, offset - starts[line - 1] + 1)
 
     def utf16_column(self, offset: int) -> int:
         """Column of `offset` in UTF-16 code units, from 1 (what SARIF and editors count)."""
-        line, column = self.position(offset)
-        start = self._lines()[line - 1]
-        return len(self.text[start : start + column - 1].encode("utf-16-le", "surrogatepass")) // 2 + 1
+        return self._column(offset, "utf-16-le", 2)
+
+    def utf8_column(self, offset: int) -> int:
+        """Column of `offset` in bytes of UTF-8, from 1."""
+        return self._column(offset, "utf-8", 1)
 
     def byte_offset(self, offset: int) -> int:
         """Offset of the same place in `data`; what is before the text is the byte order mark."""
         if offset < 0:
             return 0
-        before = self._raw[: max(offset, 0)]
-        return self._skipped + len(before.encode(self.encoding, _ERRORS[self.encoding]))
+        if self._ascii and self.encoding == "utf-8":
+            return self._skipped + min(offset, self._ascii)
+        return self._skipped + self._sizes(self._raw, self.encoding).before(offset)
 
     def line_start(self, line: int) -> int:
         """Offset of the first code point of line `line` (from 1)."""
-        return self._lines()[line - 1]
+        return self._lines()[line - 1] if line > 1 else 0
+
+    def line_span(self, line: int) -> Span:
+        """Range of line `line` (from 1) without its line end; lines that do not exist are empty."""
+        if line == 1:
+            # The one line of most that is asked for of a text with millions of them.
+            return Span(0, _first_line_end(self.text))
+        starts = self._lines()
+        if not 1 <= line <= len(starts):
+            return Span(len(self.text), len(self.text))
+        start, end = starts[line - 1], starts[line] if line < len(starts) else len(self.text)
+        while end > start and self.text[end - 1] in "\r\n":
+            end -= 1
+        return Span(start, end)
 
     def line_text(self, line: int) -> str:
         """Line `line` (from 1) without its line end; lines that do not exist are empty."""
-        starts = self._lines()
-        if not 1 <= line <= len(starts):
-            return ""
-        end = starts[line] if line < len(starts) else len(self.text)
-        return self.text[starts[line - 1] : end].rstrip("\r\n")
+        start, end = self.line_span(line)
+        return self.text[start:end]
+
+    def _column(self, offset: int, encoding: str, unit: int) -> int:
+        """Column of `offset` in units of so many bytes, from 1."""
+        line, column = self.position(offset)
+        if self._ascii:
+            return column
+        sizes = self._sizes(self.text, encoding)
+        start = self.line_start(line)
+        return (sizes.before(start + column - 1) - sizes.before(start)) // unit + 1
+
+    def _sizes(self, text: str, encoding: str) -> Sizes:
+        """Measured once for each encoding, in pieces: there may be a place in each word of a long line."""
+        key = f"{encoding} of text" if text is self.text else encoding
+        if key not in self._measured:
+            from dsec_cli.source.sizes import Sizes  # places beyond ASCII only pay for it
+
+            self._measured[key] = Sizes(text, encoding, _ERRORS[encoding])
+        return self._measured[key]
 
     def _lines(self) -> list[int]:
         if self._starts is None:
@@ -131,10 +193,10 @@ def _decode(data: bytes, encoding: str) -> tuple[str, tuple[Span, str] | None]:
         reason = error.reason
     narrow = encoding == "utf-8"
     raw = data.decode(encoding, "surrogateescape") if narrow else _decode_wide(data, encoding)
-    start = next((index for index, char in enumerate(raw) if _is_surrogate(char)), len(raw))
-    end = start
-    while end < len(raw) and _is_surrogate(raw[end]):
-        end += 1
+    import re  # costs start-up, and is many times quicker on megabytes that are no text
+
+    found = re.search("[\ud800-\udfff]+", raw)
+    start, end = found.span() if found else (len(raw), len(raw))
     return raw, (Span(start, end), reason)
 
 
@@ -156,12 +218,17 @@ def _unit(unit: bytes, encoding: str) -> str:
         return "\udfff"
 
 
-def _is_surrogate(char: str) -> bool:
-    return "\ud800" <= char <= "\udfff"
-
-
 def _readable(raw: str) -> str:
-    return "".join("\ufffd" if _is_surrogate(char) else char for char in raw)
+    import re  # as in `_decode`
+
+    return re.sub("[\ud800-\udfff]", "\ufffd", raw)
+
+
+def _first_line_end(text: str) -> int:
+    newline = text.find("\n")
+    newline = len(text) if newline < 0 else newline
+    carriage = text.find("\r", 0, newline)
+    return newline if carriage < 0 else carriage
 
 
 def _line_starts(text: str) -> list[int]:

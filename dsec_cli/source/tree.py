@@ -126,6 +126,10 @@ class Problem(Record):
     related: tuple[tuple[Span, str], ...] = ()
 
 
+class TooMany(Exception):  # it is a signal to `yaml.parse`, its only catcher
+    """A text holds more nodes than are read of it."""
+
+
 class Tree(Record):
     """All that could be read of a text: documents, comments, and what was wrong."""
 

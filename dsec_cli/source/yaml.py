@@ -1,6 +1,7 @@
 """The YAML door: any text in, a located tree and its problems out; never an exception.
 
-Texts of the ordinary kind are read by a reader of our own, all others by the C parser's events.
+Texts of the ordinary kind are read by a reader of our own, all others by the C parser's events. Of a
+text beyond the limits (see `SourceText`) nothing is read, so that any takes little time and memory.
 """
 
 from __future__ import annotations
@@ -9,28 +10,22 @@ import gc
 
 from dsec_cli.source import plain
 from dsec_cli.source.characters import prepare
-from dsec_cli.source.text import SourceText, Span
-from dsec_cli.source.tree import Problem, Tree
-from dsec_cli.words import say
-
-MAX_BYTES = 64 * 1024 * 1024
+from dsec_cli.source.text import BYTES, LINES, SourceText
+from dsec_cli.source.tree import TooMany, Tree
 
 
 def parse(source: SourceText) -> Tree:
     """Read all documents of a text; what cannot be read becomes problems and unknown values."""
-    if len(source.data) > MAX_BYTES:
-        size = say(
-            "the file has {count} bytes, more than the {most} that are read",
-            "bytes",
-            count=len(source.data),
-            most=MAX_BYTES,
-        )
-        return Tree((), (), (Problem("DS010", Span(0, 0), size, say("split the file")),))
+    most = source.most_nodes
+    if len(source.data) > BYTES * most or source.text.count("\n") > LINES * most:
+        return _refused(source)
     collecting = gc.isenabled()
     # Nothing is garbage before the tree is done, and looking for some costs as much as parsing.
     gc.disable()
     try:
         return _read(source)
+    except TooMany:
+        return _refused(source)
     finally:
         if collecting:
             gc.enable()
@@ -39,9 +34,21 @@ def parse(source: SourceText) -> Tree:
 def _read(source: SourceText) -> Tree:
     prepared = prepare(source)
     if not prepared.problems and not prepared.restore:
-        tree = plain.read(prepared.text)
+        tree = plain.read(prepared.text, source.most_nodes)
         if tree is not None:
             return tree
     from dsec_cli.source import events  # costs start-up, and most texts are ordinary
 
     return events.read(source, prepared)
+
+
+def _refused(source: SourceText) -> Tree:
+    from dsec_cli.source import refusals  # few texts are
+
+    most, size = source.most_nodes, len(source.data)
+    if size > BYTES * most:
+        return refusals.unread(source, refusals.too_many_bytes(size, BYTES * most))
+    lines = source.text.count("\n")
+    if lines > LINES * most:
+        return refusals.unread(source, refusals.too_many_lines(lines, LINES * most))
+    return refusals.unread(source, refusals.too_many_nodes(most))

@@ -9,9 +9,11 @@ import time
 import pytest
 from tree_invariants import check, walk
 
-from dsec_cli.source import builder, plain, yaml
-from dsec_cli.source.resolve import follow, plain_value
-from dsec_cli.source.text import SourceText
+from dsec_cli.diagnostics import Severity
+from dsec_cli.lint.linter import lint
+from dsec_cli.source import builder, events
+from dsec_cli.source.resolve import follow
+from dsec_cli.source.text import MAX_NODES, SourceText, Span
 from dsec_cli.source.tree import Alias, Mapping, Node, Sequence, Tree
 from dsec_cli.source.yaml import parse
 
@@ -109,7 +111,7 @@ def _size(tree: Tree) -> tuple[int, int]:
 @pytest.mark.parametrize("text", [BOMB, MERGE_BOMB, CHAIN, "[" * 5000])
 def test_following_aliases_stays_within_the_budget(text: str) -> None:
     nodes, deepest = _size(parse(SourceText.from_bytes("a", text.encode())))
-    assert nodes <= builder.MAX_NODES
+    assert nodes <= MAX_NODES
     assert deepest <= builder.MAX_DEPTH
 
 
@@ -123,23 +125,62 @@ def test_an_alias_over_the_budget_is_unknown_and_told_once() -> None:
     assert aliases[0].target is not None
 
 
-def test_too_many_nodes_end_the_reading(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(builder, "MAX_NODES", 100)
-    monkeypatch.setattr(plain, "MAX_NODES", 100)
-    source = SourceText.from_bytes("a", ("a: [" + "x, " * 200 + "]\n").encode())
+def unread(data: bytes, most: int = MAX_NODES) -> bool:
+    """Whether nothing of a text is read, which is told once."""
+    source = SourceText("a", data, most)
     tree = parse(source)
     check(source, tree)
-    assert [problem.code for problem in tree.problems] == ["DS010"]
-    assert tree.documents[0].gaps[-1].end == len(source.text)
-    value = plain_value(tree.documents[0].root)
-    assert isinstance(value, dict)
-    assert value["a"] == ["x"] * 97
+    told = [(problem.code, problem.span) for problem in tree.problems]
+    root = tree.documents[0].root
+    if told != [("DS010", (0, 0))]:
+        return False
+    assert isinstance(root, Alias)
+    assert root.target is None
+    assert tree.documents[0].gaps == (Span(0, len(source.text)),)
+    assert [one.code for one in lint(source) if one.severity is Severity.ERROR] == ["DS010"]
+    return True
 
 
-def test_too_large_files_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(yaml, "MAX_BYTES", 10)
-    tree = parse(SourceText.from_bytes("a", b"a: 1234567890\n"))
-    assert (tree.documents, [problem.code for problem in tree.problems]) == ((), ["DS010"])
+@pytest.mark.parametrize(
+    ("text", "nodes"),
+    [
+        ("a: [" + "x, " * 97 + "]\n", 100),
+        ("a:\n" + "  - x\n" * 97, 100),
+        ("a: [" + "{b: [x, y], c: z}, " * 12 + "]\n", 87),
+        ("- {b: [x, y], c: z}\n" * 12, 85),
+        ("- 'x, y, z, [{}]'\n" * 99, 100),
+        ("# x\n" * 97 + "a: b\n", 100),
+        ("# x\n" * 97 + "\ta: b\n", 99),
+        ("# x\n" * 97 + "a: b\r\n", 99),
+        ("- &x y\n" * 99, 100),
+        ("- [a, b]\n- !x [a, b]\n" * 16, 97),
+    ],
+)
+def test_a_text_of_too_many_nodes_is_not_read(text: str, nodes: int) -> None:
+    """Mappings, lists, keys, values and comments count, each as one, whoever reads them."""
+    assert not unread(text.encode(), nodes)
+    assert unread(text.encode(), nodes - 2)
+
+
+def test_too_large_files_are_not_read() -> None:
+    assert not unread(b"a: " + b"1" * 317, 10)
+    assert unread(b"a: " + b"1" * 318, 10)
+
+
+def test_files_of_too_many_lines_are_not_read() -> None:
+    assert not unread(b"# x\n" + b"\n" * 199 + b"a: b", 100)
+    assert unread(b"# x\n" + b"\n" * 200 + b"a: b", 100)
+
+
+def test_a_text_with_errors_is_not_read_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = b"a: b\n" * 40 + b"c: }\n" * 15
+    source = SourceText.from_bytes("a", text)
+    assert sum(one.code == "DS002" for one in parse(source).problems) == 15
+    monkeypatch.setattr(events, "MAX_SCALARS", 300)
+    tree = parse(source)
+    check(source, tree)
+    assert sum(one.code == "DS002" for one in tree.problems) == 4
+    assert tree.documents[0].gaps[-1].end == len(text)
 
 
 @pytest.mark.parametrize("enabled", [True, False])

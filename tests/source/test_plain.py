@@ -104,7 +104,7 @@ def same(text: str) -> bool:
     source = SourceText.from_bytes("a.yaml", text.encode("utf-8", "surrogatepass"))
     prepared = prepare(source)
     ordinary = not prepared.problems and not prepared.restore
-    read = plain.read(prepared.text) if ordinary else None
+    read = plain.read(prepared.text, source.most_nodes) if ordinary else None
     if read is None:
         return False
     assert whole(read) == whole(events.read(source, prepared)), text
@@ -188,13 +188,6 @@ REFUSED = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_not_ordinary_is_left_to_the_c_parser(name: str) -> None:
     assert not same(REFUSED[name])
-
-
-def test_too_many_nodes_are_left_to_the_c_parser(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "a:\n" + "".join(f"  - {n}\n" for n in range(200))
-    assert same(text)
-    monkeypatch.setattr(plain, "MAX_NODES", 100)
-    assert not same(text)
 
 
 def test_a_text_that_is_not_ordinary_is_read_all_the_same() -> None:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dsec_cli.source import sizes
 from dsec_cli.source.text import Position, SourceText, Span
 
 
@@ -111,3 +112,21 @@ def test_places_agree_with_counting(text: str, encoding: str) -> None:
         split = text[offset - 1 : offset + 1] == "\r\n"
         assert line == before.count("\n") + 1 - split
         assert data[source.byte_offset(offset) :].decode(source.encoding) == text[offset:]
+
+
+@given(st.text(), st.integers(1, 7), st.integers(0, 40), st.sampled_from(["utf-8", "utf-16-le"]))
+def test_sizes_are_those_of_what_is_in_front(text: str, piece: int, at: int, encoding: str) -> None:
+    text = text.encode("utf-16", "replace").decode("utf-16")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sizes, "_PIECE", piece)
+        assert sizes.Sizes(text, encoding, "strict").before(at) == len(text[:at].encode(encoding))
+
+
+@given(st.text(st.sampled_from("a中😀\n")), st.integers(0, 40))
+def test_columns_in_bytes_count_from_the_start_of_the_line(text: str, at: int) -> None:
+    source = _text(text.encode())
+    line = text[:at].split("\n")[-1]
+    assert source.utf8_column(at) == len(line.encode()) + 1
+    assert source.utf16_column(at) == len(line.encode("utf-16-le")) // 2 + 1
+    number = source.position(at).line
+    assert text[slice(*source.line_span(number))] == source.line_text(number) == text.split("\n")[number - 1]

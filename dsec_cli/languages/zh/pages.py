@@ -29,8 +29,8 @@ TEXTS: dict[str, str] = {
     "The text holds template braces `{{ ... }}`: it is the template of a contract, not a contract.": "文本中有模板的花括号 `{{ ... }}`：这是契约的模板，而不是契约。",
     "Unquoted, the braces are a YAML mapping inside a mapping and the file means something nobody wrote. Render the template first and lint the result, or quote the value if the braces belong to it.": "不加引号时，这些花括号在 YAML 中是映射套映射，文件的含义谁也没有写过。请先渲染模板再检查结果；如果花括号本来就属于值，就给值加上引号。",
     # DS010
-    "The text nests deeper, or expands to more nodes, than any contract needs.": "文本的嵌套深度或展开后的节点数超过任何契约所需。",
-    "Two hundred bytes of aliases can expand without end. Reading stops at a budget instead of taking the machine's memory.": "两百字节的别名就可以无限展开。读取在达到限额时停止，而不是占满机器的内存。",
+    "The text is larger, nests deeper, or expands to more nodes, than any contract needs.": "文本的大小、嵌套深度或展开后的节点数超过任何契约所需。",
+    "Two hundred bytes of aliases can expand without end. Reading stops at a budget instead of taking the machine's memory: 250,000 values and comments, as many as 100,000 lines have, 32 bytes and two lines for each of them, 256 levels and 10,000 aliases. DSEC_MAX_NODES=1000000 allows more values.": "两百字节的别名就可以无限展开。读取在达到限额时停止，而不是占满机器的内存：250,000 个值和注释（100,000 行约有这么多），每个另有 32 字节和两行，以及 256 层、10,000 个别名。DSEC_MAX_NODES=1000000 放宽值的个数。",
     # DS011
     "An anchor `&name` that no alias uses.": "锚点 `&name` 没有被任何别名使用。",
     "An anchor is there to be used again. One that nobody uses is left over from an edit, or the alias that should use it is misspelt or was written out by hand, and the copy will drift.": "锚点是为了重复使用。没有人用的锚点，要么是修改时遗留的，要么本该使用它的别名写错了或被手工展开了，而手工的副本迟早会不一致。",
@@ -165,7 +165,7 @@ TEXTS: dict[str, str] = {
     "A graph with edges that say nothing hides the ones that do, and every edge is a reason not to start. Needs are left alone where a file flows along them, and where either Step does not say what it reads or writes.": "图中什么也没有说明的边会掩盖真正起作用的边，而每条边都是一个不能开始的理由。有文件沿着流动的依赖关系不报告；任一 Step 没有写明读写什么时，也不报告。",
     # DS509
     "A communication whose protocol the two ends cannot speak.": "两端都无法使用的通信协议。",
-    "NVLink joins GPUs of NVIDIA's that have it, in one machine. Between a card without it and any other, between tasks of which one has no GPU, or with `nvlink_mode: off`, there is no such way, and an all-to-all that waits for it hangs. Cards of two generations have no NVLink between them either; as the seeds leave the choice of a bridge to DSec, that is only mentioned. Without a `protocol` DSec takes the best there is where both ends are placed.": "NVLink 连接的是同一台机器中带有 NVLink 的 NVIDIA GPU。没有 NVLink 的卡与任何卡之间、有一方没有 GPU 的 task 之间，或 `nvlink_mode: off` 时，都没有这样的通路，等待它的 all-to-all 会挂起。不同代的卡之间也没有 NVLink；由于种子文档把桥接方式交给 DSec 选择，这只作提示。不写 `protocol` 时，DSec 会按两端所在的位置选用现有的最佳通路。",
+    "NVLink joins GPUs of NVIDIA's that have it, in one machine. Between a card without it and any other, between tasks of which one has no GPU, or with `nvlink_mode: off`, there is no such way, and an all-to-all that waits for it hangs. Cards of two generations have no NVLink between them either; as the seeds leave the choice of a bridge to DSec, that is only mentioned here, and refused where a plan is made. With `--inventory` the links of the given machines decide. Without a `protocol` DSec takes the best there is where both ends are placed.": "NVLink 连接的是同一台机器中带有 NVLink 的 NVIDIA GPU。没有 NVLink 的卡与任何卡之间、有一方没有 GPU 的 task 之间，或 `nvlink_mode: off` 时，都没有这样的通路，等待它的 all-to-all 会挂起。不同代的卡之间也没有 NVLink；由于种子文档把桥接方式交给 DSec 选择，这里只作提示，而在做执行计划时会被拒绝。给出 `--inventory` 时，由所给机器的连接决定。不写 `protocol` 时，DSec 会按两端所在的位置选用现有的最佳通路。",
     # DS510
     "A Step is expected to take less than half a second, and starts a process of its own each time.": "Step 预计不到半秒，却每次都启动自己的进程。",
     "A fresh Python with numpy costs 0.13 to 0.18 CPU seconds before its first useful line; a call into a worker that is already warm costs some tens of microseconds. A short Step spends its time starting.": "新启动带 numpy 的 Python，在第一行有用的代码之前就要 0.13 到 0.18 秒的 CPU 时间；调用已预热的 worker 只要几十微秒。短的 Step 把时间都花在了启动上。",
@@ -193,6 +193,9 @@ TEXTS: dict[str, str] = {
     # DS518
     "A Step chooses its GPUs itself, by `CUDA_VISIBLE_DEVICES`.": "Step 通过 `CUDA_VISIBLE_DEVICES` 自行选择 GPU。",
     "A Step gets the GPUs of its lease, and DSec sets `CUDA_VISIBLE_DEVICES` to their UUIDs when it starts it. A value in `env` is written over, so it has no effect; one in the command wins, and the Step runs on GPU 0 while its lease is for another: two Steps meet on one card, and the second is out of memory.": "Step 得到的是租赁给它的 GPU，DSec 启动它时会把 `CUDA_VISIBLE_DEVICES` 设为这些 GPU 的 UUID。写在 `env` 中的值会被覆盖，因此不起作用；写在命令中的值则会生效，于是 Step 运行在 GPU 0 上，而租赁给它的是另一张：两个 Step 落在同一张卡上，后来的显存不足。",
+    # DS519
+    "A Step states layers by which it cannot be split.": "Step 所写的 layers 无法用来切分。",
+    "Layers are stated so that a Step which fits no single device is cut into parts, whose outputs an AllReduce Step makes into one. That takes a Step on one GPU, outputs that can be put together, and memory that its layers fit in; else the plan is refused on the first machine whose devices are too small.": "写 layers，是为了在没有单个设备放得下该 Step 时把它切成几部分，再由一个 AllReduce Step 把各部分的输出合为一个。这要求 Step 只用一个 GPU、输出能够合并、显存放得下各层；否则，一到设备太小的机器上，执行计划就会被拒绝。",
     # DS601
     "A secret is written out in the contract.": "密钥以明文写在契约中。",
     "A contract is committed, copied, logged and put into snapshots. A secret in it is known to everyone who ever reads one of those, and stays in the history when the line is gone. A reference (`vault://`, `env://`, `file://`, `$NAME`) is resolved when the Step starts and never stored.": "契约会被提交、复制、写入日志、放进快照。其中的密钥会被每个看到过它们的人得到，即使删掉那一行，也仍留在历史中。引用（`vault://`、`env://`、`file://`、`$NAME`）在 Step 启动时解析，从不保存。",

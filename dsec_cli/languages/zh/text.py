@@ -103,7 +103,9 @@ TEXTS: dict[str, str] = {
     "merged here through *{name}": "在这里通过 *{name} 合并",
     "&{name} is defined here": "&{name} 在这里定义",
     "split the document, or write fewer aliases": "拆分文档，或少用别名",
-    "the file holds more than {most} nodes; nothing after this is read": "文件的节点超过 {most} 个；此后的内容不再读取",
+    "the file holds more than {most} values and comments, so nothing of it is read": "文件的值和注释超过 {most} 个，因此不读取其中任何内容",
+    "split the file, or allow more with the environment variable {name}": "拆分文件，或用环境变量 {name} 放宽上限",
+    "the file has {count} lines, more than the {most} that are read": "文件有 {count} 行，超过可读取的 {most} 行",
     "the document nests deeper than {most} levels; nothing after this is read": "文档的嵌套超过 {most} 层；此后的内容不再读取",
     "{above}; text that begins with `*` needs quotes: '*{name}'": "{above}；以 `*` 开头的文本需要引号：'*{name}'",
     "more than {most} aliases when followed": "展开后的别名超过 {most} 个",
@@ -135,5 +137,4 @@ TEXTS: dict[str, str] = {
     " ({count} lines)": "（{count} 行）",
     "the parser noticed it here": "解析器在这里发现",
     "the file has {count} bytes, more than the {most} that are read": "文件有 {count} 字节，超过可读取的 {most} 字节",
-    "split the file": "拆分文件",
 }
