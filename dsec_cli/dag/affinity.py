@@ -118,10 +118,16 @@ def _why(
 ) -> str:
     names = [graph.steps[at].id for at in members]
     shown = ", ".join(names if len(names) <= 4 else [*names[:3], f"{len(names) - 3} more"])
-    there = "; ".join(_group_text(group, table) for group in sorted({slot.group for slot in table}))
+    there = groups_text(table)
     want = f"{label} (nvlink_affinity)" if label else "one NVLink group (protocol: nvlink-p2p)"
     none = "there is none" if not groups else "no such group can hold them all" if not label else "it cannot"
     return f"Steps {shown} must share {want}: {none}; {there}"
+
+
+def groups_text(table: Sequence[Slot]) -> str:
+    """The NVLink groups of an inventory and the devices that are in none."""
+    groups = sorted({slot.group for slot in table}, key=lambda group: (not group, group))
+    return "; ".join(_group_text(group, table) for group in groups)
 
 
 def _group_text(group: int, table: Sequence[Slot]) -> str:

@@ -3,8 +3,9 @@
 Why: NVLink joins GPUs of NVIDIA's that have it, in one machine. Between a card without it and any
 other, between tasks of which one has no GPU, or with `nvlink_mode: off`, there is no such way, and an
 all-to-all that waits for it hangs. Cards of two generations have no NVLink between them either; as
-the seeds leave the choice of a bridge to DSec, that is only mentioned. Without a `protocol` DSec
-takes the best there is where both ends are placed.
+the seeds leave the choice of a bridge to DSec, that is only mentioned here, and refused where a plan
+is made. With `--inventory` the links of the given machines decide. Without a `protocol` DSec takes the
+best there is where both ends are placed.
 
 Bad (yaml):
     # rag-training-task.yaml
@@ -30,14 +31,17 @@ from __future__ import annotations
 
 from dsec import cards
 from dsec_cli.diagnostics import Finding, Related, Severity
+from dsec_cli.lint.demands import Types, fits_type
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from dsec.cards import Card
+    from dsec.core.placement import Slot
+    from dsec.inventory import Inventory
     from dsec_cli.contract.values import Contract, Gpu, Link, Step
     from dsec_cli.source.tree import Path
 
@@ -51,6 +55,7 @@ def check(facts: Facts) -> Iterator[Finding]:
     if not links:
         return
     steps = {step.id: step for step in contract.steps}
+    table = _table(facts.inventory)
     for link in links:
         if contract.nvlink_mode == "off":
             yield _switched_off(link)
@@ -59,7 +64,46 @@ def check(facts: Facts) -> Iterator[Finding]:
         told = [finding for step in ends if (finding := _cannot(link, step, contract)) is not None]
         yield from told
         if len(ends) == len({step.id for step in ends}) == 2 and not told:
-            yield from _generations(link, ends[0], ends[1])
+            apart = _apart(link, ends[0], ends[1], table)
+            yield from apart or _generations(link, ends[0], ends[1])
+
+
+def _table(inventory: Inventory | None) -> Sequence[Slot]:
+    """The inventory's devices where it is known how they are linked."""
+    if inventory is None or not any(device.links for device in inventory.devices):
+        return ()
+    from dsec.core.placement import slots  # most checks are given no inventory
+
+    return slots(inventory)
+
+
+def _apart(link: Link, first: Step, second: Step, table: Sequence[Slot]) -> list[Finding]:
+    """Two Steps whose types share no NVLink group of the inventory."""
+    types = Types()
+    ends = []
+    for step in (first, second):
+        gpu = step.demand.gpu
+        kind = None if gpu is None else gpu.type
+        ends.append([slot for slot in table if gpu is not None and fits_type(kind, slot.device, types)])
+    one, two = ends
+    if not one or not two or {slot.group for slot in one if slot.group} & {slot.group for slot in two}:
+        return []  # what is not there at all is for other rules
+    from dsec_cli.dag.affinity import groups_text
+
+    return [
+        _finding(
+            link,
+            say(
+                "the inventory has no NVLink that {a} and {b} could share: {there}",
+                "apart",
+                a=first.id,
+                b=second.id,
+                there=groups_text(table),
+            ),
+            say("leave protocol out to have the best way there is, or plan for another machine"),
+            (),
+        )
+    ]
 
 
 def _gpu(step: Step, contract: Contract) -> Gpu | None:
@@ -112,14 +156,14 @@ def _generations(link: Link, first: Step, second: Step) -> Iterator[Finding]:
     finding = _finding(
         link,
         say(
-            "no NVLink joins {one} ({a}) to {two} ({b}): the next best way is taken",
+            "no NVLink joins {one} ({a}) to {two} ({b}): a plan that places them so is refused",
             "generations",
             one=one.type,
             a=first.id,
             two=two.type,
             b=second.id,
         ),
-        say("nothing to do; leave protocol out to say that the best way there is will do"),
+        say("leave protocol out to say that the best way there is will do"),
         (
             Related(_type_path(first, one), say("{type} is asked for here", type=one.type)),
             Related(_type_path(second, two), say("{type} is asked for here", type=two.type)),
