@@ -6,8 +6,9 @@ import os
 from statistics import median_low
 from typing import TYPE_CHECKING, NamedTuple
 
-from dsec import events, journal
+from dsec import events, journal, outcomes
 from dsec.core.fold import RunState, fold
+from dsec.core.readiness import Readiness
 from dsec.errors import FileProblem
 from dsec.planfile import load_plan
 from dsec.rundir import RunDir, find
@@ -16,7 +17,7 @@ from dsec_cli.dag.view import Bar, Observed, Run
 from dsec_cli.words import say, system
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from dsec.plan import Plan
 
@@ -39,8 +40,9 @@ def overlay(job: str, *, folder: str, environ: Mapping[str, str]) -> Overlay:
     outcome = state.end.outcome if state.end is not None else "running or killed (no end in its journal)"
     contract = os.path.relpath(os.path.join(header.folder, plan.contract_file))
     bars, span = bars_of(told)
+    seen = observed(plan, state, told, bars, span)
     devices = tuple((device.uuid, device_name(device)) for device in plan.inventory.devices)
-    return Overlay(contract, Run(place.job, outcome, _observed(plan, state), bars, span, devices))
+    return Overlay(contract, Run(place.job, outcome, seen, bars, span, devices))
 
 
 def plan_of(job: str, *, folder: str, environ: Mapping[str, str]) -> Plan:
@@ -77,6 +79,26 @@ def bars_of(told: Iterable[events.Event]) -> tuple[tuple[Bar, ...], int]:
     ), last
 
 
+def waits_of(plan: Plan, told: Iterable[events.Event]) -> dict[str, list[int]]:
+    """Per Step how long its instances waited for their first attempt when nothing they need was missing."""
+    number = {step.id: at for at, step in enumerate(plan.steps)}
+    ready = Readiness(plan)
+    waits: dict[str, list[int]] = {}
+    seen: set[tuple[str, int]] = set()
+    first, shift, last = None, 0, 0
+    for event in told:
+        if isinstance(event, events.RunStart):
+            first = event.wall_ms if first is None else first
+            shift = max(event.wall_ms - first, last)
+        last = max(last, now := shift + event.at_us // 1000)
+        if isinstance(event, events.Spawn) and (event.step, event.iteration) not in seen:
+            seen.add((event.step, event.iteration))
+            waits.setdefault(event.step, []).append(now - ready.since(number[event.step], event.iteration))
+        elif isinstance(event, events.Drop) or (isinstance(event, events.Exit) and event.cause == "ok"):
+            ready.done(number[event.step], event.iteration, now)
+    return waits
+
+
 def _journal(place: RunDir) -> bytes:
     try:
         with open(place.journal, "rb") as file:
@@ -87,27 +109,63 @@ def _journal(place: RunDir) -> bytes:
         ) from None
 
 
-def _observed(plan: Plan, state: RunState) -> dict[str, Observed]:
+def observed(
+    plan: Plan, state: RunState, told: Sequence[events.Event], bars: Sequence[Bar], span: int
+) -> dict[str, Observed]:
+    """What has become of each Step of the plan."""
     count = plan.iterations.count
     done = _per_step(state.finished)
     attempts: dict[str, int] = {}
-    for (step, _), number in state.attempts.items():
-        attempts[step] = attempts.get(step, 0) + number
-    failed, running, dropped = (_per_step(some) for some in (state.failed, state.running, state.dropped))
+    for (one, _), number in state.attempts.items():
+        attempts[one] = attempts.get(one, 0) + number
+    # What is tried again has not failed yet.
+    lost = [one for one in state.failed if one not in state.running and one not in state.retrying]
+    failed, running, dropped = (_per_step(some) for some in (lost, state.running, state.dropped))
+    held, causes = _held(bars, span), _causes(told)
+    whole, waits = span * len(plan.inventory.devices), waits_of(plan, told)
     seen: dict[str, Observed] = {}
-    for name in [step.id for step in plan.steps]:
-        walls = state.tallies[name].walls_us if name in state.tallies else ()
+    for step in plan.steps:
+        name, tally = step.id, state.tallies.get(step.id)
         ended = done.get(name, 0)
         word = "done" if ended >= count else "waiting"
         for other, table in (("dropped", dropped), ("running", running), ("failed", failed)):
             if name in table:
                 word = other
-        median = (median_low(walls) + 500) // 1000 if walls else None
-        seen[name] = Observed(word, ended, attempts.get(name, 0), median)
+        gpu = held.get(name, 0) if step.demand.gpu_count else None
+        seen[name] = Observed(
+            state=word,
+            done=ended,
+            attempts=attempts.get(name, 0),
+            median_ms=(median_low(tally.walls_us) + 500) // 1000 if tally and tally.walls_us else None,
+            retries=tally.retries if tally else 0,
+            failures=tally.failures if tally else 0,
+            cause=causes.get(name, ""),
+            waited_ms=median_low(waits[name]) if name in waits else None,
+            gpu_ms=gpu,
+            gpu_permille=gpu * 1000 // whole if gpu is not None and whole else None,
+        )
     return seen
 
 
-def _per_step(instances: Mapping[tuple[str, int], object]) -> dict[str, int]:
+def _causes(told: Iterable[events.Event]) -> dict[str, str]:
+    """Why the last failed attempt of each Step failed."""
+    return {
+        event.step: outcomes.words(event.cause, code=event.code, signal=event.signal, detail=event.detail)
+        for event in told
+        if isinstance(event, events.Exit) and event.cause not in ("ok", "interrupted")
+    }
+
+
+def _held(bars: Iterable[Bar], span: int) -> dict[str, int]:
+    """Time on GPUs of each Step's attempts, times how many; one that runs holds them until now."""
+    held: dict[str, int] = {}
+    for bar in bars:
+        time = (span if bar.to_ms is None else bar.to_ms) - bar.from_ms
+        held[bar.step] = held.get(bar.step, 0) + time * len(bar.devices)
+    return held
+
+
+def _per_step(instances: Iterable[tuple[str, int]]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for step, _ in instances:
         counts[step] = counts.get(step, 0) + 1

@@ -31,6 +31,16 @@ class Observed(Record):
     attempts: int
     median_ms: int | None
     """Of the successful attempts."""
+    retries: int = 0
+    failures: int = 0
+    cause: str = ""
+    """Of the last failed attempt: `exited with code 1`, `timed out`; "": none failed."""
+    waited_ms: int | None = None
+    """From when nothing that an instance needs was missing to its first attempt, the median; None: none."""
+    gpu_ms: int | None = None
+    """Time that attempts held GPUs, times how many; None: it asks for none."""
+    gpu_permille: int | None = None
+    """The same, of what all GPUs of the run had until now."""
 
 
 class Bar(Record):
@@ -191,14 +201,28 @@ def share_text(permille: int) -> str:
     return "under 1 %" if 0 < permille < 10 else f"{(permille + 5) // 10} %"
 
 
-def idle_texts(picture: Picture, found: Analysis) -> list[str]:
-    """Why GPUs stand idle, a sentence for each reason: `12 % all other GPU Steps wait for rollout`."""
+def uses_rows(picture: Picture) -> list[tuple[str, str, str, str]]:
+    """Resource, widest level, peak, what is there; none where Steps only follow each other."""
+    if not picture.uses or picture.uses[0].width < 2:
+        return []  # each row would say what its Step says
+    rows = []
+    for use in picture.uses:
+        there = "" if use.available is None else amount_text(use.name, use.available)
+        width, peak = amount_text(use.name, use.width), amount_text(use.name, use.peak)
+        rows.append((USE_NAMES[use.name], width, peak, there))
+    return rows
+
+
+def idle_texts(picture: Picture, found: Analysis) -> list[tuple[str, int]]:
+    """Why GPUs stand idle, and for how many thousandths of their time: `all other GPU Steps wait for S1`."""
     whole = found.gpus * found.makespan_ms
-    texts = []
-    for one in picture.idle:
-        names = [picture.graph.steps[at].id for at in one.steps]
-        texts.append(f"{share_text(one.gpu_ms * 1000 // whole)} {_because(one.reason, names)}")
-    return texts
+    return [
+        (
+            _because(one.reason, [picture.graph.steps[at].id for at in one.steps]),
+            one.gpu_ms * 1000 // whole,
+        )
+        for one in picture.idle
+    ]
 
 
 def _because(reason: str, names: list[str]) -> str:
@@ -209,7 +233,7 @@ def _because(reason: str, names: list[str]) -> str:
         return f"{some} {'are' if many else 'is'} ready, but what {takes} is not free"
     if reason == "needs":
         return f"all other GPU Steps wait for {some}"
-    return f"{some} still run{'' if many else 's'}, and no other GPU Step is left"
+    return f"{some} run{'' if many else 's'}, and no other GPU Step is left"
 
 
 def _common(types: tuple[str, ...]) -> str:
@@ -225,18 +249,24 @@ def _size(amount: int) -> str:
 
 
 def state_text(seen: Observed, iterations: int) -> str:
-    """`done 20/20, 412ms each`."""
+    """`done 20/20, 412ms each, waited 3ms`."""
     count = f" {seen.done}/{iterations}" if iterations > 1 else ""
-    each = (
-        f", {time_text(seen.median_ms)}{' each' if iterations > 1 else ''}"
-        if seen.median_ms is not None
-        else ""
-    )
-    return f"{seen.state}{count}{each}{_attempts_text(seen)}"
+    each = " each" if iterations > 1 else ""
+    parts = [f"{seen.state}{count}"]
+    if seen.median_ms is not None:
+        parts.append(f"{time_text(seen.median_ms)}{each}")
+    if seen.waited_ms:
+        parts.append(f"waited {time_text(seen.waited_ms)}")
+    if seen.attempts > seen.done + 1:  # not just the first that is under way
+        parts.append(f"{seen.attempts} attempts")
+    return ", ".join(parts)
 
 
-def _attempts_text(seen: Observed) -> str:
-    """`, 2 attempts` where more were begun than ended well, and not just the first is under way."""
-    if seen.attempts <= seen.done + 1:
+def failure_text(seen: Observed) -> str:
+    """`2 failures, 1 retry, the last exited with code 3`; nothing where no attempt failed."""
+    if not seen.failures:
         return ""
-    return f", {seen.attempts} attempts"
+    parts = [f"{seen.failures} failure{'' if seen.failures == 1 else 's'}"]
+    if seen.retries:
+        parts.append(f"{seen.retries} retr{'y' if seen.retries == 1 else 'ies'}")
+    return ", ".join([*parts, f"the last {seen.cause}"] if seen.cause else parts)

@@ -143,4 +143,5 @@ def test_many_steps_come_folded_by_class(tmp_path: Path) -> None:
     (tmp_path / "ds_config.yaml").write_text("steps:\n" + "\n".join(lines) + "\n")
     built = dom(html.render(picture(tmp_path / "ds_config.yaml")), tmp_path)
     assert built.count('class="node ') == 1
-    assert "r# × 300" in built
+    assert ">r#<" in built
+    assert ">× 300<" in built

@@ -10,7 +10,18 @@ import json as encoder
 from importlib.resources import files
 
 from dsec_cli.dag.findings import cut_text, edge_text, loop_text
-from dsec_cli.dag.view import Picture, View, critical_pairs, cycles_of, demand_text, loop_pairs, time_text
+from dsec_cli.dag.view import (
+    Picture,
+    View,
+    critical_pairs,
+    cycles_of,
+    demand_text,
+    idle_texts,
+    loop_pairs,
+    share_text,
+    time_text,
+    uses_rows,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,6 +29,8 @@ if TYPE_CHECKING:
     from dsec_cli.dag.cycles import Cycle
     from dsec_cli.dag.view import Observed, Run
 
+SCRIPTS = ("basics", "layout", "graph", "about", "timeline", "start")
+"""In the order in which they need each other."""
 CARRIED, LOOP, LONG = 1, 2, 4
 """Flags of an edge."""
 
@@ -28,7 +41,7 @@ def render(picture: Picture) -> str:
     page = (assets / "page.html").read_text("utf-8")
     parts = {
         "@CSS@": (assets / "page.css").read_text("utf-8"),
-        "@JS@": (assets / "page.js").read_text("utf-8"),
+        "@JS@": "".join((assets / f"{name}.js").read_text("utf-8") for name in SCRIPTS),
         "@TITLE@": _escaped(picture.title),
         "@DATA@": _script(encoder.dumps(data(picture), ensure_ascii=False, separators=(",", ":"))),
     }
@@ -62,6 +75,10 @@ def data(picture: Picture) -> dict[str, object]:
         "edges": _edges(picture),
         "bounds": [] if found is None else list(found.bounds_ms),
         "critical": [] if found is None else list(found.critical_path),
+        "length": None if found is None else found.critical_path_ms,
+        "idle": [] if found is None else _idle(picture, found),
+        "uses": uses_rows(picture),
+        "cores": _cores(picture),
         "cycles": [_cycle(picture, cycle) for cycle in cycles_of(picture)],
         "figures": _figures(picture),
         "devices": dict(picture.devices if picture.run is None else picture.run.devices or picture.devices),
@@ -82,6 +99,8 @@ def _steps(picture: Picture) -> list[dict[str, object]]:
             "group": _group(step.id),
             "column": columns[at],
             "demand": demand_text(picture.demands[at], types=picture.demands[at].gpu_types),
+            "brief": demand_text(picture.demands[at]),
+            "cores": picture.demands[at].cpu_m / 1000,
             "critical": at in critical,
             "loop": step.id in looped,
             "place": "{}:{}".format(*picture.locate(step.path)[:2]),
@@ -92,14 +111,25 @@ def _steps(picture: Picture) -> list[dict[str, object]]:
     ]
 
 
+def _idle(picture: Picture, found: Analysis) -> list[list[object]]:
+    return [[text, permille, share_text(permille)] for text, permille in idle_texts(picture, found)]
+
+
+def _cores(picture: Picture) -> float | None:
+    """What the assumed machine has; None: any number."""
+    there = next((use.available for use in picture.uses if use.name == "cpu_m"), None)
+    return None if there is None else there / 1000
+
+
 def _times(found: Analysis | None, at: int) -> dict[str, object]:
     if found is None:
-        return {"ms": None, "source": "", "slack": None, "start": None, "devices": []}
+        return {"ms": None, "source": "", "slack": None, "start": None, "end": None, "devices": []}
     return {
         "ms": found.estimates[at].ms,
         "source": found.estimates[at].source,
         "slack": found.slacks_ms[at],
         "start": found.slices[at].start,
+        "end": found.slices[at].end,
         "devices": list(found.slices[at].devices),
     }
 
@@ -164,12 +194,22 @@ def _figures(picture: Picture) -> list[list[object]]:
         rows.append(["one iteration", time_text(found.makespan_ms), False])
         rows.append(["no schedule below", time_text(found.lower_bound_ms), False])
         if found.gpu_idle_permille is not None:
-            rows.append(["GPUs idle", f"{found.gpu_idle_permille / 10:.0f} %", False])
+            rows.append(["GPUs idle", share_text(found.gpu_idle_permille), False])
         if found.overlap is not None:
             rows.append([f"{picture.iterations} iterations", time_text(found.overlap.total), False])
     if picture.run is not None:
-        rows.append(["run", picture.run.outcome, picture.run.outcome in ("failed", "stopped")])
+        rows += _of_run(picture.run)
     return rows
+
+
+def _of_run(run: Run) -> list[list[object]]:
+    rows: list[list[object]] = [["run", run.outcome.partition(" (")[0], run.outcome in ("failed", "stopped")]]
+    rows.append(["it took", time_text(run.span_ms), False])
+    held = [seen.gpu_permille for seen in run.steps.values() if seen.gpu_permille is not None]
+    if held:
+        rows.append(["GPUs held", share_text(sum(held)), False])
+    failures = sum(seen.failures for seen in run.steps.values())
+    return [*rows, ["failures", str(failures), True]] if failures else rows
 
 
 def _seen(seen: Observed | None) -> dict[str, object] | None:

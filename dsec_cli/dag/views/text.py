@@ -7,19 +7,19 @@ import textwrap
 from dsec_cli.dag.findings import cut_lines, edge_text, loop_text, remains_text
 from dsec_cli.dag.linking import link_text
 from dsec_cli.dag.view import (
-    USE_NAMES,
     Picture,
     View,
-    amount_text,
     cycles_of,
     demand_text,
     distinct,
+    failure_text,
     idle_texts,
     pace_text,
     share_text,
     sources_by_target,
     state_text,
     time_text,
+    uses_rows,
 )
 
 TYPE_CHECKING = False
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from dsec.plan import Source
     from dsec_cli.dag.analysis import Analysis
     from dsec_cli.dag.cycles import Cycle
+    from dsec_cli.dag.view import Observed
 
 WIDTH = 80
 MOST_LINKS = 50
@@ -111,7 +112,13 @@ class _Rows:
         yield from _wrapped("needs ", self._needs.get(step.id, []))
         yield from _wrapped("reads an earlier iteration of ", self._earlier(step.id))
         if picture.run is not None and step.id in picture.run.steps:
-            yield f"     {state_text(picture.run.steps[step.id], picture.iterations)}"
+            yield from self._run(picture.run.steps[step.id])
+
+    def _run(self, seen: Observed) -> Iterator[str]:
+        gpu = f", held GPUs for {time_text(seen.gpu_ms)}" if seen.gpu_ms else ""
+        yield from _hung("     ", f"{state_text(seen, self._picture.iterations)}{gpu}")
+        if seen.failures:
+            yield from _hung("     ", failure_text(seen))
 
     def _earlier(self, target: str) -> list[str]:
         return [
@@ -153,8 +160,9 @@ def _analysis(picture: Picture, found: Analysis) -> Iterator[str]:
     if found.gpu_idle_permille is not None:
         share = f"{share_text(found.gpu_idle_permille)} of {_count(found.gpus, 'GPU')}"
         yield f"idle GPU time      {share} in that iteration"
-        for one in idle_texts(picture, found):
-            yield from _wrap_words(one, indent=25, first=19)
+        for text, permille in idle_texts(picture, found):
+            share = f"{share_text(permille):>4} "
+            yield from _hung(f"{'':<18} {share}", text)
     if found.overlap is not None:
         yield from _overlap(picture, found.overlap, found.makespan_ms)
     yield from _uses(picture)
@@ -163,14 +171,11 @@ def _analysis(picture: Picture, found: Analysis) -> Iterator[str]:
 
 def _uses(picture: Picture) -> Iterator[str]:
     """Per resource what the widest level asks for, the peak, and what the assumed machine has."""
-    shown = [use for use in picture.uses if use.width]
-    if not shown or shown[0].width < 2:
-        return  # one after the other: each row would say what its Step says
-    yield f"{'side by side':<18} {'widest level':>14} {'peak':>12} {'there':>12}"
-    for use in shown:
-        amounts = (use.width, use.peak, use.available)
-        texts = [amount_text(use.name, amount) if amount is not None else "" for amount in amounts]
-        yield f"  {USE_NAMES[use.name]:<16} {texts[0]:>14} {texts[1]:>12} {texts[2]:>12}".rstrip()
+    rows = uses_rows(picture)
+    if rows:
+        yield f"{'side by side':<18} {'widest level':>14} {'peak':>12} {'there':>12}"
+    for name, width, peak, there in rows:
+        yield f"  {name:<16} {width:>14} {peak:>12} {there:>12}".rstrip()
 
 
 def _links(picture: Picture) -> Iterator[str]:
@@ -242,6 +247,13 @@ def _cycle(picture: Picture, cycle: Cycle, number: int) -> Iterator[str]:
         yield from _wrap_words(f"{remains_text(cycle)}: {points}", indent=4, first=2)
     elif len(cycle.remedy) > 1:
         yield from _wrap_words(f"no loop is left with these cuts together: {points}", indent=4, first=2)
+
+
+def _hung(head: str, text: str) -> Iterator[str]:
+    """`head` and a text whose further lines begin below its first."""
+    indent = len(head)
+    for number, line in enumerate(_wrap_words(text, indent=indent, first=indent)):
+        yield line if number else head + line[indent:]
 
 
 _REMAIN = ("; other loops remain", "; too large to find out whether other loops remain")

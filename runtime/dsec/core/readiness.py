@@ -5,12 +5,13 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec.core.simulated import Workload
+    from dsec.plan import Plan
 
 
 class Readiness:
     """Ends of instances, and what follows from them."""
 
-    def __init__(self, work: Workload) -> None:
+    def __init__(self, work: Workload | Plan) -> None:
         number = {step.id: at for at, step in enumerate(work.steps)}
         self._before: list[list[int]] = []
         self._carried: list[list[tuple[int, int]]] = []

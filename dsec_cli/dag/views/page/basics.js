@@ -1,0 +1,52 @@
+"use strict";
+const data = JSON.parse(document.getElementById("data").textContent);
+const by = (id) => document.getElementById(id);
+const SVG = "http://www.w3.org/2000/svg";
+const FONT = 'system-ui, "Segoe UI", Helvetica, Arial, "Noto Sans CJK SC", sans-serif';
+const MANY = 200, EACH = 12, HUES = 10;
+const CARRIED = 1, LOOP = 2, LONG = 4;
+const numbers = new Map(data.steps.map((step, at) => [step.id, at]));
+const longest = data.steps.reduce((most, step) => Math.max(most, step.ms || 0), 0);
+const state = { folded: data.steps.length > MANY, open: new Set(), chosen: null, path: false, actual: false };
+
+/* Few Steps have a colour each; of many, those of a class share one. */
+const kinds = [...new Set(data.steps.map((step) => (data.steps.length <= EACH ? step.id : step.group)))];
+const hues = new Map(kinds.map((kind, at) => [kind, kinds.length > HUES && at >= HUES - 1 ? HUES - 1 : at]));
+function kind(step) { return data.steps.length <= EACH ? step.id : step.group; }
+function hue(step) { return `--hue-${hues.get(kind(step))}`; }
+
+function time(ms) {
+  if (ms === null || ms === undefined) return "unknown";
+  if (ms < 1000) return `${Math.round(ms)}ms`;
+  if (ms < 59950) return `${(ms / 1000).toFixed(1).replace(/\.0$/, "")}s`;
+  const s = Math.round(ms / 1000), parts = [[Math.floor(s / 3600), "h"], [Math.floor(s / 60) % 60, "m"], [s % 60, "s"]];
+  return parts.filter(([n]) => n).map(([n, unit]) => n + unit).join("") || "0s";
+}
+function make(name, attributes, text) {
+  const node = document.createElementNS(SVG, name);
+  for (const key in attributes) node.setAttribute(key, attributes[key]);
+  if (text !== undefined) node.textContent = text;
+  return node;
+}
+function html(name, text, attributes) {
+  const node = document.createElement(name);
+  if (text !== undefined) node.textContent = text;
+  for (const key in attributes || {}) node.setAttribute(key, attributes[key]);
+  return node;
+}
+const ruler = document.createElement("canvas").getContext("2d");
+function wide(text, font) { ruler.font = `${font} ${FONT}`; return ruler.measureText(text).width; }
+/* The beginning of a text that is as wide as there is room for. */
+function fits(text, room, font) {
+  if (wide(text, font) <= room) return text;
+  const chars = [...text];
+  let low = 0, high = chars.length;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (wide(`${chars.slice(0, middle).join("")}…`, font) <= room) low = middle; else high = middle - 1;
+  }
+  return `${chars.slice(0, low).join("").trimEnd()}…`;
+}
+function color(name) { return getComputedStyle(document.documentElement).getPropertyValue(name).trim(); }
+function least(values) { return values.reduce((a, b) => Math.min(a, b), Infinity); }
+function most(values) { return values.reduce((a, b) => Math.max(a, b), -Infinity); }
