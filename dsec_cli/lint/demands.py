@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dsec import cards
 from dsec.record import Record
+from dsec.units import Bytes
+from dsec_cli.contract.values import GpuMemory
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dsec.inventory import Device
-    from dsec_cli.contract.values import Contract, ElasticGpu, Gpu, GpuMemory, Step
+    from dsec_cli.contract.values import Contract, ElasticGpu, Gpu, Step
     from dsec_cli.source.tree import Path
 
 
@@ -78,7 +80,20 @@ def _of_step(step: Step, gpu: Gpu, baseline: Gpu | None) -> Ask:
             gpu.type,
             type_path,
         )
-    return _own(say("Step {id}", id=step.id), gpu, baseline.type if baseline is not None else None)
+    own = _own(say("Step {id}", id=step.id), gpu, baseline.type if baseline is not None else None)
+    return _of_largest_layer(step, own) if step.layers else own
+
+
+def _of_largest_layer(step: Step, ask: Ask) -> Ask:
+    """What a device must hold of a Step that can be split: its largest layer, and what comes besides."""
+    from dsec_cli.dag.splittable import beside_layers  # few contracts state layers
+
+    least = Bytes(max(layer.memory for layer in step.layers) + beside_layers(step))
+    return ask._replace(
+        who=say("the largest layer of Step {id}", id=step.id),
+        memory=GpuMemory(least, nominal=False, text=str(least)),
+        memory_path=(*step.path, "layers"),
+    )
 
 
 class Types:

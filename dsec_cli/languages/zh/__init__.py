@@ -14,6 +14,7 @@ from dsec_cli.languages.zh import (
     linter,
     resources,
     runs,
+    scenarios,
     security,
     steps,
     system,
@@ -22,8 +23,8 @@ from dsec_cli.languages.zh import (
 )
 
 PARTS = (
-    code, dependencies, errors, form, formats, health, importing, indexes, linter, resources, runs, security,
-    steps, system, text, tolerance,
+    code, dependencies, errors, form, formats, health, importing, indexes, linter, resources, runs, scenarios,
+    security, steps, system, text, tolerance,
 )  # fmt: skip
 """All but the pages."""
 
