@@ -8,9 +8,11 @@ import sys
 import time
 
 from dsec.errors import RunProblem
+from dsec.outcomes import state
 from dsec.resume import is_alive, read_run
 from dsec.rundir import find
 from dsec.sweep import Process, look, send
+from dsec_cli.commands.speaking import listener
 from dsec_cli.exit import NO, YES
 from dsec_cli.words import say
 
@@ -26,9 +28,11 @@ def main(args: Args) -> int:
     """Signal the executor, and wait until it has ended everything."""
     run = find(os.getcwd(), os.environ, args.job)
     told = read_run(run)
+    tell = listener(args.lang)
     if not is_alive(told):
-        word = told.state.end.outcome if told.state.end else "its executor is gone; dsec resume continues it"
-        sys.stdout.write(f"{run.job} is not running: {word}\n")
+        gone = say("its executor is gone; dsec resume continues it")
+        word = state(told.state.end.outcome) if told.state.end else gone
+        sys.stdout.write(tell(say("{job} is not running: {state}", job=run.job, state=word)) + "\n")
         return NO
     session = told.state.sessions[-1]
     with open(f"{run.path}/cancel", "w", encoding="ascii") as note:
@@ -38,7 +42,7 @@ def main(args: Args) -> int:
         send(executor, signal.SIGTERM)
         send(executor, signal.SIGCONT)  # one that was stopped (Ctrl-Z) heeds nothing until then
         _await_end(run, executor)
-    sys.stdout.write(f"{run.job} cancelled\n")
+    sys.stdout.write(tell(say("{job} cancelled", job=run.job)) + "\n")
     return YES
 
 

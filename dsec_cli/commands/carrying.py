@@ -72,6 +72,9 @@ def observer_for(args: Args, session: Session) -> Observer:
         return JsonLines(Sink(1))
     if args.quiet:
         return Nobody()
+    from dsec_cli.commands.speaking import listener
+
+    tell = listener(args.lang)
     progress = Progress(session.plan)
     for steps in session.past.finished.values():
         for at in steps:
@@ -79,8 +82,8 @@ def observer_for(args: Args, session: Session) -> Observer:
     if sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb":
         from dsec_cli.report.live import LiveTable
 
-        return LiveTable(Sink(1), session.plan, progress)
-    return PlainLines(Sink(1), progress)
+        return LiveTable(Sink(1), session.plan, progress, tell)
+    return PlainLines(Sink(1), progress, tell)
 
 
 def carry_out(session: Session, *, journal: Journal, args: Args) -> int:
@@ -110,11 +113,13 @@ def called_here(run: RunDir) -> str:
 def _conclude(session: Session, outcome: Outcome, args: Args, *, called: str, own_cpu_s: float) -> None:
     """Write the report, learn the durations, and tell both in a few lines."""
     from dsec_cli.commands.concluding import conclude
+    from dsec_cli.commands.speaking import listener
 
     lines = conclude(session, outcome, called=called, own_cpu_s=own_cpu_s)
     if not args.json:
         sink = Sink(1)
-        sink.write("".join(f"{text}\n" for text in lines))
+        tell = listener(args.lang)
+        sink.write("".join(f"{tell(text)}\n" for text in lines))
         sink.finish()
 
 

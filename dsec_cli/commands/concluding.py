@@ -7,7 +7,9 @@ import os
 from dsec.core.report import build, encode, instance_in, markdown, median
 from dsec.durations import Learned, read_durations, write_durations
 from dsec.errors import DSecError
+from dsec.outcomes import recorded, state
 from dsec.progress import span
+from dsec.words import say, system
 from dsec_cli.commands.depending import kept
 
 TYPE_CHECKING = False
@@ -28,29 +30,37 @@ def conclude(session: Session, outcome: Outcome, *, called: str, own_cpu_s: floa
 
     `called` is what names the run in the folder that the command was given in.
     """
-    state = session.fold.state()
-    report = build(session.plan, state, job=session.run.job, inventory=session.inventory)
+    folded = session.fold.state()
+    report = build(session.plan, folded, job=session.run.job, inventory=session.inventory)
     report["dependencies"] = kept(session.run)
-    troubles = _keep(session, state, report)
+    troubles = _keep(session, folded, report)
     lines = failure_lines(session.run, report, called=called)
-    for (step, iteration), reason in sorted(state.dropped.items())[:_SHOWN_FAILURES]:
-        lines.append(f"warning: {instance_in(report, step, iteration)} was dropped: {reason}")
+    for (step, iteration), reason in sorted(folded.dropped.items())[:_SHOWN_FAILURES]:
+        one = instance_in(report, step, iteration)
+        lines.append(say("warning: {step} was dropped: {reason}", step=one, reason=recorded(reason)))
     lines.append(
-        f"{session.run.job}: {told(outcome)} in {span(outcome.wall_s)}"
-        f" (CPU {span(report['cpu_ms'] / 1000)}, executor {span(own_cpu_s)})"
+        say(
+            "{job}: {outcome} in {time} (CPU {cpu}, executor {own})",
+            job=session.run.job,
+            outcome=told(outcome),
+            time=span(outcome.wall_s),
+            cpu=span(report["cpu_ms"] / 1000),
+            own=span(own_cpu_s),
+        )
     )
-    lines += troubles or [f"report: {session.run.path}/report.md"]
+    lines += troubles or [say("report: {path}", path=f"{session.run.path}/report.md")]
     if outcome.word not in ("succeeded", "failed"):
-        lines.append(f"go on with: dsec resume {called}")
+        lines.append(say("go on with: dsec resume {job}", job=called))
     elif outcome.word == "failed":
-        lines.append(f"mend it and go on with: dsec resume {called}")
+        lines.append(say("mend it and go on with: dsec resume {job}", job=called))
     return lines
 
 
 def told(outcome: Outcome) -> str:
     """The outcome in words."""
     more = outcome.word in ("interrupted", "stopped") and outcome.detail not in ("", outcome.word)
-    return f"{outcome.word} ({outcome.detail})" if more else outcome.word
+    word = state(outcome.word)
+    return say("{outcome} ({detail})", outcome=word, detail=recorded(outcome.detail)) if more else word
 
 
 def _keep(session: Session, state: RunState, report: dict[str, Any]) -> list[str]:
@@ -62,7 +72,8 @@ def _keep(session: Session, state: RunState, report: dict[str, Any]) -> list[str
         if any(step.demand.gpu_count for step in session.plan.steps):
             _learn_devices(folder, session)
     except (OSError, DSecError) as problem:
-        return [f"warning: the report could not be written: {getattr(problem, 'strerror', None) or problem}"]
+        why = system(problem) if isinstance(problem, OSError) else problem.what
+        return [say("warning: the report could not be written: {why}", why=why)]
     return []
 
 
@@ -111,13 +122,16 @@ def failure_lines(run: RunDir, report: dict[str, Any], *, called: str) -> list[s
     lines: list[str] = []
     failures = [one for one in report["failures"] if one["cause"] != "interrupted"]
     for one in failures[:_SHOWN_FAILURES]:
-        lines.append(f"{instance_in(report, one['step'], one['iteration'])} {one['text']}")
+        step = instance_in(report, one["step"], one["iteration"])
+        lines.append(say("{step} {why}", step=step, why=one["text"]))
         if one["log"]:
             tail = last_lines(f"{run.path}/{one['log']}")
-            lines.append(f"  {run.path}/{one['log']}" + ("" if tail else " (empty)"))
+            path = f"  {run.path}/{one['log']}"
+            lines.append(path if tail else say("{path} (empty)", path=path))
             lines += [f"  | {text}" for text in tail]
     if len(failures) > _SHOWN_FAILURES:
-        lines.append(f"... and {len(failures) - _SHOWN_FAILURES} more: dsec report {called}")
+        count = len(failures) - _SHOWN_FAILURES
+        lines.append(say("... and {count} more: dsec report {job}", count=count, job=called))
     return lines
 
 

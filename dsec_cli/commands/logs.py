@@ -12,6 +12,7 @@ from dsec.events import Exit, Spawn, decode
 from dsec.journal import read
 from dsec.resume import is_alive, read_run
 from dsec.rundir import find
+from dsec_cli.commands.speaking import listener
 from dsec_cli.exit import YES, UsageError
 from dsec_cli.words import say
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from dsec.events import Event
     from dsec.rundir import RunDir
     from dsec_cli.options import Args
+    from dsec_cli.report.format import Tell
 
 _PIECE = 1 << 16
 
@@ -45,13 +47,21 @@ def main(args: Args) -> int:
     if not parts and (args.step is not None or args.iteration is not None):
         _explain_nothing(run, args)
     single = len(parts) == 1
+    tell = listener(args.lang)
     for part in parts:
         if not single:
-            _write(f"==> {part.step}@{part.iteration} attempt {part.attempt} <==\n".encode())
+            _head(part, tell)
         _copy(run, part)
     if args.follow:
-        _follow(run, args, parts)
+        _follow(run, args, parts, tell)
     return YES
+
+
+def _head(part: Part, tell: Tell) -> None:
+    """The line between two attempts."""
+    called = f"{part.step}@{part.iteration}"
+    line = tell(say("==> {step} attempt {number} <==", step=called, number=part.attempt))
+    _write(f"{line}\n".encode(sys.stdout.encoding or "utf-8", "backslashreplace"))
 
 
 def _events(run: RunDir) -> Iterable[Event]:
@@ -101,11 +111,10 @@ def _explain_nothing(run: RunDir, args: Args) -> None:
         )
     if args.follow:
         return
-    subject = "no Step has" if args.step is None else f"{args.step} has not"
-    raise RunProblem(
-        f"{subject} started in run {run.job}"
-        + (f" for iteration {args.iteration}" * (args.iteration is not None))
-    )
+    when = "" if args.iteration is None else say(" for iteration {number}", number=args.iteration)
+    if args.step is None:
+        raise RunProblem(say("no Step has started in run {job}{when}", job=run.job, when=when))
+    raise RunProblem(say("{step} has not started in run {job}{when}", step=args.step, job=run.job, when=when))
 
 
 def _copy(run: RunDir, part: Part, *, begin: int | None = None) -> int:
@@ -128,7 +137,7 @@ def _write(data: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
-def _follow(run: RunDir, args: Args, parts: list[Part]) -> None:
+def _follow(run: RunDir, args: Args, parts: list[Part], tell: Tell) -> None:
     """Print what is added, and attempts that begin, until the executor is gone."""
     seen: dict[tuple[str, int, int], int] = {}
     for part in parts:
@@ -141,7 +150,7 @@ def _follow(run: RunDir, args: Args, parts: list[Part]) -> None:
             if not _wanted(part, args):
                 continue
             if part[:3] not in seen:
-                _write(f"==> {part.step}@{part.iteration} attempt {part.attempt} <==\n".encode())
+                _head(part, tell)
             begin = seen.get(part[:3], part.begin)
             seen[part[:3]] = _copy(run, part, begin=begin) if part.end is None or begin < part.end else begin
         if over:

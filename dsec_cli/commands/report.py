@@ -11,8 +11,10 @@ from dsec.errors import DSecError
 from dsec.quickplan import read_plan
 from dsec.resume import read_run
 from dsec.rundir import find
+from dsec.words import say
 from dsec_cli.commands.concluding import write_report
 from dsec_cli.commands.depending import kept
+from dsec_cli.commands.speaking import listener
 from dsec_cli.exit import YES
 
 TYPE_CHECKING = False
@@ -31,17 +33,18 @@ def main(args: Args) -> int:
     report = build(plan, told.state, job=run.job, inventory=plan.inventory)
     report["dependencies"] = kept(run)
     if told.state.end is not None:
-        _keep(run, report)
+        _keep(run, report, args.lang)
     if args.json:
         sys.stdout.write(json.dumps(document(report), ensure_ascii=False, indent=2) + "\n")
     else:
-        sys.stdout.write(markdown(report))
+        sys.stdout.write(markdown(report, listener(args.lang)))
     return YES
 
 
-def _keep(run: RunDir, report: dict[str, Any]) -> None:
+def _keep(run: RunDir, report: dict[str, Any], lang: str | None) -> None:
     """Write the report's files; where that is not allowed it is printed all the same."""
     try:
         write_report(run, report)
     except DSecError as problem:
-        sys.stderr.write(f"warning: the report is not kept: {problem.what}\n")
+        line = say("warning: the report is not kept: {why}", why=problem.what)
+        sys.stderr.write(listener(lang)(line) + "\n")

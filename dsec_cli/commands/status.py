@@ -7,11 +7,12 @@ import os
 import sys
 import time
 
-from dsec.outcomes import words
+from dsec.outcomes import state, words
 from dsec.progress import instance, span
 from dsec.quickplan import read_plan
 from dsec.resume import is_alive, read_run
 from dsec.rundir import find
+from dsec.words import joined, say
 from dsec_cli.exit import YES
 
 TYPE_CHECKING = False
@@ -34,7 +35,10 @@ def main(args: Args) -> int:
     if args.json:
         sys.stdout.write(json.dumps(found, ensure_ascii=False, indent=2) + "\n")
     else:
-        sys.stdout.write("".join(f"{line}\n" for line in lines(found)))
+        from dsec_cli.commands.speaking import listener
+
+        tell = listener(args.lang)
+        sys.stdout.write("".join(f"{tell(line)}\n" for line in lines(found)))
     return YES
 
 
@@ -120,34 +124,75 @@ def word(told: Told, *, alive: bool) -> str:
 
 def lines(found: dict[str, Any]) -> list[str]:
     """The state for people."""
-    counts = [f"{found['done']} of {found['total']} done"]
-    counts += [f"{found[name]} {name}" for name in ("failed", "stopped", "dropped") if found[name]]
-    counts += [
-        f"{len(found[name])} {text}"
-        for name, text in (("retrying", "waiting to retry"), ("cut_off", "cut off"))
-        if found[name]
-    ]
-    told = [f"{found['job']}: {found['state']}, {', '.join(counts)}"]
-    for one in found["running"][:_SHOWN]:
-        again = f" attempt {one['attempt']}" if one["attempt"] > 1 else ""
-        devices = f" on {', '.join(one['devices'])}" if one["devices"] else ""
-        told.append(
-            f"  {_called(found, one)}{again} running for {span(one['for_ms'] / 1000)}{devices}"
-            f" (pid {one['pid']})"
+    told: list[str] = [
+        say(
+            "{job}: {state}, {counts}",
+            job=found["job"],
+            state=state(found["state"]),
+            counts=joined(", ", _counts(found)),
         )
-    told += [
-        f"  {_called(found, one)} {one['text']}; waiting to retry (attempt {one['attempt']}"
-        + (f" in {span(one['in_ms'] / 1000)})" if one["in_ms"] else ", as soon as there is room)")
-        for one in found["retrying"][:_SHOWN]
     ]
-    told += [f"  {_called(found, one)} {one['text']}" for one in found["failures"][:_SHOWN]]
+    told += [_running(found, one) for one in found["running"][:_SHOWN]]
+    told += [_waiting(found, one) for one in found["retrying"][:_SHOWN]]
     told += [
-        f"  {_called(found, one)} attempt {one['attempt']} was cut off when the executor ended"
+        say("  {step} {why}", step=_called(found, one), why=one["text"]) for one in found["failures"][:_SHOWN]
+    ]
+    told += [
+        say(
+            "  {step} attempt {number} was cut off when the executor ended",
+            step=_called(found, one),
+            number=one["attempt"],
+        )
         for one in found["cut_off"][:_SHOWN]
     ]
     if found["state"] in ("dead", "interrupted", "cancelled", "stopped", "failed"):
-        told.append(f"go on with: dsec resume {found['job']}")
+        told.append(say("go on with: dsec resume {job}", job=found["job"]))
     return told
+
+
+def _counts(found: dict[str, Any]) -> list[str]:
+    """How many instances are what; nothing is said of none."""
+    counts: list[str] = [say("{done} of {total} done", done=found["done"], total=found["total"])]
+    if found["failed"]:
+        counts.append(say("{count} failed", count=found["failed"]))
+    if found["stopped"]:
+        counts.append(say("{count} stopped", count=found["stopped"]))
+    if found["dropped"]:
+        counts.append(say("{count} dropped", count=found["dropped"]))
+    if found["retrying"]:
+        counts.append(say("{count} waiting to retry", count=len(found["retrying"])))
+    if found["cut_off"]:
+        counts.append(say("{count} cut off", count=len(found["cut_off"])))
+    return counts
+
+
+def _running(found: dict[str, Any], one: dict[str, Any]) -> str:
+    return say(
+        "  {step}{again} running for {time}{devices} (pid {pid})",
+        step=_called(found, one),
+        again=say(" attempt {number}", number=one["attempt"]) if one["attempt"] > 1 else "",
+        time=span(one["for_ms"] / 1000),
+        devices=say(" on {devices}", devices=", ".join(one["devices"])) if one["devices"] else "",
+        pid=one["pid"],
+    )
+
+
+def _waiting(found: dict[str, Any], one: dict[str, Any]) -> str:
+    step, why, number = _called(found, one), one["text"], one["attempt"]
+    if not one["in_ms"]:
+        return say(
+            "  {step} {why}; waiting to retry (attempt {number}, as soon as there is room)",
+            step=step,
+            why=why,
+            number=number,
+        )
+    return say(
+        "  {step} {why}; waiting to retry (attempt {number} in {time})",
+        step=step,
+        why=why,
+        number=number,
+        time=span(one["in_ms"] / 1000),
+    )
 
 
 def _called(found: dict[str, Any], one: dict[str, Any]) -> str:

@@ -15,6 +15,8 @@ from dsec.progress import MANY, Progress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dsec.events import Event
 
 _PIECE = 4096
@@ -84,8 +86,9 @@ class PlainLines:
 
     interval_s: float | None = 0.25
 
-    def __init__(self, sink: Sink, progress: Progress) -> None:
+    def __init__(self, sink: Sink, progress: Progress, tell: Callable[[str], str] = str) -> None:
         self._sink = sink
+        self._tell = tell
         self._progress = progress
         self._many = progress.total > MANY
         self._told_s = 0.0
@@ -98,7 +101,7 @@ class PlainLines:
             return
         text = self._progress.line(event)
         if text is not None:
-            self._sink.write(text + "\n")
+            self._sink.write(self._tell(text) + "\n")
 
     def tick(self, now_s: float) -> None:  # as the port has it
         """Once a second: how far the run is."""
@@ -106,7 +109,7 @@ class PlainLines:
         if not self._many or now_s - self._told_s < 1.0:
             return
         self._told_s = now_s
-        self._sink.write(self._progress.summary(now_s) + "\n")
+        self._sink.write(self._tell(self._progress.summary(now_s)) + "\n")
 
     def close(self) -> None:
         """Write the rest, also to a slow reader."""

@@ -10,11 +10,14 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from dsec import outcomes
 from dsec.events import Cancel, Drop, Exit, Retry
 from dsec.progress import span
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Protocol
 
     from dsec.events import Event
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
             """Write what waits."""
 
 
+_HEADS = (say("Step"), say("state"), say("iteration"), say("attempt"), say("time"))
 _COLORS = {
     "running": "cyan",
     "done": "green",
@@ -49,8 +53,11 @@ class LiveTable:
 
     interval_s: float | None = 0.2
 
-    def __init__(self, sink: Writes, plan: Plan, progress: Progress) -> None:
+    def __init__(
+        self, sink: Writes, plan: Plan, progress: Progress, tell: Callable[[str], str] = str
+    ) -> None:
         self._sink = sink
+        self._tell = tell
         self._plan = plan
         self._progress = progress
         self._now_s = 0.0
@@ -72,7 +79,7 @@ class LiveTable:
         odd = isinstance(event, (Retry, Drop, Cancel)) or (isinstance(event, Exit) and event.cause != "ok")
         text = self._progress.line(event) if odd else None
         if text is not None:
-            self._console.print(Text(text, style="yellow"))
+            self._console.print(Text(self._tell(text), style="yellow"))
             self._flush()
 
     def tick(self, now_s: float) -> None:  # as the port has it
@@ -99,13 +106,14 @@ class LiveTable:
 
     def _picture(self) -> Group:
         # A caption would be wrapped at the table's width, which is often half of the screen's.
-        summary = Text(self._progress.summary(self._now_s), style="dim", no_wrap=True, overflow="ellipsis")
+        line = self._tell(self._progress.summary(self._now_s))
+        summary = Text(line, style="dim", no_wrap=True, overflow="ellipsis")
         return Group(self._table(), summary)
 
     def _table(self) -> Table:
         table = Table(box=None, pad_edge=False)
-        for head in ("Step", "state", "iteration", "attempt", "time"):
-            table.add_column(head, no_wrap=True, justify="left" if head in ("Step", "state") else "right")
+        for at, head in enumerate(_HEADS):
+            table.add_column(self._tell(head), no_wrap=True, justify="left" if at < 2 else "right")
         for step in self._shown():
             table.add_row(*self._row(step, self._progress.steps[step]))
         return table
@@ -124,7 +132,9 @@ class LiveTable:
 
     def _row(self, step: str, row: StepProgress) -> tuple[Text | str, ...]:
         count = self._progress.iterations
-        state = row.state if count == 1 or row.running else f"{row.state} ({row.done}/{count})"
+        state = self._tell(outcomes.state(row.state))
+        if count > 1 and not row.running:
+            state = f"{state} ({row.done}/{count})"
         if row.running:
             time = span(max(0.0, self._now_s - row.since_us / 1e6))
         else:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import signal as signals
 
+from dsec.words import say
+
 CAUSES = (
     "ok",
     "exit",
@@ -36,27 +38,36 @@ def words(
     cause: str, *, code: int | None, signal: int | None, detail: str, timeout_ms: int | None = None
 ) -> str:
     """One clause that says why an attempt ended: `exited with code 3`."""
-    limit = f" of {length(timeout_ms)}" if timeout_ms else ""
-    plain = {
-        "ok": "succeeded",
-        "exit": f"exited with code {code}",
-        "signal": f"was killed by {signal_name(signal or 0)} (not by dsec)",
-        "timeout": f"ran past its timeout{limit} and was stopped",
-        "interrupted": "was stopped because the run was ending",
-        "not-found": "could not start: the program was not found",
-        "not-executable": "could not start: the file is not executable",
-        "no-folder": "could not start: its folder does not exist",
-        "cannot-start": "could not start",
-        "missing-output": "exited 0 but did not write a declared output",
-        "raised": "raised an exception",
-        "bad-result": "returned a value that cannot be kept",
-        "worker-lost": "lost its worker",
-    }[cause]
-    if cause == "not-executable" and detail and not detail.endswith("/"):
+    template = _LIMITED if cause == "timeout" and timeout_ms else _CLAUSES[cause]
+    name = signal_name(signal or 0)
+    plain = say(template, code=code, signal=name, limit=length(timeout_ms or 0))
+    if not detail:
+        return plain
+    if cause == "not-executable" and not detail.endswith("/"):
         import shlex
 
-        detail += f" (mend it with: chmod +x {shlex.quote(detail)})"
-    return f"{plain}: {detail}" if detail else plain
+        mend = f"chmod +x {shlex.quote(detail)}"
+        return say("{clause}: {detail} (mend it with: {mend})", clause=plain, detail=detail, mend=mend)
+    told = recorded(detail) if cause == "not-found" else detail
+    return say("{clause}: {detail}", clause=plain, detail=told)
+
+
+_CLAUSES = {
+    "ok": "succeeded",
+    "exit": "exited with code {code}",
+    "signal": "was killed by {signal} (not by dsec)",
+    "timeout": "ran past its timeout and was stopped",
+    "interrupted": "was stopped because the run was ending",
+    "not-found": "could not start: the program was not found",
+    "not-executable": "could not start: the file is not executable",
+    "no-folder": "could not start: its folder does not exist",
+    "cannot-start": "could not start",
+    "missing-output": "exited 0 but did not write a declared output",
+    "raised": "raised an exception",
+    "bad-result": "returned a value that cannot be kept",
+    "worker-lost": "lost its worker",
+}
+_LIMITED = "ran past its timeout of {limit} and was stopped"
 
 
 def length(ms: int) -> str:
@@ -65,3 +76,53 @@ def length(ms: int) -> str:
         return f"{ms / 1000:g}s"
     hours, minutes = divmod(ms // 60_000, 60)
     return (f"{hours}h" if hours else "") + (f"{minutes}m" if minutes else "")
+
+
+STATES = {
+    "waiting": say("waiting"),
+    "waiting to retry": say("waiting to retry"),
+    "running": say("running"),
+    "done": say("done"),
+    "failed": say("failed"),
+    "stopped": say("stopped"),
+    "dropped": say("dropped"),
+    "succeeded": say("succeeded"),
+    "cancelled": say("cancelled"),
+    "interrupted": say("interrupted"),
+    "dead": say("dead"),
+    "unfinished": say("unfinished"),
+    "terminated": say("terminated"),
+    "hung-up": say("hung-up"),
+    "worker-lost": say("worker-lost"),
+    "ok": say("ok"),
+}
+"""What Steps, runs and workers may be, as texts that can be said in another language."""
+
+
+def state(word: str) -> str:
+    """A state as a text that can be said in another language."""
+    return STATES.get(word, word)
+
+
+_RECORDED = (
+    "{instance} failed",
+    "it needs {instance}, which was dropped",
+    "it failed {count} times and is discardable",
+    "it failed {count} time and is discardable",
+    "processes that could not be ended: {pids}",
+    "the disk is full",
+    "{program}: not found on PATH",
+    "nothing could start: this machine lacks what the remaining Steps demand",
+)
+
+
+def recorded(text: str) -> str:
+    """A reason as a journal keeps it, as a text that can be said in another language."""
+    for template in _RECORDED:
+        before, mark, rest = template.partition("{")
+        name, _, after = rest.partition("}")
+        if not mark and text == template:
+            return say(template)
+        if mark and text.startswith(before) and text.endswith(after) and len(text) > len(before + after):
+            return say(template, **{name: text[len(before) : len(text) - len(after)]})
+    return state(text)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dsec.events import Cancel, Drop, Exit, Retry, RunEnd, RunStart, Spawn, WorkerStart, WorkerStop
-from dsec.outcomes import words
+from dsec.outcomes import recorded, state, words
+from dsec.words import joined, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -129,20 +130,26 @@ class Progress:
 
     def summary(self, now_s: float) -> str:
         """One line: `312 of 1000 done, 2 running, 1 failed attempt, 12.3s elapsed, about 30s left`."""
-        parts = [f"{self.done} of {self.total} done"]
+        parts: list[str] = [say("{done} of {total} done", done=self.done, total=self.total)]
         if not self._over:
-            parts.append(f"{self.running} running")
-        for count, one, many in (
-            (self.failed, "failed attempt", "failed attempts"),
-            (self.retries, "retry", "retries"),
-            (self.stopped, "stopped", "stopped"),
-            (self.dropped, "dropped", "dropped"),
-        ):
-            if count:
-                parts.append(f"{count} {one if count == 1 else many}")
-        parts.append(f"{span(now_s)} elapsed")
+            parts.append(say("{count} running", count=self.running))
+        if self.failed:
+            parts.append(
+                say("1 failed attempt")
+                if self.failed == 1
+                else say("{count} failed attempts", count=self.failed)
+            )
+        if self.retries:
+            parts.append(say("1 retry") if self.retries == 1 else say("{count} retries", count=self.retries))
+        if self.stopped:
+            parts.append(say("{count} stopped", count=self.stopped))
+        if self.dropped:
+            parts.append(say("{count} dropped", count=self.dropped))
+        parts.append(say("{time} elapsed", time=span(now_s)))
         eta = self.eta_s(now_s)
-        return ", ".join(parts) + (f", about {span(eta)} left" if eta is not None else "")
+        if eta is not None:
+            parts.append(say("about {time} left", time=span(eta)))
+        return joined(", ", parts)
 
     def line(self, event: Event) -> str | None:
         """An event as a line for people; None where it is of no interest to them."""
@@ -150,30 +157,45 @@ class Progress:
             case Spawn():
                 if self.iterations > 1 and event.attempt == 1:
                     return None
-                again = f" attempt {event.attempt}" if event.attempt > 1 else ""
-                devices = f" on {', '.join(event.devices)}" if event.devices else ""
-                return f"{self._called(event)} started{again}{devices}"
+                again = say(" attempt {number}", number=event.attempt) if event.attempt > 1 else ""
+                devices = say(" on {devices}", devices=", ".join(event.devices)) if event.devices else ""
+                step = self._called(event)
+                return say("{step} started{again}{devices}", step=step, again=again, devices=devices)
             case Exit():
-                told = words(
-                    event.cause,
-                    code=event.code,
-                    signal=event.signal,
-                    detail=event.detail,
-                    timeout_ms=self._timeouts_ms[event.step],
-                )
-                took = f" in {span(event.wall_us / 1e6)}" if event.cause == "ok" else ""
-                return f"{self._called(event)} {'done' if event.cause == 'ok' else told}{took}"
+                return self._ended(event)
             case Retry():
-                delay = span(event.delay_ms / 1000)
-                return f"{self._called(event)} will be tried again in {delay} (attempt {event.attempt})"
+                return say(
+                    "{step} will be tried again in {time} (attempt {number})",
+                    step=self._called(event),
+                    time=span(event.delay_ms / 1000),
+                    number=event.attempt,
+                )
             case Drop():
-                return f"{self._called(event)} dropped: {event.reason}"
+                return say(
+                    "{step} dropped: {reason}", step=self._called(event), reason=recorded(event.reason)
+                )
             case WorkerStop():
-                return None if event.cause in ("done", "evicted") else f"worker {event.worker} {event.cause}"
+                if event.cause in ("done", "evicted"):
+                    return None
+                return say("worker {worker} {cause}", worker=event.worker, cause=state(event.cause))
             case Cancel():
-                return f"ending early: {event.reason}"
+                return say("ending early: {reason}", reason=recorded(event.reason))
             case RunStart() | WorkerStart() | RunEnd():
                 return None
+
+    def _ended(self, event: Exit) -> str:
+        """How an attempt ended, in words."""
+        step = self._called(event)
+        if event.cause == "ok":
+            return say("{step} done in {time}", step=step, time=span(event.wall_us / 1e6))
+        why = words(
+            event.cause,
+            code=event.code,
+            signal=event.signal,
+            detail=event.detail,
+            timeout_ms=self._timeouts_ms[event.step],
+        )
+        return say("{step} {why}", step=step, why=why)
 
     def _called(self, event: Spawn | Exit | Retry | Drop) -> str:
         return instance(event.step, event.iteration, of=self.iterations)

@@ -14,6 +14,7 @@ DYNAMIC = {
     ("dsec_cli/contract/foreign.py", "other.advice"),
     ("dsec_cli/simulation/form.py", "problem.template"),
     ("runtime/dsec/words.py", "problem.strerror or str(problem)"),
+    ("runtime/dsec/outcomes.py", "template"),
     ("runtime/dsec/words.py", "text"),
     ("dsec_cli/exit.py", "getattr(problem, 'strerror', None) or str(problem)"),
 }
@@ -26,6 +27,8 @@ ERRORS = frozenset((
 """What is raised with words for people: the first argument, and `hint`."""
 NOT_ERRORS = frozenset(("runtime/dsec/sdk.py", "runtime/dsec/worker.py", "runtime/dsec/codec.py"))
 """Modules whose errors reach programs, not people: the SDK's, and a damaged document's key by key."""
+TABLES = {"runtime/dsec/outcomes.py": ("_CLAUSES", "_LIMITED", "_RECORDED")}
+"""Tables of texts that are said by name."""
 SENTENCES = "dsec_cli/importing/"
 """Where every text of several words is for people, but for parts of what is written."""
 WRITTEN = ("echo '", "version: ", "  level: ", "dependencies: ", "      - ", ", mode: ")
@@ -81,6 +84,8 @@ def of_errors(tree: ast.Module, name: str) -> Iterator[str]:
     tables = _tables(tree)
     for node in _worded(tree, name):
         yield from (text for text in _texts(node, tables) if text and not _is_said(node))
+    for table in TABLES.get(name, ()):
+        yield from _texts(tables[table], tables)
     if name.startswith(SENTENCES):
         yield from _sentences(tree)
 

@@ -6,13 +6,14 @@ import json
 from json.encoder import encode_basestring as quoted
 
 from dsec.core.fold import Tally
-from dsec.outcomes import words
+from dsec.outcomes import state, words
 from dsec.progress import instance, span
 from dsec.record import Record
+from dsec.words import joined, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from dsec.core.fold import RunState
@@ -236,37 +237,40 @@ def _results(state: RunState) -> dict[str, Any]:
     }
 
 
-def markdown(report: dict[str, Any]) -> str:
-    """The report for people."""
-    lines = [f"# Run {report['job']}: {report['outcome']}", ""]
-    lines += [f"{text}  " for text in summary(report)]
+def markdown(report: dict[str, Any], tell: Callable[[str], str] = str) -> str:
+    """The report for people, its lines said by `tell`."""
+    head = say("# Run {job}: {outcome}", job=report["job"], outcome=state(report["outcome"]))
+    lines: list[str] = [head, "", *(f"{tell(text)}  " for text in summary(report))]
     lines += [
         "",
-        "| Step | done | p50 | max | CPU | RSS | failures | retries | dropped |",
+        say("| Step | done | p50 | max | CPU | RSS | failures | retries | dropped |"),
         "|---|---|---|---|---|---|---|---|---|",
     ]
     rows = report["steps"]
     lines += [_markdown_row(row) for row in rows[:_ROWS]]
     if len(rows) > _ROWS:
-        lines += ["", f"{len(rows) - _ROWS} more Steps are in report.json."]
+        lines += ["", say("{count} more Steps are in report.json.", count=len(rows) - _ROWS)]
     if report["workers"]:
-        lines += ["", "## Workers", ""]
-        lines += ["RSS is known per worker, not per call; CPU is that of its whole life, calls included.", ""]
+        lines += ["", say("## Workers"), ""]
+        lines += [_OF_WORKERS, ""]
         lines += [_worker_line(one) for one in report["workers"]]
     lines += _markdown_paths(report)
     if report.get("dependencies"):
-        lines += ["", "## Dependencies", ""]
+        lines += ["", say("## Dependencies"), ""]
         lines += [
             f"- {one['dependency']['name']} {one['dependency']['version']}: {one['text']}"
             for one in report["dependencies"]
         ]
     if report["failures"]:
-        lines += ["", "## Failures", ""]
+        lines += ["", say("## Failures"), ""]
         lines += [_failure_line(report, one) for one in report["failures"]]
     if report["results"]:
-        lines += ["", "## Results", ""]
+        lines += ["", say("## Results"), ""]
         lines += [_result_line(report, step, one) for step, one in report["results"].items()]
-    return "\n".join(lines) + "\n"
+    return "\n".join(map(tell, lines)) + "\n"
+
+
+_OF_WORKERS = say("RSS is known per worker, not per call; CPU is that of its whole life, calls included.")
 
 
 def _markdown_paths(report: dict[str, Any]) -> list[str]:
@@ -277,16 +281,18 @@ def _markdown_paths(report: dict[str, Any]) -> list[str]:
         shown = [instance_in(report, step, int(iteration)) for step, _, iteration in parts]
         if len(shown) > 24:
             shown = [*shown[:12], "...", *shown[-11:]]
-        lines += ["", f"Actual critical path ({span(path['actual_ms'] / 1000)}): {' > '.join(shown)}"]
+        time, steps = span(path["actual_ms"] / 1000), " > ".join(shown)
+        lines += ["", say("Actual critical path ({time}): {steps}", time=time, steps=steps)]
     if path["planned"]:
-        planned = " > ".join(path["planned"][:24])
-        lines += ["", f"Planned, one iteration ({span(path['planned_ms'] / 1000)}): {planned}"]
+        time, steps = span(path["planned_ms"] / 1000), " > ".join(path["planned"][:24])
+        lines += ["", say("Planned, one iteration ({time}): {steps}", time=time, steps=steps)]
     return lines
 
 
 def _failure_line(report: dict[str, Any], one: dict[str, Any]) -> str:
     called = instance_in(report, one["step"], one["iteration"])
-    return f"- {called} {one['text']} (log: {one['log'] or 'none'})"
+    log = one["log"] or say("none")
+    return say("- {step} {why} (log: {log})", step=called, why=one["text"], log=log)
 
 
 def _result_line(report: dict[str, Any], step: str, one: dict[str, Any]) -> str:
@@ -297,20 +303,26 @@ def _result_line(report: dict[str, Any], step: str, one: dict[str, Any]) -> str:
 def summary(report: dict[str, Any]) -> list[str]:
     """The run in a few lines."""
     count = report["instances"]
-    odd = [f"{count[word]} {word}" for word in ("failed", "dropped") if count[word]]
-    lines = [
-        f"{count['done']} of {count['total']} done" + (f", {', '.join(odd)}" if odd else ""),
-        f"wall {span(report['wall_ms'] / 1000)}, CPU {span(report['cpu_ms'] / 1000)}"
-        + ("" if report["gpu_ms"] is None else f", GPU {span(report['gpu_ms'] / 1000)}"),
+    counts: list[str] = [say("{done} of {total} done", done=count["done"], total=count["total"])]
+    if count["failed"]:
+        counts.append(say("{count} failed", count=count["failed"]))
+    if count["dropped"]:
+        counts.append(say("{count} dropped", count=count["dropped"]))
+    times: list[str] = [
+        say("wall {time}", time=span(report["wall_ms"] / 1000)),
+        say("CPU {time}", time=span(report["cpu_ms"] / 1000)),
     ]
+    if report["gpu_ms"] is not None:
+        times.append(say("GPU {time}", time=span(report["gpu_ms"] / 1000)))
+    lines = [joined(", ", counts), joined(", ", times)]
     idle = report["idle_share"]
     lines += [
-        f"{word} idle (not asked for by any running Step): {share:.0%}"
-        for word, share in (("processors", idle["cpu"]), ("GPUs", idle["gpu"]))
+        say("{what} idle (not asked for by any running Step): {share:.0%}", what=what, share=share)
+        for what, share in ((say("processors"), idle["cpu"]), (say("GPUs"), idle["gpu"]))
         if share is not None
     ]
     if report["sessions"] > 1:
-        lines.append(f"carried out in {report['sessions']} sessions")
+        lines.append(say("carried out in {count} sessions", count=report["sessions"]))
     return lines
 
 
@@ -321,9 +333,12 @@ def instance_in(report: dict[str, Any], step: str, iteration: int) -> str:
 
 
 def _worker_line(one: dict[str, Any]) -> str:
-    rss = f", peak RSS {one['rss_kb'] / 1024:.0f} MiB" if one["rss_kb"] else ""
-    gpu = f", GPUs held for {span(one['gpu_held_ms'] / 1000)}" if one["gpu_held_ms"] else ""
-    return f"- {one['worker']}: CPU {span(one['cpu_ms'] / 1000)}{rss}{gpu}"
+    parts: list[str] = [say("CPU {time}", time=span(one["cpu_ms"] / 1000))]
+    if one["rss_kb"]:
+        parts.append(say("peak RSS {size:.0f} MiB", size=one["rss_kb"] / 1024))
+    if one["gpu_held_ms"]:
+        parts.append(say("GPUs held for {time}", time=span(one["gpu_held_ms"] / 1000)))
+    return say("- {worker}: {facts}", worker=one["worker"], facts=joined(", ", parts))
 
 
 def _markdown_row(row: Row) -> str:
