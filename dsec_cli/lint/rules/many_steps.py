@@ -36,6 +36,7 @@ changes).
 from __future__ import annotations
 
 from dsec_cli.diagnostics import Finding, Severity
+from dsec_cli.lint.costs import CALL_US, START_US
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.words import say
 
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 MOST = 12
-START_US, CALL_US = 1300, 100
-"""CPU microseconds per Step that is started as a process, and per call into a warm worker."""
 
 
 def check(facts: Facts) -> Iterator[Finding]:
