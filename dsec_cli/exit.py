@@ -100,9 +100,16 @@ def _printable(text: str) -> str:
 
 def _os_error(problem: OSError, translate: Tell) -> int:
     """An operating-system error that no command foresaw: named, never a trace."""
+    from errno import ENOSPC
+
     from dsec.words import say as filled
     from dsec.words import system
 
+    if not problem.filename and problem.errno == ENOSPC:  # every file that is written is named
+        what = filled(
+            "{path} could not be written: {why}", path=filled("standard output"), why=system(problem)
+        )
+        return _say(UNKNOWN, what, "free some space, or write to another place", translate)
     if not problem.filename:
         return _say(UNKNOWN, system(problem), "", translate)
     return _say(UNKNOWN, filled("{path}: {why}", path=problem.filename, why=system(problem)), "", translate)

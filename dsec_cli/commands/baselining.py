@@ -16,6 +16,7 @@ import os
 from dsec.errors import FileProblem
 from dsec.record import Record
 from dsec_cli.commands.choosing import NEVER_SILENT
+from dsec_cli.commands.renamed import renamed
 from dsec_cli.diagnostics import Silenced
 from dsec_cli.report.fingerprint import fingerprints, seen_from
 from dsec_cli.report.output import to_file
@@ -48,6 +49,8 @@ class Compared(Record):
     """What a baseline makes of a lint."""
 
     diagnostics: tuple[Diagnostic, ...]
+    moved: tuple[tuple[str, str], ...]
+    """Files as the baseline calls them, which are gone, and as they seem to be called now."""
     gone: tuple[Known, ...]
     """Entries of files that were checked, by rules that ran, that no longer occur."""
 
@@ -109,20 +112,41 @@ def compare(
     folder = _folder(path)
     by_print = {one.fingerprint: one for one in known}
     marked, met = [], set()
-    for one, key in zip(diagnostics, fingerprints(diagnostics, texts, folder=folder), strict=True):
+    called = renamed(known, diagnostics, texts, folder=folder)
+    keys = fingerprints(diagnostics, texts, folder=folder, called=called)
+    for one, key in zip(diagnostics, keys, strict=True):
         entry = by_print.get(key)
         if entry is not None and one.code not in NEVER_SILENT:
             met.add(key)
             if one.silenced is None:
                 one = one._replace(silenced=Silenced("baseline", entry.reason))
         marked.append(one)
-    checked = {seen_from(folder, name) for name in texts}
+    checked = {called.get(name) or seen_from(folder, name) for name in texts}
     gone = [one for one in known if one.fingerprint not in met and one.file in checked and one.code in codes]
-    return Compared(tuple(marked), tuple(gone))
+    moved = tuple((old, seen_from(folder, name)) for name, old in sorted(called.items()))
+    return Compared(tuple(marked), moved, tuple(gone))
 
 
-def notes(path: str, gone: tuple[Known, ...]) -> tuple[str, ...]:
-    """What to say about entries that no longer occur."""
+def notes(path: str, gone: tuple[Known, ...], moved: tuple[tuple[str, str], ...] = ()) -> tuple[str, ...]:
+    """What to say about files that were moved, and entries that no longer occur."""
+    return _moved(path, moved) + _gone(path, gone)
+
+
+def _moved(path: str, moved: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
+    if not moved:
+        return ()
+    named = [f"{old} -> {new}" for old, new in moved[:MOST_NAMED]]
+    more = [f"+{len(moved) - MOST_NAMED}"] if len(moved) > MOST_NAMED else []
+    return (
+        say(
+            "{file}: taken for renamed: {files} (--write-baseline {file} notes it)",
+            file=path,
+            files=", ".join([*named, *more]),
+        ),
+    )
+
+
+def _gone(path: str, gone: tuple[Known, ...]) -> tuple[str, ...]:
     if not gone:
         return ()
     named = [f"{one.code} {one.file} {one.path}".rstrip() for one in gone[:MOST_NAMED]]
@@ -151,6 +175,11 @@ def write(
     folder = _folder(path)
     reasons = {one.fingerprint: one.reason for one in old}
     prints = fingerprints(diagnostics, texts, folder=folder)
+    called = renamed(old, diagnostics, texts, folder=folder)
+    before = fingerprints(diagnostics, texts, folder=folder, called=called)
+    # What was known under another name keeps its reason.
+    now = dict(zip(before, prints, strict=True))
+    reasons = {now.get(key, key): reason for key, reason in reasons.items()}
     new = [
         Known(
             key,

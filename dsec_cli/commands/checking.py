@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from dsec.inventory import Inventory
     from dsec_cli.commands.configuring import Configuration, Configured
+    from dsec_cli.commands.silencing import Use
     from dsec_cli.contract.memory import Memory
     from dsec_cli.diagnostics import Diagnostic
     from dsec_cli.lint.rule import Rule
@@ -57,6 +58,7 @@ class Checker:
         self._around = Surroundings(inventory=_inventory(args.inventory), today=_today())
         self._linters: dict[str, Linter] = {}
         self._used: dict[str, Configured] = {}
+        self._silent: dict[str, Use] = {}
         self._tables: dict[str, object] = {}
         self._code: dict[str, SourceText] = {}
 
@@ -84,7 +86,7 @@ class Checker:
             self.budget.disarm()
         ran = {rule.code for linter in self._linters.values() for rule in linter.wanted}
         rules = tuple(rule for rule in self._every if rule.code in ran)
-        notes = tuple(self._ended())
+        notes = tuple(self._ended(frozenset(ran)))
         return Checked(tuple(sorted(found, key=_by_place)), rules, notes, dict(self._code))
 
     def _all_of(self, text: SourceText) -> tuple[Diagnostic, ...]:
@@ -96,9 +98,10 @@ class Checker:
         found = self._linter(configured).all(text, around)
         if "per-file-ignores" not in configured.values:
             return found
-        from dsec_cli.commands.silencing import silenced
+        from dsec_cli.commands.silencing import Use, silenced
 
-        return silenced(found, text.name, configured, today=self._around.today)
+        use = self._silent.setdefault(configured.file, Use())
+        return silenced(found, text.name, configured, use, today=self._around.today)
 
     def _needs(self, text: SourceText) -> object:
         """What the code of `--code` needs, as the contract in `text` gives it its variables."""
@@ -129,13 +132,18 @@ class Checker:
             self._used[configured.file] = configured
         return self._linters[configured.file]
 
-    def _ended(self) -> Iterator[str]:
-        """What to say about exceptions whose last day is over."""
+    def _ended(self, ran: frozenset[str]) -> Iterator[str]:
+        """What to say about exceptions whose last day is over, and about those that silence nothing."""
         for configured in self._used.values():
             if "per-file-ignores" in configured.values:
-                from dsec_cli.commands.silencing import expired
+                from dsec_cli.commands.silencing import expired, idle
 
                 yield from expired(configured, today=self._around.today)
+                if self._args.since is None:  # then it is not known what all findings are
+                    paths = self._args.paths
+                    whole = not paths or any(map(os.path.isdir, paths))
+                    missing = frozenset(rule.code for rule in self._every) - ran
+                    yield from idle(configured, self._silent[configured.file], missing=missing, whole=whole)
 
 
 def _by_place(one: Diagnostic) -> tuple[str, int, int, str, str]:

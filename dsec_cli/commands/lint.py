@@ -76,7 +76,7 @@ def main(args: Args) -> int:
     if args.profile_rules:
         _tell_profile(checker, checked)
     code = _say(problems) or _verdict(args, here, checked.diagnostics)
-    if not (problems or mending or args.profile_rules):
+    if shown is not None and not (problems or mending or args.profile_rules):
         _remember(args, report, shown, code, left_out=left_out)
     return code
 
@@ -151,7 +151,7 @@ def _compared(args: Args, texts: list[SourceText], checked: Checked, here: Confi
     )
     # With --since what is older was not looked for.
     gone = compared.gone if args.since is None else ()
-    notes = checked.notes + baselining.notes(path, gone)
+    notes = checked.notes + baselining.notes(path, gone, compared.moved)
     return checked._replace(diagnostics=compared.diagnostics, notes=notes)
 
 

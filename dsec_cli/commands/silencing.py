@@ -18,8 +18,16 @@ if TYPE_CHECKING:
 KEY = "per-file-ignores"
 
 
+class Use:
+    """Which entries of a configuration met a file, and which of them silenced something."""
+
+    def __init__(self) -> None:
+        self.met: set[Ignored] = set()
+        self.used: set[Ignored] = set()
+
+
 def silenced(
-    diagnostics: Iterable[Diagnostic], file: str, configured: Configured, *, today: str
+    diagnostics: Iterable[Diagnostic], file: str, configured: Configured, use: Use, *, today: str
 ) -> tuple[Diagnostic, ...]:
     """The diagnostics of one file, those that an entry means marked with its reason."""
     holding = [
@@ -27,7 +35,38 @@ def silenced(
         for one in entries(configured)
         if not _over(one, today) and meant(file, one.files, folder=configured.folder)
     ]
-    return tuple(_marked(one, holding) for one in diagnostics)
+    found = tuple(_marked(one, holding, use) for one in diagnostics)
+    if not any(one.code in NEVER_SILENT for one in found):  # else nobody knows what there is
+        use.met.update(holding)
+    return found
+
+
+def idle(configured: Configured, use: Use, *, missing: frozenset[str], whole: bool) -> tuple[str, ...]:
+    """A note for each entry that silenced nothing, where that can be said.
+
+    That is where none of its rules was `missing`, over the one file that it names; over a pattern it
+    is where the run was about `whole` folders, as a few of many files tell nothing about the others.
+    """
+    return tuple(
+        say(
+            "{place}: this entry of per-file-ignores silences nothing: remove it",
+            place=f"{configured.file}:{one.line}",
+        )
+        for one in entries(configured)
+        if one in use.met
+        and one not in use.used
+        and (whole or not any(map(_is_pattern, one.files)))
+        and not any(code.startswith(_codes(one)) for code in missing)
+    )
+
+
+def _is_pattern(text: str) -> bool:
+    """Whether a name may mean several files: of a folder, or by a star, or in any folder below."""
+    return "/" not in text or text.endswith("/") or any(sign in text for sign in "*?[")
+
+
+def _codes(one: Ignored) -> tuple[str, ...]:
+    return tuple(code.upper() for code in one.codes)
 
 
 def entries(configured: Configured) -> tuple[Ignored, ...]:
@@ -54,10 +93,11 @@ def _over(one: Ignored, today: str) -> bool:
     return one.until != "" and one.until < today
 
 
-def _marked(one: Diagnostic, holding: list[Ignored]) -> Diagnostic:
+def _marked(one: Diagnostic, holding: list[Ignored], use: Use) -> Diagnostic:
     if one.silenced is not None or one.code in NEVER_SILENT:
         return one
     for entry in holding:
-        if one.code.startswith(tuple(code.upper() for code in entry.codes)):
+        if one.code.startswith(_codes(entry)):
+            use.used.add(entry)
             return one._replace(silenced=Silenced("config", entry.reason))
     return one

@@ -15,19 +15,23 @@ if TYPE_CHECKING:
 
 
 def fingerprints(
-    diagnostics: Iterable[Diagnostic], texts: Mapping[str, SourceText], *, folder: str = ""
+    diagnostics: Iterable[Diagnostic],
+    texts: Mapping[str, SourceText],
+    *,
+    folder: str = "",
+    called: Mapping[str, str] | None = None,
 ) -> tuple[str, ...]:
     """One per diagnostic (32 hexadecimal digits), from what it says and not from where.
 
     Made of rule, file (as seen from `folder`, default: the current one), logical path with Step ids
     and offending text; equal ones are told apart by their order. Lines, columns, indentation and the
-    language of the message play no part.
+    language of the message play no part. `called` are files to take by another name.
     """
     from hashlib import sha256
 
     seen: dict[str, int] = {}
     found: list[str] = []
-    names: dict[str, str] = {}
+    names: dict[str, str] = dict(called or {})
     for one in diagnostics:
         file = one.place.file
         if file not in names:

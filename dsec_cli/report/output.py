@@ -8,6 +8,13 @@ import sys
 from dsec.errors import FileProblem
 from dsec_cli.words import say, system
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_AT_ONCE = 2**16
+"""Characters that are written together."""
+
 
 def emit(text: str, path: str | None = None) -> None:
     """Write `text` to the file `path` (whole or not at all), or to standard output."""
@@ -15,6 +22,28 @@ def emit(text: str, path: str | None = None) -> None:
         to_stdout(text)
     else:
         to_file(path, text.encode("utf-8", "backslashreplace"))
+
+
+def stream(pieces: Iterable[str], path: str | None = None) -> None:
+    """Like `emit` of all the pieces, of which only a few are held at a time."""
+    if path is None or path == "-":
+        for text in _joined(pieces):
+            to_stdout(text)
+    else:
+        to_file(path, (text.encode("utf-8", "backslashreplace") for text in _joined(pieces)))
+
+
+def _joined(pieces: Iterable[str]) -> Iterator[str]:
+    """The pieces, small ones together: each write has its price."""
+    waiting: list[str] = []
+    size = 0
+    for piece in pieces:
+        waiting.append(piece)
+        size += len(piece)
+        if size >= _AT_ONCE:
+            yield "".join(waiting)
+            waiting, size = [], 0
+    yield "".join(waiting)
 
 
 def emit_bytes(data: bytes, path: str | None = None) -> None:
@@ -51,16 +80,26 @@ def write_all(descriptor: int, data: bytes) -> None:
             from select import select
 
             select([], [descriptor], [])
+        except BrokenPipeError:
+            raise
+        except OSError as problem:
+            if descriptor != 1:
+                raise
+            raise FileProblem(
+                say("{path} could not be written: {why}", path=say("standard output"), why=system(problem)),
+                hint=say("free some space, or write to another place"),
+            ) from problem
 
 
-def to_file(path: str, data: bytes) -> None:
+def to_file(path: str, data: bytes | Iterable[bytes]) -> None:
     """Replace the file `path` by `data` in one step; devices and pipes are written to as they are."""
+    pieces = (data,) if isinstance(data, bytes) else data
     target = os.path.realpath(path)
     try:
         if os.path.exists(target) and not os.path.isfile(target):
-            _write(os.open(target, os.O_WRONLY), data)
+            _write(os.open(target, os.O_WRONLY), pieces)
             return
-        _replace(target, data)
+        _replace(target, pieces)
     except OSError as problem:
         raise FileProblem(
             say("{path} could not be written: {why}", path=path, why=system(problem)),
@@ -68,11 +107,11 @@ def to_file(path: str, data: bytes) -> None:
         ) from problem
 
 
-def _replace(target: str, data: bytes) -> None:
+def _replace(target: str, pieces: Iterable[bytes]) -> None:
     part = f"{target}.{os.getpid()}.part"
     try:
         # 0o666 less the umask, as any program that creates a file; mkstemp would make it private.
-        _write(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666), data)
+        _write(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666), pieces)
         if os.path.exists(target):
             os.chmod(part, os.stat(target).st_mode & 0o7777)
         os.replace(part, target)
@@ -81,6 +120,6 @@ def _replace(target: str, data: bytes) -> None:
             os.unlink(part)
 
 
-def _write(descriptor: int, data: bytes) -> None:
+def _write(descriptor: int, pieces: Iterable[bytes]) -> None:
     with open(descriptor, "wb") as file:
-        file.write(data)
+        file.writelines(pieces)

@@ -112,6 +112,57 @@ def test_a_partial_run_says_and_drops_nothing_about_the_rest(ds: Ds, known: Path
     assert {one["file"] for one in entries(known)} == {"dsandbox.yaml"}
 
 
+def test_a_renamed_file_is_known_under_its_old_name(ds: Ds, known: Path) -> None:
+    (known / "jobs").mkdir()
+    (known / "dsandbox.yaml").rename(known / "jobs" / "train.yaml")
+    ran = ds("ds-contract-lint", "--baseline", "base.json", "jobs/train.yaml")
+    assert ran.returncode == 0, ran.stdout
+    assert b"nothing found, 6 silenced" in ran.stdout
+    assert b"taken for renamed: dsandbox.yaml -> jobs/train.yaml" in b" ".join(ran.stdout.split())
+
+
+def test_a_renamed_file_brings_only_what_is_new(ds: Ds, known: Path) -> None:
+    (known / "dsandbox.yaml").unlink()
+    (known / "train.yaml").write_text(BAD.replace("timeout: 10m", "timeuot: 10m"))
+    document = lint(ds, "train.yaml")
+    assert {one["code"] for one in document["diagnostics"] if one["silenced"] is None} == {"DS101"}
+
+
+def test_a_copy_is_no_renamed_file(ds: Ds, known: Path) -> None:
+    (known / "copy.yaml").write_text(BAD)
+    document = lint(ds, "copy.yaml")
+    assert all(one["silenced"] is None for one in document["diagnostics"])
+
+
+def test_another_file_is_no_renamed_one(ds: Ds, known: Path) -> None:
+    (known / "dsandbox.yaml").unlink()
+    (known / "other.yaml").write_text("baseline: {cpu: many}\n")
+    document = lint(ds, "other.yaml")
+    assert all(one["silenced"] is None for one in document["diagnostics"])
+    assert document["notes"] == []
+
+
+def test_renamed_files_keep_their_reasons(ds: Ds, known: Path) -> None:
+    whole = json.loads((known / "base.json").read_text())
+    for one in whole["findings"]:
+        one["reason"] = f"why {one['code']}"
+    (known / "base.json").write_text(json.dumps(whole))
+    (known / "dsandbox.yaml").rename(known / "train.yaml")
+    ran = ds("dsec", "lint", "--write-baseline", "base.json", "train.yaml")
+    assert ran.stdout == b"base.json: 6 findings, 0 of them new, 0 dropped\n"
+    assert all(one["reason"] == f"why {one['code']}" for one in entries(known))
+    assert {one["file"] for one in entries(known)} == {"train.yaml"}
+
+
+def test_two_renamed_files_are_told_apart(ds: Ds, known: Path) -> None:
+    (known / "second.yaml").write_text(BAD.replace("rollout", "gather"))
+    ds("dsec", "lint", "--write-baseline", "base.json", "dsandbox.yaml", "second.yaml")
+    (known / "dsandbox.yaml").rename(known / "a.yaml")
+    (known / "second.yaml").rename(known / "b.yaml")
+    document = lint(ds, "a.yaml", "b.yaml")
+    assert all(one["silenced"] for one in document["diagnostics"])
+
+
 def test_reasons_are_kept(ds: Ds, known: Path) -> None:
     whole = json.loads((known / "base.json").read_text())
     whole["findings"][0]["reason"] = "ticket 7 合"

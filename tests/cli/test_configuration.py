@@ -347,6 +347,25 @@ def test_an_ignore_ends_with_its_day(ds: Ds, bad: Path) -> None:
     assert "2020-12-31" in note
 
 
+def test_an_ignore_that_silences_nothing_is_told(ds: Ds, bad: Path) -> None:
+    (bad / ".dsec.toml").write_text(
+        '[[lint.per-file-ignores]]\nfiles = "*.yaml"\ncodes = "DS503"\nreason = "used"\n'
+        '[[lint.per-file-ignores]]\nfiles = "*.yaml"\ncodes = ["DS609"]\nreason = "idle"\n'
+        '[[lint.per-file-ignores]]\nfiles = "other.yaml"\ncodes = ["DS609"]\nreason = "not met"\n'
+    )
+
+    def notes(*words: str) -> list[str]:
+        return json.loads(ds("ds-contract-lint", "-f", "json", *words).stdout)["notes"]
+
+    (note,) = notes()
+    assert note == ".dsec.toml:5: this entry of per-file-ignores silences nothing: remove it"
+    assert notes(".") == [note]
+    assert notes("dsandbox.yaml") == []  # other files may need it
+    assert notes("--select", "DS503") == []
+    (bad / "dsandbox.yaml").write_bytes(b"a: [1\n")
+    assert notes() == []
+
+
 def test_a_text_that_cannot_be_read_is_never_ignored(ds: Ds, tmp_path: Path) -> None:
     (tmp_path / "dsandbox.yaml").write_bytes(b"a: [1\n")
     (tmp_path / ".dsec.toml").write_text(

@@ -123,5 +123,6 @@ def test_a_full_disk_is_named() -> None:
         done = python(PRINTS, stdout=full)
     assert done.returncode == 3
     assert done.stderr.startswith("dsec: error: ")
+    assert "standard output" in done.stderr
     assert "No space left" in done.stderr
     assert len(done.stderr.splitlines()) == 1

@@ -8,6 +8,8 @@ TEXTS: dict[str, str] = {
     "please report it together with that file": "请连同该文件一起报告",
     "standard output: {why}": "标准输出：{why}",
     "standard output is closed": "标准输出已关闭",
+    "standard output": "标准输出",
+    "free some space, or write to another place": "请腾出一些空间，或写到别处",
     "redirect it to a file, or to /dev/null": "把它重定向到文件或 /dev/null",
     "standard input is closed": "标准输入已关闭",
     "name a file instead of -": "用文件名代替 -",

@@ -2,6 +2,8 @@
 
 TEXTS: dict[str, str] = {
     "{file}: {count} findings, {added} of them new, {dropped} dropped": "{file}：{count} 个问题，其中新增 {added} 个，去掉 {dropped} 个",
+    "{place}: this entry of per-file-ignores silences nothing: remove it": "{place}：per-file-ignores 的这一条没有抑制任何问题：请删去",
+    "{file}: taken for renamed: {files} (--write-baseline {file} notes it)": "{file}：视为已改名：{files}（用 --write-baseline {file} 记下）",
     "{file}: no longer found: {entries} (--write-baseline {file} drops them)": "{file}：已不再出现：{entries}（用 --write-baseline {file} 去掉）",
     "To excuse one place, write on its line or on the line above:": "若要豁免一处，在该行或其上一行写：",
     "Source: {source}": "出处：{source}",
