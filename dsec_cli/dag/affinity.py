@@ -31,6 +31,7 @@ class Unjoined(Record):
     """Steps that no NVLink group of the inventory can hold together."""
 
     where: Path
+    steps: str
     text: str
 
 
@@ -52,7 +53,7 @@ def joined(
         fit = [group for group in groups if all(_fits(settled[at], group, table) for at in members)]
         if not fit:
             path = link.path if link is not None else graph.steps[members[0]].demand.path
-            return Unjoined(path, _why(graph, members, label, groups=groups, table=table))
+            return Unjoined(path, _named(graph, members), _why(label, groups=groups, table=table))
         group = min(fit, key=lambda one: (uses.get(one, 0), one))
         uses[group] = uses.get(group, 0) + 1
         for at in members:
@@ -113,15 +114,15 @@ def _fits(demand: Demand, group: int, table: Sequence[Slot]) -> bool:
     return choose(_in(demand, group), table) is not None
 
 
-def _why(
-    graph: StepGraph, members: Sequence[int], label: str, *, groups: Sequence[int], table: Sequence[Slot]
-) -> str:
+def _named(graph: StepGraph, members: Sequence[int]) -> str:
     names = [graph.steps[at].id for at in members]
-    shown = ", ".join(names if len(names) <= 4 else [*names[:3], f"{len(names) - 3} more"])
-    there = groups_text(table)
-    want = f"{label} (nvlink_affinity)" if label else "one NVLink group (protocol: nvlink-p2p)"
-    none = "there is none" if not groups else "no such group can hold them all" if not label else "it cannot"
-    return f"Steps {shown} must share {want}: {none}; {there}"
+    return ", ".join(names if len(names) <= 4 else [*names[:3], f"{len(names) - 3} more"])
+
+
+def _why(label: str, *, groups: Sequence[int], table: Sequence[Slot]) -> str:
+    want = f"{label} (nvlink_affinity)" if label else "an NVLink group (protocol: nvlink-p2p)"
+    none = "there is none" if not groups else "none can hold what they ask for"
+    return f"{want}: {none}; {groups_text(table)}"
 
 
 def groups_text(table: Sequence[Slot]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dsec.core.links import Impossible, Ways
 from dsec.plan import Link
 from dsec_cli.diagnostics import Finding, Severity
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +58,14 @@ def _impossible(stated: Stated, why: Impossible, inventory: Inventory) -> Findin
         code="DS509",
         severity=Severity.ERROR,
         where=(*stated.path, "protocol"),
-        message=f"{stated.source} cannot reach {stated.target} by {stated.protocol}: {why.text}",
-        reason=f"so it is where both are placed on this inventory ({inventory.origin})",
-        help="leave protocol out to have the best way there is, or plan for another machine",
+        message=say(
+            "{source} cannot reach {target} by {protocol}: {why}",
+            "unreachable",
+            source=stated.source,
+            target=stated.target,
+            protocol=stated.protocol,
+            why=why.text,
+        ),
+        reason=say("so it is where both are placed on this inventory ({origin})", origin=inventory.origin),
+        help=say("leave protocol out to have the best way there is, or plan for another machine"),
     )

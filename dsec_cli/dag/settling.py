@@ -8,6 +8,7 @@ from dsec.record import Record
 from dsec_cli.dag.affinity import Unjoined, joined
 from dsec_cli.dag.demand import tokens_of
 from dsec_cli.diagnostics import Finding, Severity
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -91,9 +92,9 @@ def _unjoined(wrong: Unjoined, inventory: Inventory) -> Finding:
         code="DS509",
         severity=Severity.ERROR,
         where=wrong.where,
-        message=wrong.text,
-        reason=f"the inventory ({inventory.origin}) joins its GPUs otherwise",
-        help="leave the protocol or the label out, or plan for another machine with --inventory FILE",
+        message=say("Steps {steps} must share {why}", "no-group", steps=wrong.steps, why=wrong.text),
+        reason=say("the inventory ({origin}) joins its GPUs otherwise", origin=inventory.origin),
+        help=say("leave the protocol or the label out, or plan for another machine with --inventory FILE"),
     )
 
 
@@ -116,7 +117,10 @@ def _refusal_finding(step: Step, refusal: Refusal, inventory: Inventory) -> Find
         code="DS210",
         severity=Severity.ERROR,
         where=(gpu.path if gpu is not None else step.demand.path) or step.path,
-        message=f"Step {step.id} {refusal.text}",
-        reason=f"the inventory ({inventory.origin}) cannot meet this demand, even with nothing else running",
-        help="lower the demand, or plan for another machine with --inventory FILE",
+        message=say("Step {step} {refusal}", "no-place", step=step.id, refusal=refusal.text),
+        reason=say(
+            "the inventory ({origin}) cannot meet this demand, even with nothing else running",
+            origin=inventory.origin,
+        ),
+        help=say("lower the demand, or plan for another machine with --inventory FILE"),
     )

@@ -107,8 +107,10 @@ def _machines(stated: Mapping[object, object], title: str, name: str) -> list[_M
         return [_machine(stated, title, "", name)]
     beside = sorted(str(key) for key in stated if key not in ("machines", "name"))
     if beside:
-        what = f"{name}: {beside[0]} stands beside machines"
-        raise InventoryProblem(what, hint="state it of each machine")
+        raise InventoryProblem(
+            say("{name}: {key} stands beside machines", name=name, key=beside[0]),
+            hint="state it of each machine",
+        )
     entries = stated["machines"]
     if not isinstance(entries, list) or not entries:
         raise _wrong(name, "machines", entries, "a list of machines")
@@ -120,7 +122,10 @@ def _machines(stated: Mapping[object, object], title: str, name: str) -> list[_M
         if not isinstance(called, str) or not called.strip():
             raise _wrong(name, f"{key}.name", called, "a text", "every machine of several needs one")
         if called in found:
-            raise InventoryProblem(f"{name}: two machines are called {called}", hint="give each its own name")
+            raise InventoryProblem(
+                say("{name}: two machines are called {called}", name=name, called=called),
+                hint="give each its own name",
+            )
         found[called] = _machine(own, called, f"{key}.", name, node=called if len(entries) > 1 else None)
     return list(found.values())
 
@@ -149,8 +154,12 @@ def _network(stated: Mapping[object, object], title: str, key: str, name: str) -
     try:
         return Node(title, None if rate is None else int(parse(BitsPerSecond, str(rate))), rdma)
     except UnitProblem as problem:
-        hint = f"write {problem.nearest}" if problem.nearest else f"for example {BitsPerSecond.example}"
-        raise InventoryProblem(f"{name}: {key}network.rate: {problem.reason}", hint=hint) from None
+        example = BitsPerSecond.example
+        near = say("write {nearest}", nearest=problem.nearest) if problem.nearest else ""
+        raise InventoryProblem(
+            say("{name}: {key}: {reason}", name=name, key=f"{key}network.rate", reason=problem.reason),
+            hint=near or say("for example {example}", example=example),
+        ) from None
 
 
 def _wrong(name: str, key: str, value: object, want: str, hint: str = "") -> InventoryProblem:
