@@ -106,6 +106,8 @@ def grpo(rng: Random) -> Document:
             "expected_duration": "3s",
         },
     ]
+    if rng.random() < 0.4:
+        job["steps"][1].update(parts.layers(rng))
     if rng.random() < 0.5:
         job.update(parts.health(rng), policies=parts.policies(rng))
     if rng.random() < 0.4:

@@ -34,6 +34,13 @@ VARIABLES = (
 )
 
 
+def layers(rng: Random) -> Values:
+    """Layers of a model, alike or not, and how the outputs of its parts become one."""
+    alike: Any = {"memory": "250Mi", "count": rng.choice((16, 24))}
+    stated = rng.choice((alike, [{"name": "embedding", "memory": "1Gi"}, {"name": "block", **alike}]))
+    return {"layers": stated, "all_reduce": rng.choice(("sum", "mean", "trainer.rollout:join"))}
+
+
 class Machine:
     """A GPU type and how much of it a job takes; all its demands fit it."""
 
