@@ -33,20 +33,24 @@ class Setting(Record):
 
 SETTINGS = (
     Setting(
-        "color", ("auto", "always", "never"), "When text output is coloured; --color and NO_COLOR go first."
+        "color",
+        ("auto", "always", "never"),
+        say("When text output is coloured; --color and NO_COLOR go first."),
     ),
-    Setting("lang", ("auto", "en", "zh"), "Language of what people read; --lang and DSEC_LANG go first."),
+    Setting(
+        "lang", ("auto", "en", "zh"), say("Language of what people read; --lang and DSEC_LANG go first.")
+    ),
     Setting(
         "registry",
         ("~/.ds/registry",),
-        "Folder that ds:// dependencies are looked up in; DSEC_REGISTRY goes first.",
+        say("Folder that ds:// dependencies are looked up in; DSEC_REGISTRY goes first."),
         free=True,
     ),
     Setting(
         "telemetry",
         ("false",),
-        "Whether anything is sent anywhere: nothing is, ever.",
-        (("true", "telemetry cannot be switched on: DSec has none"),),
+        say("Whether anything is sent anywhere: nothing is, ever."),
+        (("true", say("telemetry cannot be switched on: DSec has none")),),
     ),
 )
 

@@ -10,7 +10,7 @@ from dsec_cli.code.codec import render as plain
 from dsec_cli.commands.agentcode import read_needs
 from dsec_cli.commands.code_page import page
 from dsec_cli.commands.opened import open_contract
-from dsec_cli.commands.speaking import locally
+from dsec_cli.commands.speaking import listener, locally
 from dsec_cli.commands.terminal import colored
 from dsec_cli.diagnostics import Severity
 from dsec_cli.lint.linter import lint
@@ -38,7 +38,7 @@ def main(args: Args) -> int:
             emit(json.dumps(plain(needs), indent=2, ensure_ascii=False) + "\n", args.output)
         else:
             color = args.output is None and colored("auto", sys.stdout)
-            emit(page(needs, paint(wanted=color), columns(sys.stdout)), args.output)
+            emit(page(needs, paint(wanted=color), columns(sys.stdout), listener(args.lang)), args.output)
         return codes.YES
     return _compared(args, folder)
 
@@ -51,7 +51,7 @@ def _compared(args: Args, folder: str) -> int:
         from dsec_cli.report.formats.json import FORMAT
     else:
         from dsec_cli.report.formats.text import FORMAT
-    emit(FORMAT.render(locally(report, FORMAT.name)), args.output)
+    emit(FORMAT.render(locally(report, FORMAT.name, args.lang)), args.output)
     bad = any(one.severity is not Severity.INFO for one in report.counting())
     return codes.NO if bad else codes.YES
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dsec_cli.code.compare.reasons import worded
 from dsec_cli.code.needs import MODULE, UNREACHED
 from dsec_cli.report.cells import shown, wrap
+from dsec_cli.words import joined, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,33 +23,36 @@ if TYPE_CHECKING:
         Unknown,
         Variable,
     )
+    from dsec_cli.report.format import Tell
     from dsec_cli.report.terminal import Paint
 
 INDENT = "  "
 DETAIL = "      "
 
 
-def page(needs: Needs, ink: Paint, width: int) -> str:
+def page(needs: Needs, ink: Paint, width: int, tell: Tell = str) -> str:
     """The whole page."""
     lines: list[str] = []
-    for title, rows in _sections(needs):
+    for title, rows in (*_sections(needs), (say("not read"), _unread(needs))):
         if rows:
-            lines += [ink(title, "1"), *(line for row in rows for line in _row(row, ink, width)), ""]
-    lines += _unread(needs, ink, width)
-    return "\n".join([*lines, _summary(needs)]) + "\n"
+            lines.append(ink(tell(title), "1"))
+            for what, where in rows:
+                lines += _row((tell(what), tell(where)), ink, width)
+            lines.append("")
+    return "\n".join([*lines, tell(_summary(needs))]) + "\n"
 
 
 def _sections(needs: Needs) -> Iterable[tuple[str, list[tuple[str, str]]]]:
     """Titles with their rows: what is needed, and where."""
     return (
-        ("tools", [_tool(one) for one in needs.tools]),
-        ("environment", _joined(needs.environment, _variable)),
-        ("network", _joined(needs.egress, _egress)),
-        ("listens", _joined(needs.listens, _listen)),
-        ("files", _joined(needs.files, _file)),
-        ("programs", _joined(needs.subprocesses, _process)),
-        ("runs as code", _joined(needs.execution, _execution)),
-        ("not known", _joined(needs.unknowns, _unknown)),
+        (say("tools"), [_tool(one) for one in needs.tools]),
+        (say("environment"), _joined(needs.environment, _variable)),
+        (say("network"), _joined(needs.egress, _egress)),
+        (say("listens"), _joined(needs.listens, _listen)),
+        (say("files"), _joined(needs.files, _file)),
+        (say("programs"), _joined(needs.subprocesses, _process)),
+        (say("runs as code"), _joined(needs.execution, _execution)),
+        (say("not known"), _joined(needs.unknowns, _unknown)),
     )
 
 
@@ -69,16 +74,19 @@ def _joined(needs: Iterable[Need], words: Callable[..., str]) -> list[tuple[str,
 
 def _where(uses: list[Need]) -> str:
     first = uses[0]
-    more = f" and {len(uses) - 1} more" if len(uses) > 1 else ""
+    more = say(" and {count} more", count=len(uses) - 1) if len(uses) > 1 else ""
     reached = list(dict.fromkeys(name for one in uses for name in one.reached))
     names = [_entry(name) for name in reached[:4]]
-    names += [f"{len(reached) - 4} more"] if len(reached) > 4 else []
+    names += [say("{count} more", count=len(reached) - 4)] if len(reached) > 4 else []
     place = f"{first.place.file}:{first.place.start.line}:{first.place.start.column}"
-    return f"{place} {first.by}{more}; from {', '.join(names)}"
+    entries = joined(", ", names)
+    return say("{place} {by}{more}; from {entries}", place=place, by=first.by, more=more, entries=entries)
 
 
 def _entry(name: str) -> str:
-    return {MODULE: "the module itself", UNREACHED: "no entry"}.get(name, name)
+    if name == MODULE:
+        return say("the module itself")
+    return say("no entry") if name == UNREACHED else name
 
 
 def _tool(tool: Tool) -> tuple[str, str]:
@@ -88,22 +96,23 @@ def _tool(tool: Tool) -> tuple[str, str]:
 
 
 def _variable(one: Variable) -> str:
-    words = ["secret"] if one.secret else []
-    words += ["required"] if one.required else []
-    words += [f"default {one.default!r}"] if one.default is not None else []
-    return f"{one.name} ({', '.join(words)})" if words else one.name
+    words: list[str] = [say("secret")] if one.secret else []
+    words += [say("required")] if one.required else []
+    words += [say("default {value!r}", value=one.default)] if one.default is not None else []
+    return say("{what} ({facts})", what=one.name, facts=joined(", ", words)) if words else one.name
 
 
 def _egress(one: Egress) -> str:
     port = f":{one.port}" if one.port is not None else ""
-    rate = f", at most {one.rate}" if one.rate else ""
-    variable = f", unless {one.variable} says otherwise" if one.variable else ""
-    return f"{one.host}{port}{f' ({one.scheme})' if one.scheme else ''}{rate}{variable}"
+    place = f"{one.host}{port}{f' ({one.scheme})' if one.scheme else ''}"
+    rate = say(", at most {rate}", rate=one.rate) if one.rate else ""
+    variable = say(", unless {variable} says otherwise", variable=one.variable) if one.variable else ""
+    return say("{place}{rate}{variable}", place=place, rate=rate, variable=variable)
 
 
 def _listen(one: Listen) -> str:
-    port = "a port that is not known" if one.port is None else f"port {one.port}"
-    return f"{port} on {one.host}" if one.host else port
+    port = say("a port that is not known") if one.port is None else say("port {port}", port=one.port)
+    return say("{port} on {host}", port=port, host=one.host) if one.host else port
 
 
 def _file(one: FileUse) -> str:
@@ -111,41 +120,48 @@ def _file(one: FileUse) -> str:
 
 
 def _process(one: Process) -> str:
-    words = ["shell"] if one.shell else []
-    words += ["fixed"] if one.fixed else ["arguments not fixed"]
-    return f"{one.program or 'a program that is not known'} ({', '.join(words)})"
+    words: list[str] = [say("shell")] if one.shell else []
+    words.append(say("fixed") if one.fixed else say("arguments not fixed"))
+    program = one.program or say("a program that is not known")
+    return say("{what} ({facts})", what=program, facts=joined(", ", words))
 
 
 def _execution(one: Execution) -> str:
-    return _RUN[one.what] + (" (fixed)" if one.fixed else "")
+    what = _RUN[one.what]
+    return say("{what} ({facts})", what=what, facts=say("fixed")) if one.fixed else what
 
 
 _RUN = {
-    "code": "text as code",
-    "data": "data that can run code",
-    "download": "code that is downloaded",
-    "import": "an import by name",
+    "code": say("text as code"),
+    "data": say("data that can run code"),
+    "download": say("code that is downloaded"),
+    "import": say("an import by name"),
 }
 
 
 def _unknown(one: Unknown) -> str:
-    return f"{one.kind}: {one.reason}"
+    return say("{kind}: {reason}", kind=one.kind, reason=worded(one.reason))
 
 
-def _unread(needs: Needs, ink: Paint, width: int) -> list[str]:
-    if not needs.unread:
-        return []
-    rows = [line for one in needs.unread for line in _row((one.file, one.reason), ink, width)]
-    return [ink("not read", "1"), *rows, ""]
+def _unread(needs: Needs) -> list[tuple[str, str]]:
+    return [(one.file, worded(one.reason)) for one in needs.unread]
 
 
 def _summary(needs: Needs) -> str:
-    counts = (
-        (len(needs.tools), "tool"),
-        (len({one.name for one in needs.environment}), "variable"),
-        (len({one.host for one in needs.egress}), "host"),
-        (len({one.path for one in needs.files}), "path"),
-        (len(needs.unknowns), "unknown"),
+    tools, unknowns = len(needs.tools), len(needs.unknowns)
+    variables = len({one.name for one in needs.environment})
+    hosts = len({one.host for one in needs.egress})
+    paths = len({one.path for one in needs.files})
+    found = joined(
+        ", ",
+        [
+            say("1 tool") if tools == 1 else say("{count} tools", count=tools),
+            say("1 variable") if variables == 1 else say("{count} variables", count=variables),
+            say("1 host") if hosts == 1 else say("{count} hosts", count=hosts),
+            say("1 path") if paths == 1 else say("{count} paths", count=paths),
+            say("1 unknown") if unknowns == 1 else say("{count} unknowns", count=unknowns),
+        ],
     )
-    said = ", ".join(f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counts)
-    return f"{needs.files_read} file{'' if needs.files_read == 1 else 's'} read: {said}"
+    read = needs.files_read
+    files = say("1 file") if read == 1 else say("{count} files", count=read)
+    return say("{files} read: {found}", files=files, found=found)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 
 from dsec.errors import FileProblem
+from dsec_cli.commands.speaking import listener
 from dsec_cli.exit import YES, UsageError
 from dsec_cli.lint.nearest import did_you_mean
 from dsec_cli.report.output import emit, to_file
 from dsec_cli.settings import SETTINGS, changed, setting, settings_path, stored, value_of
-from dsec_cli.words import say, system
+from dsec_cli.words import joined, said, say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec_cli.options import Args
+    from dsec_cli.report.format import Tell
     from dsec_cli.settings import Setting
 
 
@@ -21,7 +23,7 @@ def main(args: Args) -> int:
     """Print or change settings."""
     if args.action == "list":
         _refuse("list", args.key, args.value)
-        emit(_listing(settings_path()))
+        emit(_listing(settings_path(), listener(args.lang)))
         return YES
     wanted = _wanted(args.action, args.key)
     if args.action == "set":
@@ -59,12 +61,16 @@ def _wanted(action: str, key: str | None) -> Setting:
 
 
 def _set(wanted: Setting, value: str | None) -> None:
-    choices = f"such as {wanted.choices[0]}" if wanted.free else " or ".join(wanted.choices)
+    choices = (
+        say("such as {choice}", choice=wanted.choices[0])
+        if wanted.free
+        else joined(" or ", tuple(map(str, wanted.choices)))
+    )
     if value is None:
         raise UsageError(say("config set {key} needs a value", key=wanted.key), hint=choices)
     refusal = dict(wanted.refusals).get(value)
     if refusal:
-        raise UsageError(refusal, hint=say("the only value is {choices}", choices=choices))
+        raise UsageError(said(refusal), hint=say("the only value is {choices}", choices=choices))
     if value not in wanted.choices and not wanted.free:
         raise UsageError(say("{key} cannot be {value!r}", key=wanted.key, value=value), hint=choices)
     _store(wanted.key, value)
@@ -85,11 +91,16 @@ def _store(key: str, value: str | None) -> None:
     to_file(path, text.encode())
 
 
-def _listing(path: str) -> str:
+def _listing(path: str, tell: Tell) -> str:
     known = stored(path)
     rows = []
     for one in SETTINGS:
-        origin = path if one.key in known else "default"
-        rows += [f"{one.key}: {value_of(one.key, path=path)}", f"    {one.meaning}", f"    from {origin}"]
-    rows += [f"{key}: unknown setting in {path}" for key in sorted(known) if setting(key) is None]
+        origin = path if one.key in known else say("default")
+        rows += [f"{one.key}: {value_of(one.key, path=path)}", f"    {tell(one.meaning)}"]
+        rows.append(tell(say("    from {origin}", origin=origin)))
+    rows += [
+        tell(say("{key}: unknown setting in {path}", key=key, path=path))
+        for key in sorted(known)
+        if setting(key) is None
+    ]
     return "\n".join(rows) + "\n"

@@ -6,8 +6,10 @@ import json
 
 from dsec_cli.commands.configuration_keys import KEYS, Ignored
 from dsec_cli.commands.configuring import NOTHING
+from dsec_cli.commands.speaking import listener
 from dsec_cli.exit import YES
 from dsec_cli.report.output import emit
+from dsec_cli.words import joined, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,10 +24,11 @@ def show(args: Args, configuration: Configuration) -> int:
     nearest = configuration.of(args.paths[0]) if args.paths else here
     rows = [_row(key, args, here if key.run else nearest) for key in KEYS]
     width = max(len(left) for left, _ in rows)
-    head = " and ".join(dict.fromkeys(one.file for one in (here, nearest) if one is not NOTHING))
+    files = tuple(dict.fromkeys(one.file for one in (here, nearest) if one is not NOTHING))
+    tell = listener(args.lang or here.text("lang"))
     lines = [
-        f"# {head or 'no configuration file'}",
-        *(f"{left:<{width}}  # {origin}" for left, origin in rows),
+        f"# {tell(joined(' and ', files) or say('no configuration file'))}",
+        *(f"{left:<{width}}  # {tell(origin)}" for left, origin in rows),
     ]
     emit("".join(line + "\n" for line in lines))
     return YES
@@ -34,13 +37,13 @@ def show(args: Args, configuration: Configuration) -> int:
 def _row(key: Key, args: Args, configured: Configured) -> tuple[str, str]:
     given = _given(key, args)
     if given:
-        return f"{key.name} = {_toml(given)}", "command line"
+        return f"{key.name} = {_toml(given)}", say("command line")
     if key.name in configured.values:
         value = configured.values[key.name]
         return f"{key.name} = {_toml(value)}", configured.place(key.name).removesuffix(": ")
     if not key.default:
-        return f"# {key.name}", "not set"
-    return f"{key.name} = {key.default}", "default"
+        return f"# {key.name}", say("not set")
+    return f"{key.name} = {key.default}", say("default")
 
 
 def _given(key: Key, args: Args) -> object:

@@ -48,7 +48,7 @@ def main(args: Args) -> int:
     errors = (*wrong, *diagnose(opened, (*beside, *drawn.faults)))
     if not errors:
         return codes.YES
-    show(Refused(errors, {part.text.name: part.text for part in opened.parts}))
+    show(Refused(errors, {part.text.name: part.text for part in opened.parts}), args.lang)
     return codes.NO
 
 

@@ -6,6 +6,7 @@ from dsec.errors import DSecError, FileProblem
 from dsec_cli import exit as codes
 from dsec_cli.commands.rewriting import difference, rewrite, to_stdout
 from dsec_cli.commands.sources import STDIN, expand, read_source
+from dsec_cli.commands.speaking import listener
 from dsec_cli.lint.tidy import tidied
 from dsec_cli.report.output import emit
 from dsec_cli.words import say
@@ -13,6 +14,7 @@ from dsec_cli.words import say
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec_cli.options import Args
+    from dsec_cli.report.format import Tell
     from dsec_cli.source.text import SourceText
 
 
@@ -21,19 +23,20 @@ def main(args: Args) -> int:
     paths, missing = expand(args.paths)
     problems: list[DSecError] = list(missing)
     changed = done = 0
+    tell = listener(args.lang)
     for path in paths:
         try:
             old = read_source(path, stdin_name=args.stdin_name)
             new = _tidied(old)
             changed += new.data != old.data
-            _deliver(args, path, old, new=new)
+            _deliver(args, path, old, new=new, tell=tell)
             done += 1
         except DSecError as problem:
             problems.append(problem)
     for told in problems:
-        codes.say(told)
+        codes.say(told, tell)
     if done and not (args.quiet or args.diff or STDIN in paths):
-        emit(_summary(changed, done, only=args.check) + "\n")
+        emit(tell(_summary(changed, done, only=args.check)) + "\n")
     if problems:
         return codes.UNKNOWN
     return codes.NO if changed and (args.check or args.diff) else codes.YES
@@ -49,19 +52,19 @@ def _tidied(old: SourceText) -> SourceText:
     return new
 
 
-def _deliver(args: Args, path: str, old: SourceText, *, new: SourceText) -> None:
+def _deliver(args: Args, path: str, old: SourceText, *, new: SourceText, tell: Tell) -> None:
     """Show, print or store the formatted text, as asked."""
     if args.diff:
         emit(difference(old, new))
     elif args.check:
         if new.data != old.data and not args.quiet:
-            emit(say("{name} would change", name=old.name) + "\n")
+            emit(tell(say("{name} would change", name=old.name)) + "\n")
     elif path == STDIN:
         to_stdout(new.data)
     elif new.data != old.data:
         rewrite(path, old=old.data, new=new.data)
         if not args.quiet:
-            emit(say("{name} formatted", name=old.name) + "\n")
+            emit(tell(say("{name} formatted", name=old.name)) + "\n")
 
 
 def _summary(changed: int, files: int, *, only: bool) -> str:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 
 from dsec.errors import FileProblem
+from dsec_cli.commands.speaking import listener
 from dsec_cli.exit import YES, UsageError
+from dsec_cli.report.cells import wrap
 from dsec_cli.report.output import emit, to_file
 from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec_cli.options import Args
+    from dsec_cli.report.format import Tell
 
 FILE = "dsandbox.yaml"
 SCHEMA = os.path.join(".dsec", "dsandbox.schema.json")
@@ -65,6 +68,29 @@ steps:
 """
 
 
+def template(tell: Tell) -> str:
+    """The starter contract, its comments said by `tell`."""
+    text = TEMPLATE
+    for lines in comments():
+        english = " ".join(lines)
+        told = tell(english)
+        if told != english:
+            old, new = ("".join(f"# {line}\n" for line in some) for some in (lines, wrap(told, 90)))
+            text = text.replace(old, new)
+    return text
+
+
+def comments() -> list[list[str]]:
+    """The comments of the template, each with its lines; several lines are one text."""
+    found: list[list[str]] = [[]]
+    for line in TEMPLATE.split("\n"):
+        if line.startswith("# ") and not line.startswith(("# yaml-language-server", "#   ")):
+            found[-1].append(line[2:])
+        elif found[-1]:
+            found.append([])
+    return [lines for lines in found if lines]
+
+
 def main(args: Args) -> int:
     """Write the contract and the schema that editors complete it from."""
     folder = args.dir
@@ -82,9 +108,12 @@ def main(args: Args) -> int:
             hint="check the name",
         ) from problem
     to_file(os.path.join(folder, SCHEMA), _schema().encode())
-    to_file(path, TEMPLATE.format(name=name, schema=SCHEMA).encode())
+    text = template(listener(args.lang, "yaml")).format(name=name, schema=SCHEMA)
+    to_file(path, text.encode())
+    tell = listener(args.lang)
     where = "" if folder == "." else f" {path}"
-    emit(f"wrote {path}\nnext: dsec lint{where}, then dsec run{where}\n")
+    next_ = say("next: {lint}, then {run}", lint=f"dsec lint{where}", run=f"dsec run{where}")
+    emit(f"{tell(say('wrote {path}', path=path))}\n{tell(next_)}\n")
     return YES
 
 

@@ -66,7 +66,7 @@ def contract_here(folder: str = ".") -> str:
     for name in HERE:
         if os.path.isfile(os.path.join(folder, name)):
             return name if folder == "." else os.path.join(folder, name)
-    place = "here" if folder == "." else f"in {folder}"
+    place = say("here") if folder == "." else say("in {folder}", folder=folder)
     raise FileProblem(
         say("no contract {place} ({here})", place=place, here=", ".join(HERE)),
         hint="name one, or write one with: dsec init",

@@ -23,6 +23,7 @@ from dsec_cli.report.format import Report
 from dsec_cli.report.formats.text import render
 from dsec_cli.report.terminal import columns, wants_color
 from dsec_cli.source.tree import Tree
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -174,7 +175,7 @@ def learned(folder: str) -> dict[str, int]:
     return {step: one.ms for step, one in read_durations(home(folder, os.environ)).items()}
 
 
-def show(refused: Refused) -> None:
+def show(refused: Refused, lang: str | None = None) -> None:
     """Put the reasons on standard error, as lint would."""
     report = Report(
         files=tuple(refused.texts),
@@ -187,7 +188,7 @@ def show(refused: Refused) -> None:
     from dsec_cli.commands.speaking import locally  # only what is refused is told
 
     sys.stdout.flush()
-    sys.stderr.write(render(locally(report)))
+    sys.stderr.write(render(locally(report, lang=lang)))
 
 
 def _refused(opened: Opened, diagnostics: tuple[Diagnostic, ...]) -> Refused:
@@ -211,7 +212,7 @@ def _no_steps() -> Finding:
         code="DS109",
         severity=Severity.ERROR,
         where=(),
-        message="no Steps are stated, neither here nor in ds_config.yaml",
-        reason="a plan says what is executed",
-        help="add steps: with at least an id, a run and a timeout",
+        message=say("no Steps are stated, neither here nor in ds_config.yaml"),
+        reason=say("a plan says what is executed"),
+        help=say("add steps: with at least an id, a run and a timeout"),
     )

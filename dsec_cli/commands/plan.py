@@ -30,7 +30,7 @@ def main(args: Args) -> int:
     inventories = [inventory_at(spec) for spec in args.inventory or (None,)]
     clean = examined(args.files[0] if args.files else contract_here())
     if isinstance(clean, Refused):
-        show(clean)
+        show(clean, args.lang)
         return codes.NO
     return _planned(clean, inventories, args)
 
@@ -44,7 +44,7 @@ def _planned(clean: Clean, inventories: list[Inventory], args: Args) -> int:
         return compare(Given(clean, asked, durations, noise_of(args.noise)), inventories, args)
     plan = planned(clean, inventories[0], asked=asked, durations=durations)
     if isinstance(plan, Refused):
-        show(plan)
+        show(plan, args.lang)
         return codes.NO
     stored = args.output == "-"
     if args.output is not None and not stored:

@@ -34,7 +34,7 @@ def main(args: Args) -> int:
         raise UsageError(
             say("{job!r} cannot be a job id", job=args.job_id), hint="letters, digits, . _ and -, at most 128"
         )
-    prepared = _stored(args.file, args.inventory) or _compile(args.file, args.inventory)
+    prepared = _stored(args.file, args.inventory) or _compile(args.file, args.inventory, args.lang)
     if prepared is None:
         return NO
     plan, folder, inventory = prepared.plan, prepared.folder, prepared.inventory
@@ -77,7 +77,7 @@ def _stored(path: str | None, inventory_path: str | None) -> Prepared | None:
     return Prepared(plan, raw, folder_of(path, plan), inventory_for(plan, inventory_path))
 
 
-def _compile(path: str | None, inventory_path: str | None) -> Prepared | None:
+def _compile(path: str | None, inventory_path: str | None, lang: str | None) -> Prepared | None:
     """The contract's plan; None: it was refused, and said why."""
     from dsec.planfile import plan_bytes
     from dsec_cli.commands.opened import contract_here
@@ -88,7 +88,7 @@ def _compile(path: str | None, inventory_path: str | None) -> Prepared | None:
     inventory = inventory_at(inventory_path)
     plan = prepare(path, inventory)
     if isinstance(plan, Refused):
-        show(plan)
+        show(plan, lang)
         return None
     return Prepared(plan, plan_bytes(plan), os.path.dirname(os.path.abspath(path)), inventory)
 

@@ -35,7 +35,7 @@ def main(args: Args) -> int:
         )
     found = outlook(args.file, args.inventory)
     if isinstance(found, Refused):
-        show(found)
+        show(found, args.lang)
         return NO
     played = _of_fleet(args, found) if isinstance(found, Fleet) else _of_plan(args, found)
     if args.trace is not None:

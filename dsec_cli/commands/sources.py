@@ -50,7 +50,7 @@ def _contracts_in(folder: str) -> tuple[str, ...]:
 
 
 def _nothing_in(folder: str) -> FileProblem:
-    where = "this folder" if folder == "." else folder
+    where = say("this folder") if folder == "." else folder
     return FileProblem(
         say("{where} holds no contract ({names})", where=where, names=", ".join(NAMES)),
         hint="name a file, or write one with: dsec init",

@@ -20,6 +20,7 @@ from dsec_cli.dag.linking import links_of
 from dsec_cli.dag.lowering import Decided, lowered
 from dsec_cli.dag.settling import refused, settle
 from dsec_cli.diagnostics import Finding, Severity
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -119,9 +120,9 @@ def _not_runnable(steps: tuple[Step, ...]) -> list[Finding]:
             code="DS109",
             severity=Severity.ERROR,
             where=step.path,
-            message=f"Step {step.id} says neither run nor call",
-            reason="a plan holds what each Step executes",
-            help="give it a command (run: python train.py) or a function (call: module:function)",
+            message=say("Step {id} says neither run nor call", id=step.id),
+            reason=say("a plan holds what each Step executes"),
+            help=say("give it a command (run: python train.py) or a function (call: module:function)"),
             part="entry",
         )
         for step in steps

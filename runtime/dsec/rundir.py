@@ -142,7 +142,7 @@ def _jobs(state: str) -> list[str]:
 
 def _known(state: str) -> str:
     jobs = _jobs(state)
-    return f"runs here: {', '.join(jobs[-5:])}" if jobs else "there are none yet"
+    return say("runs here: {jobs}", jobs=", ".join(jobs[-5:])) if jobs else say("there are none yet")
 
 
 def _nearest(folder: str, environ: Mapping[str, str]) -> str:

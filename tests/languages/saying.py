@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+from dsec_cli.commands.init import comments
+
 ROOT = Path(__file__).resolve().parents[2]
 UNIT_PROBLEMS = ("runtime/dsec/units.py", "dsec_cli/contract/quantities.py")
 """Modules that cannot, or need not, say: their problems keep a template that `contract` says."""
@@ -48,6 +50,8 @@ def templates() -> dict[str, str]:
         tree = ast.parse(text)
         for template in (*of_module(tree, name), *of_errors(tree, name)):
             found.setdefault(template, name)
+    for lines in comments():
+        found.setdefault(" ".join(lines), "dsec_cli/commands/init.py")
     for name in UNIT_PROBLEMS:
         for call in _calls(ast.parse((ROOT / name).read_text()), "UnitProblem"):
             for template in _texts(call.args[0], {}):

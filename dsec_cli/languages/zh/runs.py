@@ -192,4 +192,10 @@ TEXTS: dict[str, str] = {
     "peak RSS {size:.0f} MiB": "RSS 峰值 {size:.0f} MiB",
     "GPUs held for {time}": "占用 GPU {time}",
     "- {worker}: {facts}": "- {worker}：{facts}",
+    "Step {id} says neither run nor call": "Step {id} 既没有 run 也没有 call",
+    "a plan holds what each Step executes": "计划包含每个 Step 执行的内容",
+    "give it a command (run: python train.py) or a function (call: module:function)": "给它一条命令（run: python train.py）或一个函数（call: module:function）",
+    "no Steps are stated, neither here nor in ds_config.yaml": "这里和 ds_config.yaml 中都没有写 Step",
+    "a plan says what is executed": "计划说明执行什么",
+    "add steps: with at least an id, a run and a timeout": "加上 steps:，每个至少有 id、run 和 timeout",
 }
