@@ -78,8 +78,14 @@ def _has(*keys: str) -> Callable[[Values], Values]:
     return lambda job: job if set(keys) <= set(job) else {}
 
 
+def _too_many_gpus(step: Values) -> None:
+    step["resources"]["gpu"]["count"] = 999
+    for key in ("layers", "all_reduce"):  # those of a Step on one GPU
+        step.pop(key, None)
+
+
 SLIPS: tuple[tuple[str, Callable[[Values], Values], Callable[[Values], None]], ...] = (
-    ("DS208", _gpu_step, lambda step: step["resources"]["gpu"].update(count=999)),
+    ("DS208", _gpu_step, _too_many_gpus),
     ("DS305", _has("snapshot_interval"), _with("snapshot_interval", "200ms")),
     ("DS306", _has("latency_cap"), _with("latency_cap", "50ms")),
     ("DS401", lambda job: _named(job, "ds://"), _with("source", "dss://models/a")),
