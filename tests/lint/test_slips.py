@@ -62,7 +62,9 @@ def _policy(job: Values) -> Values:
 
 
 def _gpu_step(job: Values) -> Values:
-    return _first(step for step in _steps(job) if "gpu" in step.get("resources", {}) and "elasticity" in job)
+    if "elasticity" not in job or "max_gpu_hours" in job:  # more GPUs would pass these hours, too
+        return {}
+    return _first(step for step in _steps(job) if "gpu" in step.get("resources", {}))
 
 
 def _with(key: str, value: Any) -> Callable[[Values], None]:
