@@ -6,7 +6,7 @@ PEERS ?= $(CURDIR)/.venv-peers
 export VENV PYTHON
 WORKERS ?= auto
 
-.PHONY: demo test check static battery bless generate bench clean demo-env dev-env
+.PHONY: demo test check static battery bless generate pictures bench clean demo-env dev-env
 
 demo: demo-env
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh scripts/demo.sh
@@ -41,6 +41,10 @@ generate: dev-env
 	$(BIN)/python -m dsec_cli.contract.generate
 	$(BIN)/python -m dsec_cli.lint.generate
 	$(BIN)/python -m dsec_cli.reference
+
+# The pictures of the README: runs the example and asks Chromium to draw its page.
+pictures: demo-env dev-env
+	$(BIN)/python scripts/pictures.py
 
 bench: dev-env
 	$(BIN)/python -m compileall -q dsec_cli runtime

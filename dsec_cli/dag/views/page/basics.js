@@ -11,8 +11,16 @@ const state = { folded: data.steps.length > MANY, open: new Set(), chosen: null,
 
 /* Few Steps have a colour each; of many, those of a class share one. */
 const kinds = [...new Set(data.steps.map((step) => (data.steps.length <= EACH ? step.id : step.group)))];
-const hues = new Map(kinds.map((kind, at) => [kind, kinds.length > HUES && at >= HUES - 1 ? HUES - 1 : at]));
 function kind(step) { return data.steps.length <= EACH ? step.id : step.group; }
+/* Of more kinds than colours, those that take most time have one of their own; the others share the last. */
+function coloured() {
+  const work = new Map(kinds.map((one) => [one, 0]));
+  for (const step of data.steps) work.set(kind(step), work.get(kind(step)) + (step.ms || 1) * (1 + step.devices.length));
+  const first = new Set(kinds.length <= HUES ? kinds : [...kinds].sort((a, b) => work.get(b) - work.get(a)).slice(0, HUES - 1));
+  let next = 0;
+  return new Map(kinds.map((one) => [one, first.has(one) ? next++ : HUES - 1]));
+}
+const hues = coloured();
 function hue(step) { return `--hue-${hues.get(kind(step))}`; }
 
 function time(ms) {

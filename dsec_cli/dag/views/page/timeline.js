@@ -156,8 +156,8 @@ function hit(event) {
 function loaded(event) {
   const box = canvas.getBoundingClientRect(), x = Math.floor(event.clientX - box.left - LEFT);
   if (!loads || event.clientY - box.top < loads.top || x < 0 || !loads.sums[x]) return null;
-  const names = new Map(kinds.map((one) => [`--hue-${hues.get(one)}`, one]));
-  const parts = loads.stack.filter(([, layer]) => layer[x] >= 0.05).map(([key, layer]) => `${hues.size > HUES && key === `--hue-${HUES - 1}` ? "others" : names.get(key)}: ${layer[x].toFixed(1)}`);
+  const names = new Map([...kinds].reverse().map((one) => [`--hue-${hues.get(one)}`, one]));
+  const parts = loads.stack.filter(([, layer]) => layer[x] >= 0.05).map(([key, layer]) => `${kinds.length > HUES && key === `--hue-${HUES - 1}` ? "others" : names.get(key)}: ${layer[x].toFixed(1)}`);
   return [`${loads.sums[x].toFixed(1)} ${loads.some ? "cores in use" : "Steps at once"}`, ...parts];
 }
 canvas.addEventListener("pointermove", (event) => {
