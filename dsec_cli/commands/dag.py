@@ -78,8 +78,8 @@ def _write(picture: Picture, args: Args) -> None:
     emit_bytes(draw(_view("dot").render(picture), args.output), args.out)
 
 
-_HIDING = ("DS0", "DS502")
-"""Faults on account of which a graph is not the one that was written: unreadable text, an id twice."""
+_HIDING = ("DS0", "DS114", "DS502")
+"""Faults by which a graph is not the one that was written: unreadable text, no contract, an id twice."""
 
 
 def _measured(run: Run) -> dict[str, int]:

@@ -64,7 +64,7 @@ def foreign(root: Node | None, file: str) -> Finding | None:
     if other is None:
         return None
     return Finding(
-        "DS102",
+        "DS114",
         Severity.ERROR,
         (),
         say("this looks like {what}, not like a contract", "foreign", what=other.what),

@@ -30,6 +30,7 @@ ROWS: tuple[tuple[str, str, str, str, tuple[str, ...]], ...] = (
     ("DS111", "installed-package-differs", "warning", "document", ("given:packages",)),
     ("DS112", "version-not-published", "error", "document", ("given:packages",)),
     ("DS113", "entry-twice", "warning", "document", ("entry-twice",)),
+    ("DS114", "not-a-contract", "error", "document", ("DS114",)),
     ("DS201", "baseline-above-elasticity-minimum", "error", "document", ("baseline.gpu", "elasticity.gpu")),
     ("DS202", "minimum-above-maximum", "error", "document", ("bounds",)),
     ("DS203", "elasticity-too-wide", "warning", "document", ("baseline.gpu", "elasticity.gpu")),

@@ -13,6 +13,8 @@ from dsec_cli.source.characters import prepare
 from dsec_cli.source.text import BYTES, LINES, SourceText
 from dsec_cli.source.tree import TooMany, Tree
 
+_CONFLICT = "<<<<<<<"
+
 
 def parse(source: SourceText) -> Tree:
     """Read all documents of a text; what cannot be read becomes problems and unknown values."""
@@ -39,7 +41,12 @@ def _read(source: SourceText) -> Tree:
             return tree
     from dsec_cli.source import events  # costs start-up, and most texts are ordinary
 
-    return events.read(source, prepared)
+    tree = events.read(source, prepared)
+    if _CONFLICT not in source.text:
+        return tree
+    from dsec_cli.source.conflicts import without_conflicts
+
+    return without_conflicts(source, tree)
 
 
 def _refused(source: SourceText) -> Tree:

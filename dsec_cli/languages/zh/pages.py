@@ -1,6 +1,10 @@
 """Chinese for the pages of rules: what each finds, and why it exists."""
 
 TEXTS: dict[str, str] = {
+    "A list in which an entry counts once names it twice.": "列表中每个条目只算一次，却把同一个写了两次。",
+    "The second entry changes nothing, so it was meant to be another one, or it was left behind when lists were joined. Where two entries differ, a reader does not know which of them counts.": "第二个条目不起作用：要么本来想写别的，要么是合并列表时留下的。如果两个条目内容不同，读者无法知道以哪一个为准。",
+    "The file is of another kind: an inventory, a plan, a compose file, a workflow.": "这是另一种文件：资源清单、执行计划、compose 文件或工作流。",
+    "Said once, it tells more than a list of all that such a file lacks of a contract. Some have a command of their own, which the finding names.": "说明一次，胜过列出这种文件缺少的契约的每一部分。有些文件有专门的命令，结果中会给出。",
     # DS001
     "The file's bytes are not text in UTF-8 (or UTF-16 with a byte order mark).": "文件的字节不是 UTF-8 文本（也不是带字节序标记的 UTF-16 文本）。",
     "A contract that cannot be decoded cannot be read at all, and guessing an encoding from the machine's locale would make the same file mean different things on different machines.": "无法解码的契约根本读不了；按机器的区域设置去猜编码，又会让同一个文件在不同机器上有不同的含义。",

@@ -1,6 +1,9 @@
 """Chinese for YAML, characters and the form of the file."""
 
 TEXTS: dict[str, str] = {
+    "merge conflict markers: both sides of a conflict stand here": "合并冲突标记：冲突的两边都还在这里",
+    "merge conflict markers: both sides of {count} conflicts stand here": "合并冲突标记：{count} 处冲突的两边都还在这里",
+    "keep one side of each, or join them, and remove the lines with the markers": "每处保留一边或合并两边，并删去带标记的行",
     'write "{text}" for the text, or {number} for the number': '若指文本请写 "{text}"，若指数请写 {number}',
     "the text {text!r}": "文本 {text!r}",
     "write {new}, or {octal} if the digits are octal": "写成 {new}；若这些数字是八进制，则写 {octal}",
