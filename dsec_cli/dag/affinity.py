@@ -47,7 +47,11 @@ def joined(
     if not _known(table) or contract.nvlink_mode == "off":
         return settled  # what is not known forbids nothing; what cannot be is told with the links
     uses: dict[int, int] = {}
-    for members, label, link in _together(graph, links, demands):
+    for members, labels, link in _together(graph, links, demands):
+        label, *others = labels
+        if others and link is not None:
+            named = f"{label} and {others[0]} (nvlink_affinity), which are two groups"
+            return Unjoined(link.path, _named(graph, members), f"{named}: {groups_text(table)}")
         want = _number(label)
         groups = sorted({slot.group for slot in table if slot.group}) if want is None else [want]
         fit = [group for group in groups if all(_fits(settled[at], group, table) for at in members)]
@@ -68,8 +72,11 @@ def _known(table: Sequence[Slot]) -> bool:
 
 def _together(
     graph: StepGraph, links: Sequence[Link], demands: Sequence[Demand]
-) -> Iterator[tuple[list[int], str, Link | None]]:
-    """Places of Steps that belong together, their label (or ""), and the communication that says so."""
+) -> Iterator[tuple[list[int], list[str], Link | None]]:
+    """Places of Steps that belong together, their label, and the communication that says so.
+
+    Of several labels those with a number are given, of which there must be one; of others the first.
+    """
     home = list(range(len(graph.steps)))
 
     def root(at: int) -> int:
@@ -96,8 +103,8 @@ def _together(
         labels = [graph.steps[at].demand.nvlink_affinity or "" for at in members]
         first = next((said[at] for at in members if at in said), None)
         if any(labels) or first is not None:
-            numbered = [label for label in labels if _number(label) is not None]
-            yield members, (numbered or [label for label in labels if label] or [""])[0], first
+            numbered = [label for label in dict.fromkeys(labels) if _number(label) is not None]
+            yield members, numbered or [next(filter(None, labels), "")], first
 
 
 def _number(label: str) -> int | None:

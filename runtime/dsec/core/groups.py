@@ -148,9 +148,18 @@ def parts(free: Sequence[Slot], level: int, count: int) -> list[list[Slot]]:
         groups.setdefault(slot.islands[level], []).append(slot)
     enough = [group for group in groups.values() if len(group) >= count]
     if level == NVLINK:
-        meshes = [group if group[0].peers is None else _mesh(group, count) for group in enough]
+        meshes = [group if group[0].peers is None else _near_mesh(group, count) for group in enough]
         return [group for group in meshes if group]
     return enough
+
+
+def _near_mesh(group: Sequence[Slot], count: int) -> list[Slot]:
+    """A mesh of the group, of one NUMA node if one has it."""
+    for part in [*sorted(parts(group, NUMA, count), key=len), group]:
+        found = _mesh(part, count)
+        if found:
+            return found
+    return []
 
 
 def _mesh(group: Sequence[Slot], count: int) -> list[Slot]:

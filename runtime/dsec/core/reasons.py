@@ -99,7 +99,8 @@ def _apart(demand: Demand, fit: Sequence[Slot]) -> str:
         level = terms.within
     else:
         level = LEVELS[NODE]
-    best = max((len(group) for group in parts(fit, LEVELS.index(level), 1)), default=0)
+    islands = [slot.islands[LEVELS.index(level)] for slot in fit]
+    best = max(map(islands.count, islands), default=0)
     if level == "nvlink" and best >= demand.gpu_count:
         return f"no {demand.gpu_count} of them all {_JOINED[level]} to each other"
     links = sorted({link for slot in fit for _, link in slot.device.links}) if level != LEVELS[NODE] else []
