@@ -112,6 +112,10 @@ class Scheduler:
         """The (Step, iteration) of an entry of `ready`."""
         return entry % self._n, entry // self._round
 
+    def entry(self, step: int, iteration: int) -> int:
+        """The entry that the instance has while it is ready; the lower goes first."""
+        return iteration * self._round + self._order[step]
+
     def start(self, entry: int) -> None:
         """Take the entry, the head of its bucket, off the ready list."""
         step, iteration = entry % self._n, entry // self._round

@@ -90,8 +90,10 @@ class Simulation:
         self._troubles: list[_Trouble] = []
         self._slowed: dict[str, list[int]] = {}
         """Per device what each fault that lasts leaves of its speed."""
-        self._away: dict[str, list[int]] = {}
-        """Per device that is lost, when each fault that lasts took it."""
+        self._away: dict[str, int] = {}
+        """Per device that is lost, since when."""
+        self._takers: dict[str, int] = {}
+        """Per device, how many of the faults that last have taken it."""
         self._gone: list[tuple[str, int, int]] = []
         self._pieces: list[Piece] = []
         self._events: list[tuple[int, int, int, object]] = []
@@ -111,7 +113,7 @@ class Simulation:
                 _, kind, _, what = heappop(events)
                 self._happen(kind, what)
             self._start_all()
-        gone = [*self._gone, *((uuid, since[0], self._now) for uuid, since in self._away.items() if since)]
+        gone = [*self._gone, *((uuid, since, self._now) for uuid, since in self._away.items())]
         return History(
             tuple(self._pieces),
             max((piece.to_ms for piece in self._pieces), default=0),
@@ -242,11 +244,11 @@ class Simulation:
 
     def _make_room(self) -> bool:
         """Stop others for a Step that must not wait; whether something can start at once."""
-        key = self._starter.waiting
-        if key is None:
+        entry = self._starter.waiting
+        if entry is None:
             return False
-        at, running = key[0], self._running.values()
-        level, rank = self._steps[at].level, self._steps[at].rank_ms
+        key = self._scheduler.locate(entry)
+        level, running = self._steps[key[0]].level, self._running.values()
         struck = level != "discardable" and any(key in trouble.open for trouble in self._troubles)
         if level != "critical" and not struck:
             return False
@@ -257,14 +259,11 @@ class Simulation:
             # What has only just begun stays: stopping it again and again would lead nowhere.
             if not one.cause
             and one.began < self._now
-            and (
-                self._steps[one.at].rank_ms < rank
-                if level == "critical"
-                else self._level(one) == "discardable"
-            )
+            and self._scheduler.entry(one.at, one.iteration) > entry
+            and (level == "critical" or self._level(one) == "discardable")
         ]
         at_once = False
-        for tenant in victims(self.room, self._steps[at].demand, tenants, leaving):
+        for tenant in victims(self.room, self._steps[key[0]].demand, tenants, leaving):
             victim = self._running[tenant.at, tenant.iteration]
             victim.cause = _STOPS[tenant.level]
             killed = tenant.level == "discardable"
@@ -331,7 +330,8 @@ class Simulation:
         if whole:
             self.room.close(fault.machine)
         for uuid in fault.devices:
-            self._away.setdefault(uuid, []).append(self._now)
+            self._away.setdefault(uuid, self._now)
+            self._takers[uuid] = self._takers.get(uuid, 0) + 1
             self.room.lose(uuid)
         for key, running in self._running.items():
             here = whole and self.room.machine(running.lease) == fault.machine
@@ -358,12 +358,9 @@ class Simulation:
             if fault.kind == "node-lost":
                 self.room.open(fault.machine)
             for uuid in fault.devices:
-                since = self._away[uuid]
-                self._gone.append((uuid, since[0], self._now))
-                since.remove(fault.at_ms)
-                if since:
-                    since[0] = self._now
-                else:
+                self._takers[uuid] -= 1
+                if not self._takers[uuid]:
+                    self._gone.append((uuid, self._away.pop(uuid), self._now))
                     self.room.find(uuid)
         self._starter.forget()
 

@@ -100,9 +100,9 @@ class Starter:
         """Entries that got nothing since then."""
 
     @property
-    def waiting(self) -> tuple[int, int] | None:
-        """The (Step, iteration) that has the reservation; None: whatever is ready has started."""
-        return None if self._promised < 0 else self._scheduler.locate(self._promised)
+    def waiting(self) -> int | None:
+        """The scheduler's entry that has the reservation; None: whatever is ready has started."""
+        return None if self._promised < 0 else self._promised
 
     def next(self, now: int) -> Start | None:
         """The next start; None: nothing can start before something ends."""
