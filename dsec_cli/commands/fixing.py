@@ -67,7 +67,7 @@ def _store(old: SourceText, new: SourceText, *, printed: bool) -> None:
         rewrite(old.name, old=old.data, new=new.data)
 
 
-def written_aside(report: Report, outputs: tuple[Output, ...], args: Args, *, speech: Speech) -> str:
+def written_aside(report: Report, outputs: tuple[Output, ...], args: Args, *, speech: Speech) -> str | None:
     """The report on standard error, as standard output holds the text that was mended."""
     with redirect_stdout(sys.stderr):
         return write(report, outputs, args, speech=speech)

@@ -63,19 +63,19 @@ def main(args: Args) -> int:
 
         if args.diff:
             code = fixing.show(args, texts, judged, tell=tell)
-            return _say(problems) or code
+            return _say(problems, speaking) or code
         texts = fixing.mend(args, texts, judged, problems=problems, tell=tell)
         put = fixing.written_aside if STDIN in args.paths else write
     checked = checker.check(texts)
     if args.write_baseline is not None:
         _write_baseline(args, texts, checked, speaking.of("text"))
-        return _say(problems) or codes.YES
+        return _say(problems, speaking) or codes.YES
     checked = _compared(args, texts, checked, here)
     report = _report(texts, checked, left_out)
     shown = put(report, outputs, args, speech=speaking) if texts or not problems else ""
     if args.profile_rules:
         _tell_profile(checker, checked)
-    code = _say(problems) or _verdict(args, here, checked.diagnostics)
+    code = _say(problems, speaking) or _verdict(args, here, checked.diagnostics)
     if shown is not None and not (problems or mending or args.profile_rules):
         _remember(args, report, shown, code, left_out=left_out)
     return code

@@ -10,18 +10,22 @@ from dsec_cli.commands.language import ENGLISH
 from dsec_cli.commands.terminal import colored
 from dsec_cli.exit import UsageError
 from dsec_cli.options_lint import FORMATS
-from dsec_cli.report.output import emit
+from dsec_cli.report.output import stream
 from dsec_cli.report.terminal import columns
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from dsec_cli.commands.configuring import Configured
     from dsec_cli.commands.language import Speech
     from dsec_cli.options import Args
     from dsec_cli.report.format import Format, Report
+
+
+MOST_KEPT = 2**21
+"""Characters of standard output that are kept: the cache takes no more."""
 
 
 class Output(Record):
@@ -92,9 +96,35 @@ def spare(outputs: tuple[Output, ...], files: Iterable[str]) -> None:
             )
 
 
-def write(report: Report, outputs: tuple[Output, ...], args: Args, *, speech: Speech) -> str:
-    """Render the report once for each output and put it there; gives what went to standard output."""
-    shown = ""
+class Copy:
+    """Keeps what is written, unless it is more than anybody will ask for."""
+
+    def __init__(self) -> None:
+        self.pieces: list[str] = []
+        self.size = 0
+
+    def of(self, pieces: Iterable[str]) -> Iterator[str]:
+        """The same pieces, one by one."""
+        for piece in pieces:
+            self.size += len(piece)
+            if self.size > MOST_KEPT:
+                self.pieces.clear()
+            else:
+                self.pieces.append(piece)
+            yield piece
+
+    @property
+    def text(self) -> str | None:
+        """All of it; None when it was too much."""
+        return "".join(self.pieces) if self.size <= MOST_KEPT else None
+
+
+def write(report: Report, outputs: tuple[Output, ...], args: Args, *, speech: Speech) -> str | None:
+    """Render the report for each output, and put it there while it is rendered.
+
+    Gives what went to standard output; None when that was more than is worth keeping.
+    """
+    copy = Copy()
     for one in sorted(outputs, key=lambda one: not one.file):
         fitted = _spoken(report, speech.of(one.format))._replace(
             color=colored("never" if one.file and args.color == "auto" else args.color, sys.stdout),
@@ -102,10 +132,12 @@ def write(report: Report, outputs: tuple[Output, ...], args: Args, *, speech: Sp
             quiet=args.quiet,
             fold=not one.file and sys.stdout.isatty(),
         )
-        text = _format(one.format).render(fitted)
-        emit(text, one.file or None)  # files before standard output
-        shown = shown if one.file else text
-    return shown
+        pieces = _format(one.format).pieces(fitted)
+        if one.file:  # files before standard output
+            stream(pieces, one.file)
+        else:
+            stream(copy.of(pieces))
+    return copy.text
 
 
 def _spoken(report: Report, language: str) -> Report:

@@ -6,7 +6,7 @@ from dsec.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from dsec_cli.diagnostics import Diagnostic, Severity
     from dsec_cli.source.text import SourceText
@@ -67,4 +67,9 @@ class Format(Record):
     """One way to write a report down; its module is named like it."""
 
     name: str
-    render: Callable[[Report], str]
+    pieces: Callable[[Report], Iterable[str]]
+    """The text in parts, so that nobody has to hold the whole of twenty thousand findings."""
+
+    def render(self, report: Report) -> str:
+        """The whole text."""
+        return "".join(self.pieces(report))

@@ -41,7 +41,7 @@ def test_goldens_are_of_formats() -> None:
 
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
 def test_a_format_is_named_like_its_file_and_ends_its_last_line(form: Format) -> None:
-    assert form.render.__module__ == f"dsec_cli.report.formats.{form.name}"
+    assert form.pieces.__module__ == f"dsec_cli.report.formats.{form.name}"
     assert form.render(everything()).endswith("\n")
 
 

@@ -101,7 +101,7 @@ def test_text_sum() -> None:
 
 
 def test_json_places_count_in_every_unit() -> None:
-    document = json.loads(json_format.render(report(found(TEXT, "24G"), texts=(TEXT,))))
+    document = json.loads(json_format.FORMAT.render(report(found(TEXT, "24G"), texts=(TEXT,))))
     assert document["format"] == "dsec.lint/1"
     assert document["summary"] == {"error": 1, "warning": 0, "info": 0, "silenced": 0}
     (one,) = document["diagnostics"]
@@ -115,7 +115,7 @@ def test_json_bytes_are_the_place(content: str, start: int, length: int) -> None
     start = min(start, len(text.text))
     end = min(start + length, len(text.text))
     one = found(TEXT, "24G", place=place(text, start, end))
-    point = json.loads(json_format.render(report(one, texts=(text,))))["diagnostics"][0]["place"]
+    point = json.loads(json_format.FORMAT.render(report(one, texts=(text,))))["diagnostics"][0]["place"]
     assert text.data[point["start"]["byte"] : point["end"]["byte"]].decode() == text.text[start:end]
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from dsec_cli.commands import outputs
 from dsec_cli.commands.configuring import NOTHING
-from dsec_cli.commands.outputs import Output, wanted
+from dsec_cli.commands.outputs import Copy, Output, wanted
 from dsec_cli.exit import UsageError
+from dsec_cli.report.output import stream
 
 from .conftest import ROOT, Ran
 
@@ -21,7 +23,7 @@ GIVEN = {"output": (), "format": None, "output_file": None}
 
 
 @pytest.mark.parametrize(
-    ("given", "outputs"),
+    ("given", "asked"),
     [
         ({}, [("text", "")]),
         ({"format": "json"}, [("json", "")]),
@@ -34,9 +36,9 @@ GIVEN = {"output": (), "format": None, "output_file": None}
         ({"output": ("sarif:a",), "format": "text"}, [("text", ""), ("sarif", "a")]),
     ],
 )
-def test_what_the_command_line_asks_for(given: dict[str, object], outputs: list[tuple[str, str]]) -> None:
+def test_what_the_command_line_asks_for(given: dict[str, object], asked: list[tuple[str, str]]) -> None:
     args = SimpleNamespace(**(GIVEN | given))
-    assert wanted(args, NOTHING) == tuple(Output(*one) for one in outputs)  # type: ignore[arg-type]
+    assert wanted(args, NOTHING) == tuple(Output(*one) for one in asked)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -127,3 +129,35 @@ def test_what_a_comment_silences_does_not_count_but_stays(ds: Ds, tmp_path: Path
     assert document["summary"] == {"error": 0, "warning": 0, "info": 0, "silenced": 1}
     (one,) = document["diagnostics"]
     assert one["silenced"] == {"by": "comment", "reason": "it ends by itself"}
+
+
+def test_a_long_report_is_written_in_pieces(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    rest = iter(["x" * 70_000, "中\ud800", "y" * 10])
+    stream(rest, str(tmp_path / "out"))
+    assert (tmp_path / "out").read_bytes() == b"x" * 70_000 + "中\\ud800".encode() + b"y" * 10
+    stream(["a", "b" * 70_000, "c"])
+    assert capfdbinary.readouterr().out == b"a" + b"b" * 70_000 + b"c"
+
+
+def test_a_report_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
+    def pieces() -> Iterator[str]:
+        yield "x" * 70_000
+        raise ZeroDivisionError
+
+    file = tmp_path / "out"
+    file.write_text("before")
+    with pytest.raises(ZeroDivisionError):
+        stream(pieces(), str(file))
+    assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [("out", "before")]
+
+
+def test_a_copy_is_kept_of_what_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = Copy()
+    assert list(copy.of(["a", "b"])) == ["a", "b"]
+    assert copy.text == "ab"
+    monkeypatch.setattr(outputs, "MOST_KEPT", 1)
+    copy = Copy()
+    assert list(copy.of(["a", "b"])) == ["a", "b"]
+    assert copy.text is None

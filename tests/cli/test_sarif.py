@@ -38,7 +38,7 @@ VALIDATOR = jsonschema.Draft7Validator(SCHEMA)
 
 def written(shown: Report) -> dict[str, Any]:
     """The document of a report, which the schema has accepted."""
-    document: dict[str, Any] = json.loads(sarif.render(shown))
+    document: dict[str, Any] = json.loads(sarif.FORMAT.render(shown))
     check(document)
     return document
 

@@ -10,13 +10,15 @@ from dsec_cli.report.format import Format, as_it_is
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dsec_cli.report.format import Report
 
 
-def render(report: Report) -> str:
+def pieces(report: Report) -> Iterator[str]:
     """One line per diagnostic that counts, and nothing else."""
     plain = report._replace(tell=as_it_is)
-    return "".join(headline(one, plain) + "\n" for one in report.counting())
+    return (headline(one, plain) + "\n" for one in report.counting())
 
 
-FORMAT = Format("concise", render)
+FORMAT = Format("concise", pieces)

@@ -12,6 +12,8 @@ from dsec_cli.report.format import Format
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dsec_cli.diagnostics import Diagnostic
     from dsec_cli.report.format import Report
 
@@ -20,9 +22,9 @@ _DATA = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
 _PROPERTY = _DATA | str.maketrans({":": "%3A", ",": "%2C"})
 
 
-def render(report: Report) -> str:
+def pieces(report: Report) -> Iterator[str]:
     """One command per diagnostic that counts."""
-    return "".join(_command(one) + "\n" for one in report.counting())
+    return (_command(one) + "\n" for one in report.counting())
 
 
 def _command(one: Diagnostic) -> str:
@@ -38,4 +40,4 @@ def _command(one: Diagnostic) -> str:
     return f"::{_COMMANDS[one.severity]} {properties}::{text.translate(_DATA)}"
 
 
-FORMAT = Format("github", render)
+FORMAT = Format("github", pieces)

@@ -17,44 +17,48 @@ in a file that was not linted has null for `utf16_column` and `byte`.
 
 from __future__ import annotations
 
-import json
-
 from dsec import __version__
 from dsec_cli.diagnostics import SEVERITIES
 from dsec_cli.report.fingerprint import fingerprints
 from dsec_cli.report.format import Format
+from dsec_cli.report.pretty import INDENT, listed, opened
 from dsec_cli.words import arguments, message_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Iterator
 
     from dsec_cli.diagnostics import Diagnostic, Place
     from dsec_cli.report.format import Report
     from dsec_cli.source.text import Position, SourceText
 
 
-def render(report: Report) -> str:
+def pieces(report: Report) -> Iterator[str]:
     """The document, diagnostics in the report's order."""
-    return json.dumps(document(report), ensure_ascii=False, indent=2) + "\n"
+    yield opened(head(report), "diagnostics")
+    yield from listed(diagnostics(report), "\n" + INDENT)
+    yield "\n}\n"
 
 
-def document(report: Report) -> dict[str, Any]:
-    """What the document holds."""
+def head(report: Report) -> dict[str, object]:
+    """What the document says before its diagnostics."""
     counts = {severity.value: 0 for severity in SEVERITIES} | {"silenced": 0}
     for one in report.diagnostics:
         counts["silenced" if one.silenced is not None else one.severity.value] += 1
-    prints = fingerprints(report.diagnostics, report.texts)
     return {
         "format": "dsec.lint/1",
         "tool": {"name": "dsec", "version": __version__},
         "files": list(report.files),
         "summary": counts,
         "notes": list(report.notes),
-        "diagnostics": [
-            _diagnostic(one, report, key) for one, key in zip(report.diagnostics, prints, strict=True)
-        ],
     }
+
+
+def diagnostics(report: Report) -> Iterator[dict[str, object]]:
+    """Every diagnostic, in the report's order."""
+    prints = fingerprints(report.diagnostics, report.texts)
+    for one, key in zip(report.diagnostics, prints, strict=True):
+        yield _diagnostic(one, report, key)
 
 
 def _diagnostic(one: Diagnostic, report: Report, fingerprint: str) -> dict[str, object]:
@@ -113,4 +117,4 @@ def _point(text: SourceText, offset: int) -> dict[str, int | None]:
     }
 
 
-FORMAT = Format("json", render)
+FORMAT = Format("json", pieces)

@@ -9,19 +9,24 @@ from __future__ import annotations
 import json
 
 from dsec_cli.report.format import Format
-from dsec_cli.report.formats.json import document
+from dsec_cli.report.formats.json import diagnostics, head
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dsec_cli.report.format import Report
 
 
-def render(report: Report) -> str:
+def pieces(report: Report) -> Iterator[str]:
     """All lines, diagnostics in the report's order."""
-    whole = document(report)
-    lines = [{"kind": "finding", **one} for one in whole.pop("diagnostics")]
-    lines.append({"kind": "summary", **whole})
-    return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    for one in diagnostics(report):
+        yield _line({"kind": "finding", **one})
+    yield _line({"kind": "summary", **head(report)})
 
 
-FORMAT = Format("jsonl", render)
+def _line(said: dict[str, object]) -> str:
+    return json.dumps(said, ensure_ascii=False) + "\n"
+
+
+FORMAT = Format("jsonl", pieces)

@@ -12,7 +12,7 @@ from dsec_cli.report.format import Format
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from dsec_cli.diagnostics import Diagnostic
     from dsec_cli.report.format import Report
@@ -20,14 +20,16 @@ if TYPE_CHECKING:
 HEAD = '<?xml version="1.0" encoding="utf-8"?>\n'
 
 
-def render(report: Report) -> str:
+def pieces(report: Report) -> Iterator[str]:
     """One document."""
     by_file: dict[str, list[Diagnostic]] = {file: [] for file in report.files}
     for one in report.diagnostics:
         by_file.setdefault(one.place.file, []).append(one)
-    suites = "".join(_suite(file, found) for file, found in by_file.items())
     whole = _totals(report.diagnostics, clean=sum(not found for found in by_file.values()))
-    return f'{HEAD}<testsuites name="dsec lint"{whole}>\n{suites}</testsuites>\n'
+    yield f'{HEAD}<testsuites name="dsec lint"{whole}>\n'
+    for file, found in by_file.items():
+        yield from _suite(file, found)
+    yield "</testsuites>\n"
 
 
 def _totals(found: Iterable[Diagnostic], *, clean: int) -> str:
@@ -44,13 +46,14 @@ def _kind(one: Diagnostic) -> str:
     return "system-out" if one.severity is Severity.INFO else "failure"
 
 
-def _suite(file: str, found: list[Diagnostic]) -> str:
+def _suite(file: str, found: list[Diagnostic]) -> Iterator[str]:
     name = _attribute(seen_from("", file))
+    yield f"  <testsuite name={name}{_totals(found, clean=int(not found))}>\n"
     if not found:
-        cases = f'    <testcase name="dsec lint" classname={name}/>\n'
-    else:
-        cases = "".join(_case(one, name) for one in found)
-    return f"  <testsuite name={name}{_totals(found, clean=int(not found))}>\n{cases}  </testsuite>\n"
+        yield f'    <testcase name="dsec lint" classname={name}/>\n'
+    for one in found:
+        yield _case(one, name)
+    yield "  </testsuite>\n"
 
 
 def _case(one: Diagnostic, file: str) -> str:
@@ -81,12 +84,13 @@ def _attribute(text: str) -> str:
 
 def _escaped(text: str) -> str:
     """`text` as XML content; characters that no XML document may have are spelled out."""
-    safe = "".join(ch if _allowed(ch) else f"\\u{ord(ch):04x}" for ch in text)
-    return safe.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    if not text.isprintable():  # whatever is printable is allowed
+        text = "".join(ch if _allowed(ch) else f"\\u{ord(ch):04x}" for ch in text)
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _allowed(ch: str) -> bool:
     return ch in "\t\n" or " " <= ch <= "\ud7ff" or "\ue000" <= ch <= "\ufffd" or ch >= "\U00010000"
 
 
-FORMAT = Format("junit", render)
+FORMAT = Format("junit", pieces)

@@ -10,24 +10,28 @@ from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dsec_cli.diagnostics import Diagnostic
     from dsec_cli.report.format import Report, Tell
 
-_SPECIAL = frozenset("\\`*_{}[]<>#|~")
+_SPECIAL = {ord(ch): f"\\{ch}" for ch in "\\`*_{}[]<>#|~"} | {ord("&"): "&amp;"}
 
 
-def render(report: Report) -> str:
+def pieces(report: Report) -> Iterator[str]:
     """The sum, a table of what counts, and notes."""
     tell = report.tell
     counting = report.counting()
-    lines = [f"**{_plain(summary(report._replace(color=False)))}**", ""]
+    yield f"**{_plain(summary(report._replace(color=False)))}**\n"
     if counting:
         titles = (say("place"), say("severity"), say("rule"), say("finding"))
-        lines += [_row(*map(tell, titles)), _row(*["---"] * len(titles))]
-        lines += [_finding(one, tell) for one in counting]
-        lines.append("")
-    lines += [f"- {_plain(note)}" for note in report.notes]
-    return "\n".join(lines).rstrip("\n") + "\n"
+        yield f"\n{_row(*map(tell, titles))}\n{_row(*['---'] * len(titles))}\n"
+        for one in counting:
+            yield _finding(one, tell) + "\n"
+    if report.notes:
+        yield "\n"
+    for note in report.notes:
+        yield f"- {_plain(note)}\n"
 
 
 def _finding(one: Diagnostic, tell: Tell) -> str:
@@ -46,7 +50,7 @@ def _row(*texts: str) -> str:
 def _plain(text: str) -> str:
     """`text` on one line, with nothing in it that Markdown or HTML would read as markup."""
     one_line = shown(" ".join(text.split()))
-    return "".join(f"\\{ch}" if ch in _SPECIAL else ch for ch in one_line).replace("&", "&amp;")
+    return one_line.translate(_SPECIAL)
 
 
-FORMAT = Format("markdown", render)
+FORMAT = Format("markdown", pieces)

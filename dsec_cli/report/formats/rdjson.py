@@ -5,14 +5,15 @@ It knows nothing of silenced findings; they are left out. Fixes become suggestio
 
 from __future__ import annotations
 
-import json
-
 from dsec_cli.diagnostics import Severity
 from dsec_cli.report.fingerprint import seen_from
 from dsec_cli.report.format import Format
+from dsec_cli.report.pretty import INDENT, listed, opened
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dsec_cli.diagnostics import Diagnostic, Place
     from dsec_cli.report.format import Report
     from dsec_cli.source.text import SourceText, Span
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
 _SEVERITIES = {Severity.ERROR: "ERROR", Severity.WARNING: "WARNING", Severity.INFO: "INFO"}
 
 
-def render(report: Report) -> str:
+def pieces(report: Report) -> Iterator[str]:
     """One DiagnosticResult."""
-    found = [_diagnostic(one, report) for one in report.counting()]
-    return json.dumps({"source": {"name": "dsec"}, "diagnostics": found}, ensure_ascii=False, indent=2) + "\n"
+    yield opened({"source": {"name": "dsec"}}, "diagnostics")
+    yield from listed((_diagnostic(one, report) for one in report.counting()), "\n" + INDENT)
+    yield "\n}\n"
 
 
 def _diagnostic(one: Diagnostic, report: Report) -> Object:
@@ -60,9 +62,7 @@ def _range(text: SourceText, span: Span) -> Object:
 
 
 def _point(text: SourceText, offset: int) -> dict[str, int]:
-    line, column = text.position(offset)
-    before = text.line_text(line)[: column - 1]
-    return {"line": line, "column": len(before.encode("utf-8", "surrogatepass")) + 1}
+    return {"line": text.position(offset).line, "column": text.utf8_column(offset)}
 
 
-FORMAT = Format("rdjson", render)
+FORMAT = Format("rdjson", pieces)

@@ -7,7 +7,6 @@ URI, and keep 25,000 results at most; so every result has a physical location, p
 
 from __future__ import annotations
 
-import json
 import os
 from urllib.parse import quote
 
@@ -15,10 +14,13 @@ from dsec import __version__
 from dsec_cli.diagnostics import SEVERITIES, Severity
 from dsec_cli.report.fingerprint import fingerprints, seen_from
 from dsec_cli.report.format import Format
+from dsec_cli.report.pretty import INDENT, listed, opened, pretty
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dsec_cli.diagnostics import Diagnostic, Edit, Fix, Place
     from dsec_cli.report.format import Report, RuleInfo
     from dsec_cli.source.text import SourceText, Span
@@ -35,13 +37,30 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def render(report: Report) -> str:
+def pieces(report: Report) -> Iterator[str]:
     """One run with every rule that ran and every result that fits."""
     rules = report.rules()
     index = {rule.code: at for at, rule in enumerate(rules)}
     prints = fingerprints(report.diagnostics, report.texts)
     kept = _kept(report.diagnostics)
-    run: Object = {
+    yield opened({"$schema": _SCHEMA, "version": "2.1.0"}, "runs") + "[" + _RUN
+    yield opened(_head(report, rules), "results", _RUN)
+    results = (_result(report.diagnostics[at], report, index=index, fingerprint=prints[at]) for at in kept)
+    yield from listed(results, _RUN + INDENT)
+    notes = _notes(report, left_out=len(report.diagnostics) - len(kept))
+    if notes:
+        yield "," + pretty({"invocations": notes}, _RUN)[1:]
+    else:
+        yield _RUN + "}"
+    yield "\n  ]\n}\n"
+
+
+_RUN = "\n" + 2 * INDENT
+
+
+def _head(report: Report, rules: tuple[RuleInfo, ...]) -> Object:
+    """What a run says before its results."""
+    return {
         "tool": {
             "driver": {
                 "name": "DSec",
@@ -51,20 +70,17 @@ def render(report: Report) -> str:
         },
         "columnKind": "utf16CodeUnits",
         "artifacts": [{"location": _artifact(file)} for file in report.files],
-        "results": [
-            _result(report.diagnostics[at], report, index=index, fingerprint=prints[at]) for at in kept
-        ],
     }
+
+
+def _notes(report: Report, *, left_out: int) -> list[object]:
+    """What a run says behind its results, if anything."""
     notes = [("note", note) for note in report.notes]
-    left_out = len(report.diagnostics) - len(kept)
     if left_out:
         text = say("{count} findings beyond {most} were left out.", count=left_out, most=MOST)
         notes.insert(0, ("warning", report.tell(text)))
-    if notes:
-        told = [{"level": level, "message": {"text": text}} for level, text in notes]
-        run["invocations"] = [{"executionSuccessful": True, "toolExecutionNotifications": told}]
-    document = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
-    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+    told = [{"level": level, "message": {"text": text}} for level, text in notes]
+    return [{"executionSuccessful": True, "toolExecutionNotifications": told}] if told else []
 
 
 def _kept(diagnostics: tuple[Diagnostic, ...]) -> list[int]:
@@ -179,4 +195,4 @@ def _replacement(text: SourceText, edit: Edit) -> Object:
     return {"deletedRegion": _region(text, edit.span), "insertedContent": {"text": edit.text}}
 
 
-FORMAT = Format("sarif", render)
+FORMAT = Format("sarif", pieces)

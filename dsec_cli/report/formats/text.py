@@ -25,11 +25,20 @@ _SEVERAL = {
 
 
 def render(report: Report) -> str:
+    """The whole text."""
+    return "".join(pieces(report))
+
+
+def pieces(report: Report) -> Iterator[str]:
     """Every diagnostic that counts with its source line, then notes and the sum; quiet: one line each."""
     if report.quiet:
-        return "".join(_blocks(report))
-    notes = [report.tell(say("note: {note}", note=note)) + "\n" for note in report.notes]
-    return "\n".join([*_blocks(report), "".join(notes) + summary(report) + "\n"])
+        yield from _blocks(report)
+        return
+    for shown in _blocks(report):
+        yield shown + "\n"
+    for note in report.notes:
+        yield report.tell(say("note: {note}", note=note)) + "\n"
+    yield summary(report) + "\n"
 
 
 def _blocks(report: Report) -> Iterator[str]:
@@ -76,4 +85,4 @@ def summary(report: Report) -> str:
     return tell(say("{found} in {hit} of {files}", found=found, hit=hit, files=checked))
 
 
-FORMAT = Format("text", render)
+FORMAT = Format("text", pieces)
