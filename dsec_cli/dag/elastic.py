@@ -23,8 +23,9 @@ def elastic_steps(
 
 def _found(steps: Sequence[Step], demands: Sequence[Demand], contract: Contract) -> Iterator[Elastic]:
     for step, demand in zip(steps, demands, strict=True):
-        # A worker keeps its GPUs from call to call; and a Step that was split has one for each part.
-        if demand.gpu_count and demand.gpu_count == gpu_count(step.demand.gpu) and not _is_call(step):
+        # A worker keeps its GPUs from call to call; and a part of a split Step has just its one.
+        fixed = _is_call(step) or step.because
+        if demand.gpu_count and demand.gpu_count == gpu_count(step.demand.gpu) and not fixed:
             least, most = _bounds(step, demand.gpu_count, contract)
             if least < most:
                 yield Elastic(step.id, least, most)

@@ -77,7 +77,9 @@ def _part(step: Step, split: Split, at: int, *, shared_out: bool) -> Step:
     gpu, expect = step.demand.gpu, step.expect
     taken = Bytes(share + split.beside)
     if gpu is not None:
-        gpu = gpu._replace(count=1, memory=GpuMemory(taken, False, str(taken)))
+        gpu = gpu._replace(
+            count=1, memory=GpuMemory(taken, False, str(taken)), min_count=None, max_count=None
+        )
     layers = f"layer {first}" if first == last else f"layers {first}-{last}"
     held = f"{rounded(share)} of {rounded(total)}"
     because = [f"split: {layers} of 0-{len(split.sizes) - 1} of {step.id}, {held}"]

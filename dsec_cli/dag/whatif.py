@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
 STEP, REMOVE = "step", "remove"
-OF_STEP = ("gpu.count", "gpu.memory", "gpu.type", "cpu", "memory", "duration", "level", "split", REMOVE)
+OF_STEP = (
+    *("gpu.count", "gpu.memory", "gpu.type", "gpu.share", "gpu.within", "gpu.topology"),
+    *("cpu", "memory", "duration", "level", "split", REMOVE),
+)
 """What may change in a Step that is named before it."""
 OF_JOB = ("iterations", "max_staleness", "in_flight")
 """What may change in the whole contract."""
@@ -149,10 +152,13 @@ def _duration(text: str) -> Duration | Percent:
     return parse(Duration, text)
 
 
-def _level(text: str) -> str:
-    if text not in LEVELS:
-        raise ValueError(text)
-    return text
+def _one_of(*words: str) -> Callable[[str], str]:
+    def read(text: str) -> str:
+        if text not in words:
+            raise ValueError(text)
+        return text
+
+    return read
 
 
 def _named(text: str) -> str:
@@ -174,7 +180,10 @@ _READERS: dict[str, Callable[[str], object]] = {
     "cpu": _cores,
     "memory": lambda text: parse(Bytes, text),
     "duration": _duration,
-    "level": _level,
+    "level": _one_of(*LEVELS),
+    "gpu.share": _one_of("exclusive", "fraction", "mig"),
+    "gpu.within": _one_of("nvlink", "switch", "numa"),
+    "gpu.topology": _one_of("strict", "prefer"),
     "split": _whole(1, 1024),
     REMOVE: _removed,
     "iterations": _whole(1, 1_000_000),
@@ -185,6 +194,9 @@ _EXAMPLES = {
     "gpu.count": "gpu.count=2",
     "gpu.memory": "gpu.memory=24Gi",
     "gpu.type": "gpu.type=a100",
+    "gpu.share": "gpu.share=exclusive|fraction|mig",
+    "gpu.within": "gpu.within=nvlink|switch|numa",
+    "gpu.topology": "gpu.topology=strict|prefer",
     "cpu": "cpu=4",
     "memory": "memory=16Gi",
     "duration": "duration=40s, duration=50%",

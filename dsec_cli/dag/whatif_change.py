@@ -177,7 +177,10 @@ def _told(step: Step, field: str) -> str:
         return "none"
     if field == "gpu.memory":
         return "whole device" if gpu.memory is None else gpu.memory.text
-    return gpu.type or "baseline's"
+    if field == "gpu.type":
+        return gpu.type or "baseline's"
+    stated = {"gpu.share": gpu.share, "gpu.within": gpu.within, "gpu.topology": gpu.topology}[field]
+    return stated or "default"
 
 
 def _of_job(contract: Contract, change: Change) -> tuple[Contract, str]:

@@ -260,6 +260,15 @@ def test_what_whole_runs_took_is_shared_out_until_parts_have_run(make):
     assert (estimates["S2.0"], estimates["S2.1"]) == (4000, 700)
 
 
+def test_a_part_is_not_elastic(make):
+    step = big(make, level="elastic")
+    bound = Elasticity((), ElasticGpu((), 1, 2, None, None), None)
+    gpu = step.demand.gpu._replace(min_count=1, max_count=2)
+    contract = make.contract([step._replace(demand=step.demand._replace(gpu=gpu))], elasticity=bound)
+    assert planned(contract, machine(30)).elastic
+    assert not planned(contract, machine(20, 20)).elastic
+
+
 def test_calls_have_a_worker_for_each_part(make):
     call = Run((), None, "m:f")
     own = planned(make.contract([big(make, run=call)]), machine(20, 20))

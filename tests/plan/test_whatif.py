@@ -97,7 +97,15 @@ def test_any_text_is_read_or_refused(text):
 
 def test_every_field_has_a_reader_and_an_example():
     for field in (*OF_STEP, *OF_JOB):
-        example = {"split": "2", "remove": "", "gpu.type": "h100", "level": "critical"}.get(field)
+        example = {
+            "split": "2",
+            "remove": "",
+            "gpu.type": "h100",
+            "level": "critical",
+            "gpu.share": "mig",
+            "gpu.within": "numa",
+            "gpu.topology": "strict",
+        }.get(field)
         units = {"gpu.memory": "1Gi", "memory": "1Gi", "duration": "1s"}
         value = example if example is not None else units.get(field, "2")
         assert read(f"step=S1,{field}={value}", IDS)[0].field == field
@@ -128,6 +136,10 @@ def test_a_step_is_changed_and_the_others_are_not(make):
         "S2 level default -> critical",
     )
     assert one(tried(contract, "step=S2,gpu.count=2,gpu.count=0"), "S2").demand.gpu is None
+    terms = tried(contract, "step=S2,gpu.share=exclusive,gpu.within=numa,gpu.topology=strict")
+    gpu = one(terms, "S2").demand.gpu
+    assert (gpu.count, gpu.share, gpu.within, gpu.topology) == (1, "exclusive", "numa", "strict")
+    assert terms.told[1] == "S2 gpu.within default -> numa"
 
 
 @pytest.mark.parametrize(
