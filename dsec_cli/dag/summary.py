@@ -39,7 +39,9 @@ def plan_text(plan: Plan) -> str:
             lines.append(f"      starts on {spans[step.id].least} to {spans[step.id].most} GPUs")
     lines += ["", *_analysis(plan)]
     for link in plan.links or ():
-        lines += textwrap.wrap(f"{'link':<18} {link_text(link)}", 80, subsequent_indent=" " * 21)
+        lines += textwrap.wrap(
+            f"{'link':<18} {link_text(link)}", 80, subsequent_indent=" " * 21, break_on_hyphens=False
+        )
     for note in (*plan.notes, *plan.inventory.notes):
         lines += textwrap.wrap(f"note: {note}", 80, subsequent_indent="      ")
     return "\n".join(map(_plain, [*lines, f"hash: {plan.hash}"])) + "\n"
@@ -83,7 +85,8 @@ def _step(number: int, step: PlannedStep, critical: bool) -> Iterator[str]:
     if needs:
         yield f"      needs {', '.join(needs)}"
     if step.placement.devices:
-        yield f"      {step.reasons[0]}"
+        text = f"      {step.reasons[0]}"
+        yield from textwrap.wrap(text, 80, subsequent_indent=" " * 8, break_on_hyphens=False)
     for text in step.reasons:
         if text.startswith("split: "):
             yield from textwrap.wrap(text, 80, initial_indent=" " * 6, subsequent_indent=" " * 13)
