@@ -7,8 +7,9 @@ import sys
 
 from dsec.errors import StoredFormError
 from dsec.record import Record
+from dsec_cli.commands.speaking import listener
 from dsec_cli.exit import NO, UNKNOWN, YES
-from dsec_cli.words import say
+from dsec_cli.words import joined, said, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,9 +51,15 @@ def look(plan: Plan, args: Args, *, folder: str, state: str) -> Looked:
 
     checked = check(plan.dependencies, _surroundings(plan, args, folder=folder, state=state))
     code = _code(checked)
-    _warn("".join(f"{text}\n" for text in _troubles(checked)))
+    tell = listener(args.lang)
+    _warn("".join(f"{_printable(tell(text))}\n" for text in _troubles(checked)))
     if code == YES and not args.json and not args.quiet:
-        _tell("".join(f"dependency {_name(one)}: {one.text}\n" for one in checked if not _odd(one)))
+        found = (
+            say("dependency {name}: {text}", name=_name(one), text=said(one.text))
+            for one in checked
+            if not _odd(one)
+        )
+        _tell("".join(f"{tell(line)}\n" for line in found))
     return Looked(checked, code)
 
 
@@ -93,21 +100,30 @@ def _odd(one: Checked) -> bool:
 
 def _troubles(checked: tuple[Checked, ...]) -> list[str]:
     """Everything that is not as it should be, each with its place, and what follows from it."""
-    words = {"wrong": "error", "unknown": "unknown", "unverified": "warning"}
+    words = {"wrong": say("error"), "unknown": say("unknown"), "unverified": say("warning")}
     lines: list[str] = []
     for one in filter(_odd, checked):
         src = one.dependency.src
-        lines.append(f"{src.file}:{src.line}:{src.column}: {words[one.verdict]}: {_name(one)}: {one.text}")
+        lines.append(
+            say(
+                "{place}: {severity}: {name}: {text}",
+                place=f"{src.file}:{src.line}:{src.column}",
+                severity=words[one.verdict],
+                name=_name(one),
+                text=said(one.text),
+            )
+        )
         if one.help:
-            lines.append(f"    help: {one.help}")
-    counts = [
-        f"{count} {text}"
-        for verdict, text in (("wrong", "not as stated"), ("unknown", "could not be looked at"))
-        if (count := sum(one.verdict == verdict for one in checked))
-    ]
+            lines.append(say("    help: {text}", text=said(one.help)))
+    counts: list[str] = []
+    if count := sum(one.verdict == "wrong" for one in checked):
+        counts.append(say("{count} not as stated", count=count))
+    if count := sum(one.verdict == "unknown" for one in checked):
+        counts.append(say("{count} could not be looked at", count=count))
     if counts:
-        lines.append(f"of {len(checked)} dependencies {', '.join(counts)}: nothing was started")
-    return [_printable(text) for text in lines]
+        found = joined(", ", counts)
+        lines.append(say("of {all} dependencies {found}: nothing was started", all=len(checked), found=found))
+    return lines
 
 
 def _name(one: Checked) -> str:

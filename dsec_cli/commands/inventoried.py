@@ -7,28 +7,34 @@ import textwrap
 from dsec.cards import GIB, memory_text
 from dsec.core.groups import islands_of, link_groups
 from dsec.devices.described import AMPLE_CPU_M
+from dsec_cli.report.cells import cells, padded
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from dsec.inventory import Device, Inventory, Node
+    from dsec_cli.report.format import Tell
 
 WIDTH = 80
-_UNKNOWN = "unknown"
+_UNKNOWN = say("unknown")
+_TITLE = 12
+"""Cells of a title."""
 _LEAST = 12
 """Characters of a UUID that are shown at least: `GPU-1a2b3c4d`."""
 
 
-def render(inventory: Inventory) -> str:
+def render(inventory: Inventory, tell: Tell = str) -> str:
     """All of it; columns that no device has a reading for are left out, and UUIDs shortened to fit."""
-    lines = list(_summary(inventory))
+    lines = [padded(tell(title), _TITLE) + tell(text) for title, text in _summary(inventory)]
     if inventory.devices:
-        lines += ["", *_devices(inventory.devices)]
+        lines += ["", *_devices(inventory.devices, tell)]
     if inventory.notes:
         lines.append("")
     for note in inventory.notes:
-        lines += textwrap.wrap(f"note: {note}", WIDTH, subsequent_indent="      ", break_on_hyphens=False)
+        told = tell(say("note: {note}", note=note))
+        lines += textwrap.wrap(told, WIDTH, subsequent_indent="      ", break_on_hyphens=False)
     return "\n".join(map(_plain, lines)) + "\n"
 
 
@@ -37,29 +43,29 @@ def _plain(line: str) -> str:
     return "".join(ch if ch.isprintable() else " " for ch in line)
 
 
-def _summary(inventory: Inventory) -> Iterator[str]:
-    cores = "ample" if inventory.cpu_m >= AMPLE_CPU_M else f"{inventory.cpu_m / 1000:g}"
-    yield f"inventory   {inventory.origin}"
+def _summary(inventory: Inventory) -> Iterator[tuple[str, str]]:
+    cores = say("ample") if inventory.cpu_m >= AMPLE_CPU_M else f"{inventory.cpu_m / 1000:g}"
+    yield say("inventory"), inventory.origin
     if inventory.nodes is not None:
-        yield from _row_of("machines", [_machine(node) for node in inventory.nodes])
-    yield f"processors  {cores}"
-    yield f"memory      {_size(inventory.memory_bytes)}"
-    yield f"disk        {_size(inventory.disk_bytes)}"
-    yield f"NUMA nodes  {_UNKNOWN if inventory.numa_nodes is None else inventory.numa_nodes}"
-    yield f"GPUs        {len(inventory.devices)}"
+        yield from _row_of(say("machines"), [_machine(node) for node in inventory.nodes])
+    yield say("processors"), cores
+    yield say("memory"), _size(inventory.memory_bytes)
+    yield say("disk"), _size(inventory.disk_bytes)
+    yield say("NUMA nodes"), _UNKNOWN if inventory.numa_nodes is None else str(inventory.numa_nodes)
+    yield say("GPUs"), str(len(inventory.devices))
     yield from _row_of("NVLink", _groups(inventory.devices))
 
 
-def _row_of(title: str, parts: Sequence[str]) -> Iterator[str]:
+def _row_of(title: str, parts: Sequence[str]) -> Iterator[tuple[str, str]]:
     for at, part in enumerate(parts):
-        yield f"{'' if at else title:<12}{part}"
+        yield "" if at else title, part
 
 
 def _machine(node: Node) -> str:
     """`left: 100 Gbps, RDMA`."""
-    rate = "network unknown" if node.network_bps is None else f"{node.network_bps / 10**9:g} Gbps"
-    rdma = {None: "RDMA unknown", True: "RDMA", False: "no RDMA"}[node.rdma]
-    return f"{node.name}: {rate}, {rdma}"
+    rate = say("network unknown") if node.network_bps is None else f"{node.network_bps / 10**9:g} Gbps"
+    rdma = {None: say("RDMA unknown"), True: "RDMA", False: say("no RDMA")}[node.rdma]
+    return say("{machine}: {rate}, {rdma}", machine=node.name, rate=rate, rdma=rdma)
 
 
 def _groups(devices: Sequence[Device]) -> list[str]:
@@ -75,15 +81,18 @@ def _size(amount: int | None) -> str:
     return _UNKNOWN if amount is None else memory_text(amount)
 
 
-def _devices(devices: Sequence[Device]) -> list[str]:
+def _devices(devices: Sequence[Device], tell: Tell) -> list[str]:
     columns = [column for column in _COLUMNS if column[2] is None or any(map(column[2], devices))]
-    rows = [[head for head, _, _ in columns], *([text(one) for _, text, _ in columns] for one in devices)]
-    widths = [max(len(row[at]) for row in rows) for at in range(len(columns))]
+    rows = [
+        [tell(head) for head, _, _ in columns],
+        *([tell(text(one)) for _, text, _ in columns] for one in devices),
+    ]
+    widths = [max(cells(row[at]) for row in rows) for at in range(len(columns))]
     room = max(_LEAST + 3, WIDTH - sum(width + 2 for width in widths[:-1]))
     for row in rows:
         row[-1] = row[-1] if len(row[-1]) <= room else f"{row[-1][: max(_LEAST, room - 3)]}..."
     return [
-        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        "  ".join(padded(cell, width) for cell, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
 
@@ -105,13 +114,13 @@ def _numa(device: Device) -> str:
 
 _COLUMNS: tuple[tuple[str, Callable[[Device], str], Callable[[Device], object] | None], ...] = (
     ("#", lambda device: str(device.index), None),
-    ("machine", lambda device: device.node or "", lambda device: device.node),
-    ("type", lambda device: device.type or device.model or _UNKNOWN, None),
-    ("usable", lambda device: _gib(device.memory_bytes), None),
-    ("free", lambda device: _gib(device.free_bytes), lambda device: device.free_bytes is not None),
+    (say("machine"), lambda device: device.node or "", lambda device: device.node),
+    (say("type"), lambda device: device.type or device.model or _UNKNOWN, None),
+    (say("usable"), lambda device: _gib(device.memory_bytes), None),
+    (say("free"), lambda device: _gib(device.free_bytes), lambda device: device.free_bytes is not None),
     ("NUMA", _numa, lambda device: device.numa is not None),
-    ("links", _links, None),
-    ("health", lambda device: device.health, lambda device: device.health != "ok"),
+    (say("links"), _links, None),
+    (say("health"), lambda device: device.health, lambda device: device.health != "ok"),
     ("UUID", lambda device: device.uuid, None),
 )
 """Title, cell, and whether a device has something to show; None: the column is always there."""

@@ -13,6 +13,7 @@ from dsec.devices.profiles import PREFIX, profile
 from dsec.errors import InventoryProblem
 from dsec.inventory import FORMAT, Inventory, steady
 from dsec_cli.commands.sources import read_source
+from dsec_cli.commands.speaking import listener
 from dsec_cli.report.output import emit
 from dsec_cli.words import say
 
@@ -31,7 +32,7 @@ def main(args: Args) -> int:
     from dsec_cli.commands.inventoried import render  # whoever plans on an inventory shows none
 
     inventory = read_inventory(args.inventory)
-    emit(as_json(inventory) if args.json else render(inventory), args.output)
+    emit(as_json(inventory) if args.json else render(inventory, listener(args.lang)), args.output)
     return 0
 
 

@@ -19,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec_cli.commands.checking import Checked
     from dsec_cli.commands.configuring import Configured
+    from dsec_cli.commands.language import Speech
     from dsec_cli.diagnostics import Diagnostic
     from dsec_cli.lint.rule import Rule
     from dsec_cli.options import Args
@@ -187,11 +188,16 @@ def _tell_profile(checker: Checker, checked: Checked) -> None:
     sys.stderr.write(profile(checker.budget.taken, {rule.code: rule.name for rule in checked.rules}))
 
 
-def _say(problems: list[DSecError]) -> int:
+def _say(problems: list[DSecError], speaking: Speech) -> int:
     """Tell what could not be read; 0 when there is nothing to tell."""
+    if not problems:
+        return codes.YES
+    from dsec_cli.commands.speaking import teller
+
+    tell = teller(speaking.of("text"))
     for problem in problems:
-        codes.say(problem)
-    return codes.UNKNOWN if problems else codes.YES
+        codes.say(problem, tell)
+    return codes.UNKNOWN
 
 
 def _verdict(args: Args, here: Configured, diagnostics: tuple[Diagnostic, ...]) -> int:

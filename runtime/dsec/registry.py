@@ -35,6 +35,7 @@ from dsec.core.pep440 import satisfies
 from dsec.errors import DSecError
 from dsec.stores import LIMITS, Limits, fetch, kept_at
 from dsec.versions import is_semver
+from dsec.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,8 +73,9 @@ def _check(one: Dependency, around: Surroundings) -> Checked:
             return _package(one)
         return objection(one) or _thing(one, around)
     except OSError as problem:
-        where = f"{problem.filename}: " if problem.filename else ""
-        return Checked(one, UNKNOWN, f"{where}{problem.strerror or problem}", "check its permissions")
+        why = system(problem)
+        what = say("{path}: {why}", path=problem.filename, why=why) if problem.filename else why
+        return Checked(one, UNKNOWN, what, "check its permissions")
     except DSecError as problem:
         return Checked(one, UNKNOWN, problem.what, problem.hint)
 
@@ -83,21 +85,38 @@ def _package(one: Dependency) -> Checked:
 
     name = one.name.partition("[")[0].strip()
     install = (
-        f'pip install "{name}{one.version}"' if one.version[:1] in set("<>=!~") else f"pip install {name}"
+        say('pip install "{name}{version}"', name=name, version=one.version)
+        if one.version[:1] in set("<>=!~")
+        else say("pip install {name}", name=name)
     )
     try:
         stated = metadata.distribution(name).metadata
         # Asking for a version that is missing gives None, a warning or a KeyError, by the Python.
         version = stated["Version"] if "Version" in stated else ""  # noqa: SIM401 - the protocol has no get
     except (metadata.PackageNotFoundError, ValueError):
-        return Checked(one, WRONG, "it is not installed", f"{install} where dsec is installed")
+        return Checked(
+            one, WRONG, "it is not installed", say("{install} where dsec is installed", install=install)
+        )
     if not version:
-        return Checked(one, UNKNOWN, "its installed metadata names no version", f"install it anew: {install}")
+        return Checked(
+            one,
+            UNKNOWN,
+            "its installed metadata names no version",
+            say("install it anew: {install}", install=install),
+        )
     if not satisfies(one.version, version):
-        help_ = f"{install}, or state a range that holds {version}"
-        return Checked(one, WRONG, f"{version} is installed, {one.version} is wanted", help_, version)
-    inside = f", in {one.version}" if one.version else ""
-    return Checked(one, VERIFIED, f"{version} is installed{inside}", found=version)
+        help_ = say("{install}, or state a range that holds {version}", install=install, version=version)
+        return Checked(
+            one,
+            WRONG,
+            say("{version} is installed, {wanted} is wanted", version=version, wanted=one.version),
+            help_,
+            version,
+        )
+    inside = say(", in {version}", version=one.version) if one.version else ""
+    return Checked(
+        one, VERIFIED, say("{version} is installed{inside}", version=version, inside=inside), found=version
+    )
 
 
 def _thing(one: Dependency, around: Surroundings) -> Checked:
@@ -115,7 +134,7 @@ def _thing(one: Dependency, around: Surroundings) -> Checked:
             return _remote(one, _object_url(around.endpoint, place), around)
         case Foreign():
             help_ = "fetch it yourself, and give its path as the source to have it verified"
-            return Checked(one, UNVERIFIED, f"not verified: {place.what}", help_)
+            return Checked(one, UNVERIFIED, say("not verified: {what}", what=place.what), help_)
         case Unusable():
             return Checked(one, WRONG, place.why, place.help)
 
@@ -130,14 +149,21 @@ def _registered(one: Dependency, place: Registered, around: Surroundings) -> Che
     """The stated version exactly; another one that is there is named."""
     registry = around.registry
     if not os.path.isdir(registry):
-        missing = "is no folder" if os.path.lexists(registry) else "does not exist"
+        missing = say("is no folder") if os.path.lexists(registry) else say("does not exist")
         help_ = "DSEC_REGISTRY, or dsctl config set registry, names the folder"
-        return Checked(one, UNKNOWN, f"the registry {registry} {missing}", help_)
+        return Checked(
+            one, UNKNOWN, say("the registry {registry} {missing}", registry=registry, missing=missing), help_
+        )
     real = os.path.realpath(registry)
     versions = os.path.join(real, place.path)
     path = os.path.realpath(os.path.join(versions, one.version))
     if not is_within(path, real) or not is_within(os.path.realpath(versions), real):
-        return Checked(one, WRONG, f"a link leads out of the registry, to {path}", "put the content into it")
+        return Checked(
+            one,
+            WRONG,
+            say("a link leads out of the registry, to {path}", path=path),
+            "put the content into it",
+        )
     if not os.path.lexists(path):
         return _absent(one, place, versions, registry)
     return _content(one, path)
@@ -146,17 +172,25 @@ def _registered(one: Dependency, place: Registered, around: Surroundings) -> Che
 def _absent(one: Dependency, place: Registered, versions: str, registry: str) -> Checked:
     where = os.path.join(registry, place.path)
     if not os.path.isdir(versions):
-        what = f"there is no {place.path} in the registry {registry}"
-        return Checked(one, WRONG, what, f"put it at {os.path.join(where, one.version)}")
+        what = say("there is no {path} in the registry {registry}", path=place.path, registry=registry)
+        return Checked(one, WRONG, what, say("put it at {where}", where=os.path.join(where, one.version)))
     names = [name for name in os.listdir(versions) if not name.startswith(".")]
     there = newest_first(names)
-    told = ", ".join(there[:_SHOWN]) + (f" and {len(there) - _SHOWN} more" if len(there) > _SHOWN else "")
+    told: str = ", ".join(there[:_SHOWN])
+    if len(there) > _SHOWN:
+        told = say("{names} and {count} more", names=told, count=len(there) - _SHOWN)
     return Checked(
         one,
         WRONG,
-        f"version {one.version} is not in {where}; there is {told or 'none'}",
-        f"put it at {os.path.join(where, one.version)}"
-        + (", or state a version that is there" * bool(there)),
+        say(
+            "version {version} is not in {where}; there is {told}",
+            version=one.version,
+            where=where,
+            told=told or say("none"),
+        ),
+        say("put it at {where}, or state a version that is there", where=os.path.join(where, one.version))
+        if there
+        else say("put it at {where}", where=os.path.join(where, one.version)),
         there[0] if len(there) == 1 else "",
     )
 
@@ -165,14 +199,21 @@ def _local(one: Dependency, path: str) -> Checked:
     """The content at a path; a path that ends in a version must end in the stated one."""
     last = os.path.basename(path.rstrip("/"))
     if is_semver(last) and last != one.version:
-        help_ = f"state {last}, or the path of {one.version}"
+        help_ = say("state {last}, or the path of {version}", last=last, version=one.version)
         return Checked(
-            one, WRONG, f"its path is that of version {last}, {one.version} is wanted", help_, last
+            one,
+            WRONG,
+            say("its path is that of version {last}, {version} is wanted", last=last, version=one.version),
+            help_,
+            last,
         )
     if not os.path.exists(path):
-        broken = "is a link that leads nowhere" if os.path.lexists(path) else "does not exist"
+        broken = say("is a link that leads nowhere") if os.path.lexists(path) else say("does not exist")
         return Checked(
-            one, WRONG, f"{path} {broken}", "paths are relative to the contract's folder; put it there"
+            one,
+            WRONG,
+            say("{path} {broken}", path=path, broken=broken),
+            "paths are relative to the contract's folder; put it there",
         )
     return _content(one, os.path.realpath(path))
 
@@ -182,20 +223,20 @@ def _content(one: Dependency, path: str) -> Checked:
     wanted = stated_hash(one.content_hash)
     if wanted is None:
         if not os.access(path, os.R_OK):
-            return Checked(one, UNKNOWN, f"{path} cannot be read", "check its permissions")
+            return Checked(one, UNKNOWN, say("{path} cannot be read", path=path), "check its permissions")
         return Checked(one, FOUND, "found, content not verified: no hash stated", path=path)
     has = content_hash(path, wanted[0])
     if has != ":".join(wanted):
         return _other_content(one, path, has)
-    return Checked(one, VERIFIED, f"verified, {_short(has)}", content_hash=has, path=path)
+    return Checked(one, VERIFIED, say("verified, {short}", short=_short(has)), content_hash=has, path=path)
 
 
 def _other_content(one: Dependency, where: str, has: str) -> Checked:
     return Checked(
         one,
         WRONG,
-        f"its content has the hash {has}, stated is {one.content_hash.strip()}",
-        f"look at who changed {where}; state the hash it has only if that content is meant",
+        say("its content has the hash {has}, stated is {stated}", has=has, stated=one.content_hash.strip()),
+        say("look at who changed {where}; state the hash it has only if that content is meant", where=where),
         content_hash=has,
     )
 
@@ -216,7 +257,9 @@ def _remote(one: Dependency, url: str, around: Surroundings) -> Checked:
     if found != wanted[1]:
         return _other_content(one, shown(url), f"{wanted[0]}:{found}")
     has = ":".join(wanted)
-    return Checked(one, VERIFIED, f"fetched and verified, {_short(has)}", content_hash=has, path=kept)
+    return Checked(
+        one, VERIFIED, say("fetched and verified, {short}", short=_short(has)), content_hash=has, path=kept
+    )
 
 
 def _short(content_hash: str) -> str:

@@ -31,7 +31,7 @@ NOT_ERRORS = frozenset(("runtime/dsec/sdk.py", "runtime/dsec/worker.py", "runtim
 """Modules whose errors reach programs, not people: the SDK's, and a damaged document's key by key."""
 TABLES = {"runtime/dsec/outcomes.py": ("_CLAUSES", "_LIMITED", "_RECORDED")}
 """Tables of texts that are said by name."""
-SENTENCES = "dsec_cli/importing/"
+SENTENCES = ("dsec_cli/importing/", "runtime/dsec/registry.py", "runtime/dsec/core/dependencies.py")
 """Where every text of several words is for people, but for parts of what is written."""
 WRITTEN = ("echo '", "version: ", "  level: ", "dependencies: ", "      - ", ", mode: ")
 

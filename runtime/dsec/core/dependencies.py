@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from dsec.hashing import ALGORITHMS
 from dsec.versions import is_semver
+from dsec.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -116,7 +117,7 @@ def _by_scheme(scheme: str, rest: str, source: str) -> Place:
                 return Foreign("only single objects can be fetched from s3, s3://BUCKET/KEY")
             return Bucket(bucket, key)
         case _:
-            return Foreign(f"{scheme}:// sources are not fetched")
+            return Foreign(say("{scheme}:// sources are not fetched", scheme=scheme))
 
 
 def _local(path: str) -> Place:
@@ -129,7 +130,8 @@ def _registered(path: str) -> Place:
     parts = path.rstrip("/").split("/")
     if any(part in ("", ".", "..") for part in parts):
         return Unusable(
-            f"ds://{path} is no path in a registry", "write ds://NAME/NAME, without empty, . and .. parts"
+            say("ds://{path} is no path in a registry", path=path),
+            "write ds://NAME/NAME, without empty, . and .. parts",
         )
     return Registered("/".join(parts))
 
@@ -146,14 +148,19 @@ def objection(dependency: Dependency) -> Checked | None:
     """What is wrong with the statement itself; None: it can be looked for."""
     if not is_semver(dependency.version):
         why = (
-            f"{dependency.version!r} is no semantic version" if dependency.version else "no version is stated"
+            say("{version!r} is no semantic version", version=dependency.version)
+            if dependency.version
+            else say("no version is stated")
         )
         return Checked(dependency, WRONG, why, "state one version in full, such as 1.3.0")
     if dependency.content_hash and stated_hash(dependency.content_hash) is None:
         return Checked(
             dependency,
             WRONG,
-            f"the hash {dependency.content_hash!r} is neither blake3: nor sha256: and 64 hex digits",
+            say(
+                "the hash {content_hash!r} is neither blake3: nor sha256: and 64 hex digits",
+                content_hash=dependency.content_hash,
+            ),
             "dsec hash PATH prints it",
         )
     return None
@@ -174,8 +181,12 @@ def clashes(checked: tuple[Checked, ...]) -> tuple[Checked, ...]:
             one = Checked(
                 one.dependency,
                 WRONG,
-                f"{variable(one.dependency.name)} is the variable of {owner.dependency.name!r} already"
-                f" (line {owner.dependency.src.line})",
+                say(
+                    "{variable} is the variable of {name!r} already (line {line})",
+                    variable=variable(one.dependency.name),
+                    name=owner.dependency.name,
+                    line=owner.dependency.src.line,
+                ),
                 "give one of them another name",
             )
         kept.append(one)
