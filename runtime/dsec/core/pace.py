@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from dsec.core.placement import best_speed
 from dsec.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from dsec.core.placement import Slot
     from dsec.plan import Demand, Plan
@@ -59,12 +60,6 @@ def _ratio(base: int, count: int, exponent: int) -> int:
 def slowed(length: int, best: int, speed: int) -> int:
     """What `length` on devices of speed `best` becomes on slower ones."""
     return length if speed >= best else -(-length * best // max(speed, 1))
-
-
-def best_speed(demand: Demand, table: Iterable[Slot]) -> int:
-    """The speed of the quickest devices that can meet the demand; 0: there are none."""
-    speeds = sorted((slot.device.speed for slot in table if slot.free_for(demand)), reverse=True)
-    return speeds[demand.gpu_count - 1] if 0 < demand.gpu_count <= len(speeds) else 0
 
 
 class Paces:
