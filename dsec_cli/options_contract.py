@@ -163,7 +163,8 @@ PLAN: Command = (
         "With --what-if, --noise or several --inventory nothing is stored: each scenario is planned, and "
         "all are shown side by side. A scenario is changes with commas between them: step=ID, then "
         "gpu.count, gpu.memory, gpu.type, gpu.share, gpu.within, gpu.topology, cpu, memory, duration (40s, "
-        "or 50% of what it was), level, split or remove; and iterations, max_staleness or in_flight of the job.",
+        "or 50% of what it was), level, split or remove; and iterations, max_staleness or in_flight of "
+        "the job.",
     ),
     (("FILES", "many", (), "Contract (default: the one in this folder); with --diff two plans."),),
     (

@@ -5,18 +5,20 @@ from __future__ import annotations
 from math import exp
 from zlib import crc32
 
-from dsec.core.leases import Ledger
-from dsec.core.schedule import list_schedule, makespan
+from dsec.core.machine import Machine
 from dsec.core.search import Draw
+from dsec.core.trial import Manner, Slots, equal_slots, graph_of
 from dsec.record import Record
 from dsec_cli.dag.replay import stage_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from dsec.inventory import Inventory
     from dsec.plan import Plan
+    from dsec_cli.dag.replay import Stage
 
 _MOST, _LEAST = 200, 5
-_STEPS_IN_ALL = 100_000
+_STEPS_IN_ALL = 50_000
 """Trials times Steps: what all may cost, whatever the graph."""
 _UNIFORMS = 12
 _WIDTH = 2**32
@@ -44,18 +46,39 @@ def spread(plan: Plan, sigma: float) -> Spread:
     plans that are compared meet the same luck.
     """
     stage = stage_of(plan)
+    bench = _Bench(stage, plan.inventory)
     draws = [Draw([crc32(step.id.encode("utf-8", "surrogatepass"))]) for step in plan.steps]
-    count = trials_for(len(plan.steps))
-    found: list[int] = []
-    for _ in range(count):
-        works = [
-            work._replace(duration=_drawn(work.duration, sigma, draw))
-            for work, draw in zip(stage.works, draws, strict=True)
-        ]
-        slices = list_schedule(stage.successors, works, Ledger(plan.inventory), quick=stage.quick)
-        found.append(makespan(slices))
-    found.sort()
-    return Spread(sigma, count, _quantile(found, 50), _quantile(found, 95), found[-1])
+    expected = [work.duration for work in stage.works]
+    found = sorted(
+        bench.makespan([_drawn(one, sigma, draw) for one, draw in zip(expected, draws, strict=True)])
+        for _ in range(trials_for(len(expected)))
+    )
+    return Spread(sigma, len(found), _quantile(found, 50), _quantile(found, 95), found[-1])
+
+
+class _Bench:
+    """A plan's Steps in their order, to be timed again and again: what devices are granted is remembered."""
+
+    def __init__(self, stage: Stage, inventory: Inventory) -> None:
+        works = stage.works
+        self._slots = equal_slots(works, inventory)
+        self._machine = Machine(works, inventory)
+        self._order = sorted(range(len(works)), key=[work.rank for work in works].__getitem__, reverse=True)
+        # Tails serve only to give a schedule up, and none is.
+        self._graph = graph_of(stage.successors, [0] * len(works))
+        self._manner = Manner(quick=stage.quick)
+
+    def makespan(self, durations: list[int]) -> int:
+        """How long the Steps take, with these durations."""
+        bench: Machine | Slots = self._machine
+        if self._slots is None:
+            self._machine.durations = durations
+        else:
+            bench = Slots(durations, self._slots)
+        run = bench.run(self._graph, self._order, self._manner)
+        if run is None:
+            raise AssertionError("a run without a limit is never given up")
+        return run.makespan
 
 
 def _drawn(duration: int, sigma: float, draw: Draw) -> int:
