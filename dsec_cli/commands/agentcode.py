@@ -90,7 +90,7 @@ def findings_for(contract: Contract, folder: str) -> tuple[Finding, ...]:
 def _walk(folder: str) -> Iterator[tuple[str, str]]:
     """Paths of Python files with their names from `folder`, by name; links to folders are not followed."""
     if not os.path.isdir(folder):
-        what = "is no folder" if os.path.lexists(folder) else "does not exist"
+        what = say("is no folder") if os.path.lexists(folder) else say("does not exist")
         raise FileProblem(
             say("{folder} {what}", folder=folder, what=what), hint="name the folder of the agent's code"
         )

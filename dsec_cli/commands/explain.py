@@ -74,7 +74,7 @@ def _named(word: str, rules: tuple[Rule, ...]) -> Rule:
             return rule
     known = [rule.code for rule in rules] if word[:2].upper() == "DS" else [rule.name for rule in rules]
     word = word.upper() if word[:2].upper() == "DS" else word.lower()
-    hint = did_you_mean(word, known) or "dsec explain lists all rules"
+    hint = did_you_mean(word, known) or say("dsec explain lists all rules")
     raise UsageError(say("there is no rule {word!r}", word=word), hint=hint)
 
 

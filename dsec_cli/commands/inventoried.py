@@ -34,7 +34,9 @@ def render(inventory: Inventory, tell: Tell = str) -> str:
         lines.append("")
     for note in inventory.notes:
         told = tell(say("note: {note}", note=note))
-        lines += textwrap.wrap(told, WIDTH, subsequent_indent="      ", break_on_hyphens=False)
+        lines += textwrap.wrap(
+            told, WIDTH + len(told) - cells(told), subsequent_indent="      ", break_on_hyphens=False
+        )
     return "\n".join(map(_plain, lines)) + "\n"
 
 

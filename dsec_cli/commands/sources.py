@@ -105,7 +105,7 @@ def _most_nodes() -> int:
 
 def _hint(problem: OSError) -> str:
     if isinstance(problem, FileNotFoundError):
-        return "check the name; dsec init writes a starter contract"
+        return say("check the name; dsec init writes a starter contract")
     if isinstance(problem, PermissionError):
-        return "check the permissions of the file and its folders"
-    return "check the name"
+        return say("check the permissions of the file and its folders")
+    return say("check the name")
