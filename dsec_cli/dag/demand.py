@@ -35,7 +35,7 @@ def demand_of(step: Step, contract: Contract) -> Demand:
 def _terms(step: Step, contract: Contract) -> Terms | None:
     """How its devices are had; None where it says nothing beyond what numbers and sizes say."""
     stated, gpu = step.demand, step.demand.gpu
-    tokens = _tokens(step, contract)
+    tokens = _tokens(step, contract) if stated.tokens or stated.network else ()
     if gpu is None or not (gpu.share or gpu.within or gpu.topology):
         return Terms(tokens=tokens) if tokens else None
     strict = gpu.topology == "strict"

@@ -101,10 +101,10 @@ def peers_of(devices: Sequence[Device], islands: Sequence[tuple[int, ...]]) -> l
 
 
 def sizes(idle: Iterable[Slot]) -> dict[int, int]:
-    """How many of the slots each group has; groups of different levels have different numbers."""
+    """How many of the slots each NVLink group, switch and node has; groups of two levels differ in number."""
     counts: dict[int, int] = {}
     for slot in idle:
-        for group in slot.islands:
+        for group in slot.islands[NVLINK:]:
             counts[group] = counts.get(group, 0) + 1
     return counts
 

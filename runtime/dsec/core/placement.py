@@ -147,22 +147,44 @@ def choose(demand: Demand, table: Iterable[Slot], *, quickest: bool = False) -> 
     elif quickest:
         best = max(slot.device.speed for slot in free)
         free = [slot for slot in free if slot.device.speed == best]
-    if len(free) > count:
-        crowd = sizes([slot for slot in free if not slot.holders])
-        free.sort(key=lambda slot: _fit(slot, crowd))
-    return tuple(sorted(free[:count], key=lambda slot: slot.device.index))
+    if len(free) == count:
+        return tuple(sorted(free, key=_index))
+    if count == 1:
+        return (_fittest(free),)
+    crowd = sizes([slot for slot in free if not slot.holders])
+    free.sort(key=lambda slot: (*_fit(slot), *_broken(slot, crowd)))
+    return tuple(sorted(free[:count], key=_index))
 
 
-def _fit(slot: Slot, crowd: Mapping[int, int]) -> tuple[int, ...]:
-    """No neighbours, an idle device before a shared one, then best fit.
+def _index(slot: Slot) -> int:
+    return slot.device.index
+
+
+def _fittest(free: list[Slot]) -> Slot:
+    """The first by fit, then by what it breaks; most often several fit alike, or one does."""
+    fits = [_fit(slot) for slot in free]
+    best = min(fits)
+    alike = [slot for slot, fit in zip(free, fits, strict=True) if fit == best]
+    if len(alike) == 1:
+        return alike[0]
+    crowd = sizes([slot for slot in free if not slot.holders])
+    return min(alike, key=lambda slot: _broken(slot, crowd))
+
+
+def _fit(slot: Slot) -> tuple[int, bool, int]:
+    """No neighbours, an idle device before a shared one, then the least memory left over.
 
     Two Steps share a device only when none is idle: memory that is left over costs nothing, a GPU
-    that idles beside a shared one does. Best fit is the least memory left over, then the smallest
-    group broken (NVLink, switch, NUMA node), then the lowest index.
+    that idles beside a shared one does.
     """
     left = 2**63 if slot.capacity is None else slot.capacity - slot.used
-    broken = [crowd.get(group, 0) for group in slot.islands[NVLINK:]]
-    return (slot.foreign, min(slot.holders, 1), left, *broken, slot.device.index)
+    return slot.foreign, slot.holders > 0, left
+
+
+def _broken(slot: Slot, crowd: Mapping[int, int]) -> tuple[int, ...]:
+    """The smallest group first that it would break (NVLink, switch, NUMA node), then the lowest index."""
+    nvlink, switch, numa = slot.islands[NVLINK:]
+    return crowd.get(nvlink, 0), crowd.get(switch, 0), crowd.get(numa, 0), slot.device.index
 
 
 def best_speed(demand: Demand, table: Iterable[Slot]) -> int:
