@@ -44,7 +44,8 @@ PHRASE = re.compile(r"[A-Za-z]{2,} [a-z]{2,} [a-z]{2,}")
 LEFT = (
     r"dsec [a-z]+ \S+|ds-contract-lint \S+",  # lines to type
     r"linters' users .*|with the file, if you can.*|^ +a rule that raises$",  # where a rule comes from
-    r"^注意：no NVIDIA library.*|^ +(started|without) .*gpus all.*",  # notes of an inventory are part of the document that a plan is
+    # Notes of an inventory are part of the document that a plan is.
+    r"^注意：no NVIDIA library.*|^ +(started|without) .*gpus all.*",
     r"# dsec: ignore.*",
     r"^ *(#|name|kind|title|-) .*",
     r"Client of the OpenAI API|base_url and OPENAI_BASE_URL.*|account and the model.*",  # the knowledge
