@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from dsec_cli.cells import wrap
 from dsec_cli.options import COMMANDS, PROGRAMS, Args, attribute, defaults
-from dsec_cli.report.cells import wrap
 
 if TYPE_CHECKING:
     from dsec_cli.options_shared import Argument, Command, Option

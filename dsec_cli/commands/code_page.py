@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dsec_cli.cells import shown, wrap
 from dsec_cli.code.compare.reasons import worded
 from dsec_cli.code.needs import MODULE, UNREACHED
-from dsec_cli.report.cells import shown, wrap
 from dsec_cli.words import joined, say
 
 TYPE_CHECKING = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from dsec_cli.cells import padded, wrap
 from dsec_cli.commands.language import speech
 from dsec_cli.commands.speaking import teller
 from dsec_cli.commands.terminal import colored
@@ -12,7 +13,6 @@ from dsec_cli.exit import YES, UsageError
 from dsec_cli.lint import page
 from dsec_cli.lint.nearest import did_you_mean
 from dsec_cli.lint.rule import find_rules
-from dsec_cli.report.cells import padded, wrap
 from dsec_cli.report.output import emit
 from dsec_cli.report.terminal import columns, paint
 from dsec_cli.words import say

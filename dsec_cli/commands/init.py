@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from dsec.errors import FileProblem
+from dsec_cli.cells import wrap
 from dsec_cli.commands.speaking import listener
 from dsec_cli.exit import YES, UsageError
-from dsec_cli.report.cells import wrap
 from dsec_cli.report.output import emit, to_file
 from dsec_cli.words import say, system
 

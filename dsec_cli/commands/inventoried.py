@@ -7,7 +7,7 @@ import textwrap
 from dsec.cards import GIB, memory_text
 from dsec.core.groups import islands_of, link_groups
 from dsec.devices.described import AMPLE_CPU_M
-from dsec_cli.report.cells import cells, padded
+from dsec_cli.cells import cells, padded
 from dsec_cli.words import say
 
 TYPE_CHECKING = False

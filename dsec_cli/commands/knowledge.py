@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import sys
 
+from dsec_cli.cells import padded, shown, wrap
 from dsec_cli.code.knowledge import lookup, named, search
 from dsec_cli.commands.knowing import read_knowledge
 from dsec_cli.commands.speaking import listener
 from dsec_cli.commands.terminal import colored
 from dsec_cli.exit import NO, YES, UsageError
-from dsec_cli.report.cells import padded, shown, wrap
 from dsec_cli.report.output import emit
 from dsec_cli.report.terminal import columns, paint
 from dsec_cli.words import joined, say

@@ -7,6 +7,7 @@ import sys
 
 from dsec.core.pep440 import satisfies
 from dsec.record import Record
+from dsec_cli.cells import shown
 from dsec_cli.commands.opened import contract_here
 from dsec_cli.commands.packaging import environment, tables
 from dsec_cli.commands.sources import read_source
@@ -22,7 +23,6 @@ from dsec_cli.packages.conflicts import entries_of
 from dsec_cli.packages.disputes import disputes
 from dsec_cli.packages.held import Held
 from dsec_cli.packages.settle import settle
-from dsec_cli.report.cells import shown
 from dsec_cli.report.format import Report
 from dsec_cli.report.formats.text import render
 from dsec_cli.report.output import emit

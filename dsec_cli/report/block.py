@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dsec_cli.cells import cells, shown, wrap
 from dsec_cli.diagnostics import SEVERITY_WORDS, Severity
-from dsec_cli.report.cells import cells, shown, wrap
 from dsec_cli.report.excerpt import Mark, excerpt
 from dsec_cli.report.format import SECRETS
 from dsec_cli.report.terminal import paint

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dsec.record import Record
-from dsec_cli.report.cells import cells, shown, window, wrap
+from dsec_cli.cells import cells, shown, window, wrap
 from dsec_cli.words import say
 
 TYPE_CHECKING = False

@@ -5,10 +5,9 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
+from dsec_cli.cells import cells, shown, window, wrap
 from hypothesis import given
 from hypothesis import strategies as st
-
-from dsec_cli.report.cells import cells, shown, window, wrap
 
 TEXT = st.text(st.characters(codec=None), max_size=80)
 

@@ -8,9 +8,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from dsec_cli.cells import cells
 
 from dsec_cli.options import COMMANDS
-from dsec_cli.report.cells import cells
 from tests.cli.conftest import command
 
 GOOD = """\

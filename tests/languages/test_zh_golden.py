@@ -7,11 +7,11 @@ import re
 from pathlib import Path
 
 import pytest
+from dsec_cli.cells import cells
 
 from dsec_cli.commands.speaking import spoken
 from dsec_cli.lint.linter import lint_all
 from dsec_cli.lint.rule import Surroundings
-from dsec_cli.report.cells import cells
 from dsec_cli.report.format import Report
 from dsec_cli.report.formats import json as programs
 from dsec_cli.report.formats import text as people

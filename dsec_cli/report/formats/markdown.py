@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from dsec_cli.cells import shown
 from dsec_cli.diagnostics import SEVERITY_WORDS
-from dsec_cli.report.cells import shown
 from dsec_cli.report.format import Format
 from dsec_cli.report.formats.text import summary
 from dsec_cli.words import say
