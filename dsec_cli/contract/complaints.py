@@ -326,6 +326,9 @@ def unknown_key(key: str, node: Node, at: Path, where: Where) -> Finding:
         ),
         part="key",
     )
+    unread = _unread_colon(key)
+    if unread:
+        return finding._replace(reason=unread, help=say("write `{key}: ...`", key=_before_colon(key)))
     elsewhere = suggest.of_trainers(key, section)
     if elsewhere:
         return finding._replace(help=elsewhere)
@@ -339,6 +342,24 @@ def unknown_key(key: str, node: Node, at: Path, where: Where) -> Finding:
         return finding._replace(help=_legal(fields, taken))
     finding = finding._replace(help=say("did you mean {word}?", word=meant.word))
     return _replaced(finding, node, meant.word, safe=meant.sure) if isinstance(node, Scalar) else finding
+
+
+_COLONS = ":\uff1a"
+
+
+def _before_colon(key: str) -> str:
+    at = min((found for colon in _COLONS if (found := key.find(colon)) >= 0), default=len(key))
+    return key[:at].rstrip()
+
+
+def _unread_colon(key: str) -> str:
+    """Why a key holds what was meant as its value; "" for one without a colon in it."""
+    name = _before_colon(key)
+    if name == key or not name.replace("-", "_").isidentifier():
+        return ""
+    if key[len(name) :].lstrip()[0] == _COLONS[0]:
+        return say("no space after the colon of `{key}`", key=name)
+    return say("the colon after `{key}` is full-width: YAML takes it for a letter", key=name)
 
 
 def _called(heading: str) -> str:

@@ -13,6 +13,7 @@ from dsec_cli.words import say
 
 ITEM = re.compile(r"[ \t]*(?:-[ ]+)+(?=\S)")
 _GLUED = re.compile(r"[ \t]*(?:-[ ]+)*([A-Za-z_][\w.-]*):(?=[^\s/:])")
+_WIDE_COLON = re.compile(r"[ \t]*(?:-[ ]+)*([A-Za-z_][\w.-]*)[ \u3000]*\uff1a")
 _ODD_SPACE = re.compile(r"(?:^[ ]*|:)[\xa0\u3000]")
 _HELD = re.compile(r"(?:^|[\s\[,])(\{[A-Za-z_][\w.-]*\}[ ]*)$")
 _REST = re.compile(r"(?:[^\s,\[\]{}\"']|\{[\w.-]*\}|[ ](?=[^\s#]))+")
@@ -35,6 +36,19 @@ def line_span(text: str, at: int) -> tuple[int, int]:
     start = max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1
     ends = [end for end in (text.find("\n", at), text.find("\r", at)) if end >= 0]
     return start, min(ends, default=len(text))
+
+
+def colon_of(line: str) -> int:
+    """Where the colon of a key stands that is full-width, or has no space behind it; -1 elsewhere."""
+    found = _WIDE_COLON.match(line)
+    if found is None:
+        found = _GLUED.match(line)
+    return -1 if found is None else found.end() - 1
+
+
+def wide_at(line: str) -> int:
+    """Where the first full-width sign stands that was meant as an indicator."""
+    return next((at for at, char in enumerate(line) if char in _WIDE), 0)
 
 
 def indent(line: str) -> int:
@@ -87,6 +101,13 @@ def _by_line(fault: Fault, text: str, line: str) -> tuple[str, str] | None:
             say("a plain value cannot start with `{char}`", "start", char=char),
             say("put the value in quotes: '{char}...'", char=char),
         )
+    wide_colon = _WIDE_COLON.match(line)
+    if wide_colon and "quoted" not in fault.context:
+        key = wide_colon[1]
+        message = say(
+            "the colon after `{key}` is full-width: YAML takes it for a letter", "wide-colon", key=key
+        )
+        return message, say("write `{key}: ...`", key=key)
     wide = next((char for char in line if char in _WIDE), "")
     if wide and ("quoted" in fault.context or ":" not in line or wide in _WIDE[1:]):
         message = say("full-width `{char}` is ordinary text in YAML", "full-width", char=wide)
@@ -167,6 +188,14 @@ _NO_COLON = (
     say("this line is neither `key: value` nor a list item", "no-colon"),
     say("add `: ` after the key, or indent the line below its key"),
 )
+OPEN_LIST = (
+    say("this `[` list is not closed, or lacks a `,`", "open-list"),
+    say("separate items by `,` and close it with `]`"),
+)
+OPEN_MAPPING = (
+    say("this `{` mapping is not closed, or lacks a `,`", "open-mapping"),
+    say("separate entries by `,` and close it with `}`"),
+)
 UNCLOSED = (say("this quote is never closed", "unclosed-quote"), say("close it on the same line"))
 
 _WORDS = (
@@ -211,14 +240,12 @@ _WORDS = (
     (
         "flow sequence",
         "",
-        say("this `[` list is not closed, or lacks a `,`", "open-list"),
-        say("separate items by `,` and close it with `]`"),
+        *OPEN_LIST,
     ),
     (
         "flow mapping",
         "",
-        say("this `{` mapping is not closed, or lacks a `,`", "open-mapping"),
-        say("separate entries by `,` and close it with `}`"),
+        *OPEN_MAPPING,
     ),
     (
         "block mapping",

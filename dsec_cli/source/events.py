@@ -106,12 +106,12 @@ def _damage(builder: Builder, failure: Exception | None, text: str) -> Damage | 
 def _blank(prepared: Prepared, damage: Damage) -> str:
     pieces: list[str] = []
     at = 0
-    for (start, end), value in sorted(damage.parts):
+    for (start, end), value, text in sorted(damage.parts):
         width = end - max(start, at)
         if width <= 0:
             continue
         pieces.append(prepared.text[at : end - width])
-        pieces.append(prepared.unknown.ljust(width) if value else " " * width)
+        pieces.append((prepared.unknown if value else text).ljust(width))
         at = end
     pieces.append(prepared.text[at:])
     return "".join(pieces)

@@ -11,16 +11,30 @@ import re
 from collections.abc import Sequence
 
 from dsec.record import Record
-from dsec_cli.source.causes import ITEM, UNCLOSED, Fault, cause, indent, line_above, line_span
+from dsec_cli.source.causes import (
+    ITEM,
+    OPEN_LIST,
+    OPEN_MAPPING,
+    UNCLOSED,
+    Fault,
+    cause,
+    colon_of,
+    indent,
+    line_above,
+    line_span,
+    wide_at,
+)
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Problem, Scalar
-from dsec_cli.words import say
+from dsec_cli.words import message_id, say
 
 _KEY = r"""[^\s#\[\]{},&*!|>'"%@`-][^\n#:]*|"[^"\n]*"|'[^'\n]*'"""
 _ENTRY = re.compile(rf"[ \t]*(?:-[ ]+)*(?:{_KEY})[ ]*:[ \t]+(?=\S)")
 _ANY_ENTRY = re.compile(rf"[ \t]*(?:-[ ]+)*(?:{_KEY})[ ]*:(?=\s|$)")
 _TEMPLATE = re.compile(r"\{\{|\{%")
 _MOST_RELATED = 8
+_FURTHEST = 10_000
+"""Characters that are looked at backwards."""
 
 
 Covered = Sequence[tuple[int, int]]
@@ -31,6 +45,8 @@ class Part(Record):
 
     span: Span
     value: bool
+    text: str = ""
+    """What is written into the range instead."""
 
 
 class Damage(Record):
@@ -45,7 +61,9 @@ class Damage(Record):
 def explain(fault: Fault, text: str, covered: Covered) -> Damage:
     """Name the cause of `fault` and choose what to leave out; `covered` are the scalars read so far."""
     swallowing = _swallowing(fault, text)
+    opened = _never_closed(fault, text)
     at = _culprit(fault, text) if swallowing is None else swallowing.span.start
+    at = at if opened is None else opened
     start, end = line_span(text, at)
     line = text[start:end]
     if _TEMPLATE.search(line):
@@ -53,11 +71,39 @@ def explain(fault: Fault, text: str, covered: Covered) -> Damage:
     if _is_tab(fault, text, line):
         return _tabs(text, start, at)
     message, advice = UNCLOSED if swallowing else cause(fault, text, line)
+    if opened is not None:
+        message, advice = OPEN_LIST if text[at] == "[" else OPEN_MAPPING
+    if message_id(message) in ("wide-colon", "glued"):
+        return _with_colon(Problem("DS002", Span(at, at), message, advice), text, start, end)
     related: tuple[tuple[Span, str], ...] = ()
     if fault.at != at and fault.at < len(text):
         related = ((Span(fault.at, fault.at + 1), say("the parser noticed it here")),)
-    place = Span(at, min(at + 1, len(text)))
+    seen = at if message_id(message) != "full-width" else start + wide_at(line)
+    place = Span(seen, min(seen + 1, len(text)))
     return Damage(Problem("DS002", place, message, advice, related), (_part(text, at),), lost=True)
+
+
+def _never_closed(fault: Fault, text: str) -> int | None:
+    """The bracket behind which the text ends although an item is due; None where that is not the fault."""
+    if "node content" not in fault.problem or "flow" not in fault.context or text[fault.at :].strip():
+        return None
+    depth = 0
+    for at in range(min(fault.at, len(text)) - 1, max(fault.at - _FURTHEST, 0) - 1, -1):
+        if text[at] in "]}":
+            depth += 1
+        elif text[at] in "[{":
+            depth -= 1
+            if depth < 0:
+                return at
+    return None
+
+
+def _with_colon(problem: Problem, text: str, start: int, end: int) -> Damage:
+    """A key whose colon is not read as one: it counts, and what is below it; a value beside it is lost."""
+    at = start + colon_of(text[start:end])
+    beside = text[at + 1 : at + 2].strip(" \r\n") != ""
+    part = Part(Span(at, end if beside else at + 1), False, ":")
+    return Damage(problem._replace(span=Span(at, at + 1)), (part,), lost=beside)
 
 
 def templates(text: str, at: int, covered: Covered) -> Damage:

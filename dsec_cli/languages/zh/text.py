@@ -1,6 +1,7 @@
 """Chinese for YAML, characters and the form of the file."""
 
 TEXTS: dict[str, str] = {
+    "the colon after `{key}` is full-width: YAML takes it for a letter": "`{key}` 后面的冒号是全角的：YAML 把它当作普通字符",
     "merge conflict markers: both sides of a conflict stand here": "合并冲突标记：冲突的两边都还在这里",
     "merge conflict markers: both sides of {count} conflicts stand here": "合并冲突标记：{count} 处冲突的两边都还在这里",
     "keep one side of each, or join them, and remove the lines with the markers": "每处保留一边或合并两边，并删去带标记的行",
