@@ -212,6 +212,16 @@ def test_the_same_bytes_under_every_hash_seed_and_from_every_folder(job, tmp_pat
     assert outputs.pop().startswith('{"analysis"')
 
 
+@pytest.mark.parametrize("inventory", ["pairs.yaml", "lab.yaml"])
+def test_links_groups_and_tokens_are_the_same_bytes_under_every_hash_seed(tmp_path, inventory):
+    folder = tmp_path / "links"
+    shutil.copytree(ROOT / "examples" / "links", folder)
+    words = ("dsec", "plan", "--json", "--inventory", inventory)
+    outputs = {call(*words, cwd=folder, PYTHONHASHSEED=str(seed)).stdout for seed in (0, 1, 99)}
+    assert len(outputs) == 1
+    assert '"links":[{' in outputs.pop()
+
+
 def test_an_input_that_no_step_writes_is_told_once_and_in_its_file(job):
     (job / "dsandbox.yaml").write_text(JOB)
     stray = "  - {id: S3, run: x, timeout: 1s, inputs: ['{run}/bach']}\n"
