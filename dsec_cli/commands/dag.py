@@ -19,6 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from dsec.inventory import Inventory
+    from dsec_cli.commands.parting import Parted
     from dsec_cli.contract.values import Contract
     from dsec_cli.dag.graph import StepGraph
     from dsec_cli.dag.view import Picture, Run
@@ -32,16 +34,18 @@ def main(args: Args) -> int:
     opened = open_contract(path)
     graph = whole = step_graph(opened.contract)
     known: Mapping[str, int] = {**learned(opened.folder), **(_measured(run) if run is not None else {})}
+    contract = opened.contract
     beside: tuple[Finding, ...] = ()
+    inventory = inventory_at(args.inventory) if args.inventory is not None else None
     if args.split or any(step.layers for step in whole.steps):
-        graph, known, beside = _in_parts(opened.contract, whole, known, args)
+        graph, contract, known, beside = _in_parts(contract, whole, known, args, inventory)
     drawn = picture_of(
-        opened.contract,
+        contract,
         graph,
         title=opened.contract.name or os.path.basename(opened.path),
         learned=known,
         locate=locator(opened, lambda name: name),
-        inventory=inventory_at(args.inventory) if args.inventory is not None else None,
+        inventory=inventory,
     )
     _write(drawn.picture._replace(run=run), args)
     wrong = errors_of(opened, whole, drawn.picture.result, select=_HIDING)
@@ -53,18 +57,23 @@ def main(args: Args) -> int:
 
 
 def _in_parts(
-    contract: Contract, graph: StepGraph, known: Mapping[str, int], args: Args
-) -> tuple[StepGraph, Mapping[str, int], tuple[Finding, ...]]:
-    """The graph as it is split: as a run's plan had it, else as is asked for, or as the baseline needs it."""
+    contract: Contract,
+    graph: StepGraph,
+    known: Mapping[str, int],
+    args: Args,
+    inventory: Inventory | None,
+) -> Parted:
+    """The graph as it is split: as a run's plan had it, else as is asked for or needed."""
     from dsec_cli.commands.parting import as_planned, asked_parts, in_parts  # few contracts state layers
 
     asked = asked_parts(args.split, graph.numbers)
     if args.job_id is None or asked:
-        return in_parts(graph, contract, known, asked)
+        return in_parts(graph, contract, learned=known, asked=asked, inventory=inventory)
     from dsec_cli.commands.overlay import plan_of
 
     folder = os.path.dirname(args.file or "") or "."
-    return as_planned(graph, contract, plan_of(args.job_id, folder=folder, environ=os.environ)), known, ()
+    plan = plan_of(args.job_id, folder=folder, environ=os.environ)
+    return as_planned(graph, contract, learned=known, plan=plan)
 
 
 def _write(picture: Picture, args: Args) -> None:

@@ -104,18 +104,18 @@ def planned(
     from dsec.devicebook import read_devices  # drawing a graph does not pay for these
     from dsec_cli.dag.compile import Infeasible, compile_plan
 
-    opened, order = clean.opened, clean.order
+    opened, order, contract = clean.opened, clean.order, clean.contract
     known: Mapping[str, int] = learned(opened.folder) if durations is None else durations
     if asked or any(step.layers for step in order.graph.steps):
         from dsec_cli.dag.splitting import split_order
 
-        cut = split_order(order, clean.contract, inventory, asked=asked, learned=known)
+        cut = split_order(order, contract, inventory, asked=asked, learned=known)
         if cut.findings:
             return _refused(opened, diagnose(opened, cut.findings))
-        order, known = cut.order, cut.learned
+        order, contract, known = cut.order, cut.contract, cut.learned
     plan = compile_plan(
         order,
-        clean.contract,
+        contract,
         inventory=inventory,
         origin=_origin(opened),
         learned=known,

@@ -8,7 +8,7 @@ from dsec.core.placement import feasible, slots
 from dsec.inventory import steady
 from dsec.record import Record
 from dsec_cli.dag.demand import demand_of
-from dsec_cli.dag.pool import untyped
+from dsec_cli.dag.pool import BASELINE, untyped
 from dsec_cli.dag.splittable import (
     Obstacle,
     beside_layers,
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from dsec_cli.contract.values import Contract, Step
     from dsec_cli.dag.graph import StepGraph
 
-BASELINE = "baseline"
-"""Origin of the inventory that stands for a contract's baseline (`pool`)."""
 FULL = 90
 """Per cent of a device that a part fills at most, where there are devices enough for that."""
 FEWEST = 0

@@ -14,10 +14,12 @@ from dsec_cli.dag.splittable import how_reduced, part_id, part_outputs, reduce_i
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Any
+    from typing import Any, TypeVar
 
-    from dsec_cli.contract.values import Step
+    from dsec_cli.contract.values import Contract, Link, Step
     from dsec_cli.dag.split import Split
+
+    E = TypeVar("E", Edge, Link)
 
 ALL_REDUCE = "dsec.allreduce:all_reduce"
 
@@ -53,13 +55,21 @@ def split_graph(graph: StepGraph, splits: Mapping[str, Split], learned: Mapping[
     )
 
 
+def split_contract(contract: Contract, splits: Mapping[str, Split]) -> Contract:
+    """The contract whose communication is that of the parts."""
+    if not splits or not contract.communication:
+        return contract
+    return contract._replace(communication=tuple(_rewired(contract.communication, splits)))
+
+
 def learned_of_parts(learned: Mapping[str, int], splits: Mapping[str, Split]) -> Mapping[str, int]:
     """What is learned of whole Steps, shared out to parts that have not run yet."""
     more: dict[str, int] = {}
     for step, split in splits.items():
-        if step in learned:
+        total = sum(split.sizes)
+        if step in learned and total:
             for at, share in enumerate(_shares(split)):
-                more[part_id(step, at)] = learned[step] * share // sum(split.sizes or (1,))
+                more[part_id(step, at)] = learned[step] * share // total
     return {**more, **learned} if more else learned
 
 
@@ -142,9 +152,9 @@ def _inner(step: Step, part: Step, together: Step) -> Edge:
     return Edge(part.id, together.id, "data" if via else "order", (*step.path, "layers"), via)
 
 
-def _rewired(edges: Iterable[Edge], splits: Mapping[str, Split]) -> list[Edge]:
+def _rewired(edges: Iterable[E], splits: Mapping[str, Split]) -> list[E]:
     """Edges from a split Step come from what puts it together, edges to it lead to every part."""
-    found: list[Edge] = []
+    found: list[E] = []
     for edge in edges:
         source = reduce_id(edge.source) if edge.source in splits else edge.source
         split = splits.get(edge.target)

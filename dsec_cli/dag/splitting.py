@@ -5,7 +5,7 @@ from __future__ import annotations
 from dsec.record import Record
 from dsec_cli.dag.cycles import Order, order_steps
 from dsec_cli.dag.split import decide
-from dsec_cli.dag.split_graph import learned_of_parts, split_graph
+from dsec_cli.dag.split_graph import learned_of_parts, split_contract, split_graph
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ class Cut(Record):
     """An order with the parts in it."""
 
     order: Order
+    contract: Contract
     learned: Mapping[str, int]
     """Milliseconds by Step id, of parts too."""
     splits: dict[str, Split]
@@ -39,8 +40,9 @@ def split_order(
     """Split what fits no device of the inventory, and what is asked for (`split.decide`)."""
     decided = decide(order.graph, contract, inventory, asked)
     if decided.findings or not decided.splits:
-        return Cut(order, learned, decided.splits, decided.findings)
+        return Cut(order, contract, learned, decided.splits, decided.findings)
     after = order_steps(split_graph(order.graph, decided.splits, learned))
     if not isinstance(after, Order):
         raise AssertionError("parts stand where the whole stood, so no cycle can come of them")
-    return Cut(after, learned_of_parts(learned, decided.splits), decided.splits, ())
+    changed = split_contract(contract, decided.splits)
+    return Cut(after, changed, learned_of_parts(learned, decided.splits), decided.splits, ())

@@ -107,3 +107,16 @@ def test_many_sizes_and_rooms_of_several_kinds_take_no_time():
     found = balanced(sizes, [4000] * 4 + [3000] * 4 + [2500] * 2, 9)
     assert found is not None
     assert max(parts_of(sizes, found)) <= 4000
+
+
+def test_rooms_of_very_many_sizes_are_filled_in_order():
+    rooms = [100 + at for at in range(30)]
+    sizes = [10] * 250
+    parts = fewest(sizes, rooms)
+    found = balanced(sizes, rooms, parts)
+    assert parts == 22, "ten rooms take 12 of them, ten take 11, and two more the last 20"
+    assert housed_in_order(parts_of(sizes, found), sorted(rooms, reverse=True))
+
+
+def housed_in_order(parts, rooms):
+    return all(part <= room for part, room in zip(parts, rooms, strict=False))

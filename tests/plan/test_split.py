@@ -11,7 +11,7 @@ from dsec.inventory import Device, Inventory
 from dsec.plan import Source
 from dsec.planfile import plan_bytes
 from dsec.units import Bytes, Duration
-from dsec_cli.contract.values import ElasticGpu, Elasticity, Gpu, GpuMemory, Iterations, Layer, Run
+from dsec_cli.contract.values import ElasticGpu, Elasticity, Gpu, GpuMemory, Iterations, Layer, Link, Run
 from dsec_cli.dag.compile import Origin, compile_plan
 from dsec_cli.dag.cycles import Order, order_steps
 from dsec_cli.dag.graph import step_graph
@@ -213,7 +213,9 @@ def planned(contract, inventory, learned=None, **asked):
     order = order_steps(step_graph(contract))
     found = split_order(order, contract, inventory, asked=asked, learned=learned or {})
     assert not found.findings
-    return compile_plan(found.order, contract, inventory=inventory, origin=ORIGIN, learned=found.learned)
+    return compile_plan(
+        found.order, found.contract, inventory=inventory, origin=ORIGIN, learned=found.learned
+    )
 
 
 def test_the_plan_holds_parts_and_what_puts_them_together(make):
@@ -305,3 +307,29 @@ def test_a_contract_without_layers_is_planned_to_the_same_bytes(make):
     plain = compile_plan(order, contract, inventory=machine(20), origin=ORIGIN, learned={})
     assert plan_bytes(planned(contract, machine(20))) == plan_bytes(plain)
     assert split_order(order, contract, machine(20), asked={}, learned={}).order is order
+
+
+def test_communication_is_that_of_the_parts(make):
+    links = (
+        Link(("communication", 0), "S1", "S2", "tcp"),
+        Link(("communication", 1), "S2", "S3", None),
+    )
+    steps = [make.step("S1"), big(make), make.step("S3", at=2)]
+    plan = planned(make.contract(steps, communication=links), machine(20, 20))
+    needs = {(edge.step, step.id, edge.kind) for step in plan.steps for edge in step.needs}
+    assert needs >= {
+        ("S1", "S2.0", "communication"),
+        ("S1", "S2.1", "communication"),
+        ("S2.all-reduce", "S3", "communication"),
+    }
+    assert {(link.source, link.target) for link in plan.links} == {
+        ("S1", "S2.0"),
+        ("S1", "S2.1"),
+        ("S2.all-reduce", "S3"),
+    }
+
+
+def test_layers_that_take_nothing_are_cut_on_request(make):
+    contract = make.contract([big(make, of=((0, 4),), expect=Duration(10**9))])
+    plan = planned(contract, machine(20, 20), {"S2": 500}, S2=2)
+    assert {one.demand.gpu_memory_bytes for one in plan.steps} == {0}

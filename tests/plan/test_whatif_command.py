@@ -163,6 +163,15 @@ def test_the_graph_shows_parts_on_the_baseline_and_on_request(job):
     assert dsec(job, "dag", "--split", "nothing").returncode == 2
 
 
+def test_the_graph_is_split_for_the_inventory_that_is_given(job):
+    done = dsec(job, "dag", "--inventory", "four.yaml", "--output", "json")
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)["steps"]) == 5
+    none = dsec(job, "dag", "--inventory", "four.yaml", "--split", "act=5")
+    assert none.returncode == 1
+    assert "Step act cannot be split: in 5 parts it needs as many layers and devices" in none.stderr
+
+
 def estimates(done):
     assert done.returncode == 0, done.stderr
     return {

@@ -1,17 +1,22 @@
 """A row of sizes cut into consecutive parts, each of which has a room of its own.
 
 Exact: parts are as few as can be, and of all ways to cut a row into that many parts, the one whose
-largest part is smallest is found, whichever part gets which room.
+largest part is smallest is found, whichever part gets which room. Only where rooms are of very many
+sizes, more than any machine has, they are filled from the largest to the smallest.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from itertools import accumulate
+from math import prod
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+_MOST = 2_000
+"""Ways to have used some of each size of room that are gone through."""
 
 Row = tuple[int, ...]
 """Prefix sums of the sizes, from 0."""
@@ -21,10 +26,14 @@ def fewest(sizes: Sequence[int], rooms: Sequence[int]) -> int | None:
     """How many parts the row needs at least, each within a room; None: the rooms do not do."""
     row = _row(sizes)
     largest_first = sorted(rooms, reverse=True)
-    for parts in range(1, min(len(sizes), len(rooms)) + 1):
-        if _filled(row, largest_first[:parts]) is not None:
-            return parts
-    return None
+    low, high = 1, min(len(sizes), len(rooms)) + 1
+    while low < high:  # one more room never hurts
+        middle = (low + high) // 2
+        if _filled(row, largest_first[:middle]) is None:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low <= min(len(sizes), len(rooms)) else None
 
 
 def balanced(sizes: Sequence[int], rooms: Sequence[int], parts: int) -> tuple[int, ...] | None:
@@ -69,6 +78,8 @@ def _filled(row: Row, rooms: Sequence[int]) -> list[int] | None:
     """
     kinds = sorted(set(rooms), reverse=True)
     have = tuple(rooms.count(kind) for kind in kinds)
+    if prod(count + 1 for count in have) > _MOST:
+        return _in_order(row, sorted(rooms, reverse=True))
     farthest: dict[Row, tuple[int, Row]] = {(0,) * len(kinds): (0, ())}
     end = len(row) - 1
     for _ in range(len(rooms)):
@@ -87,6 +98,13 @@ def _filled(row: Row, rooms: Sequence[int]) -> list[int] | None:
         if reached == end:
             return [kinds[at] for at in order]
     return None
+
+
+def _in_order(row: Row, rooms: list[int]) -> list[int] | None:
+    reached = 0
+    for room in rooms:
+        reached = _reach(row, reached, room)
+    return rooms if reached == len(row) - 1 else None
 
 
 def _with_rest(order: list[int], rooms: Sequence[int]) -> list[int]:
