@@ -126,8 +126,12 @@ class Form:
         if word in known:
             return word
         if node is not None:
-            message = say("{word!r} is not one of {known}", word=word, known=", ".join(known))
-            self.refuse("DS105", span_of(node), message, did_you_mean(word, known))
+            self.refuse(
+                "DS105",
+                span_of(node),
+                say("{word!r} is not known here", word=word),
+                did_you_mean(word, known),
+            )
         return default
 
     def ms(self, node: Node | None, default: int) -> int:

@@ -61,12 +61,11 @@ def _use(played: Played) -> Iterator[str]:
     if use.gpu is None:
         yield "GPU time held        no GPU"
     else:
-        extra = []
+        yield f"GPU time held        {_share(use.gpu)}"
         if use.gpu_there is not None and use.gpu_there != use.gpu:
-            extra.append(f"{_share(use.gpu_there)} of what was not lost")
+            yield f"  of what was there  {_share(use.gpu_there)}"
         if use.shared:
-            extra.append(f"{_share(use.shared)} by more than one Step")
-        yield f"GPU time held        {_share(use.gpu)}" + (f" ({'; '.join(extra)})" if extra else "")
+            yield f"  by several Steps   {_share(use.shared)}"
         yield f"  over time          {''.join(_bar(one) for one in use.over_time)[: WIDTH - 21]}".rstrip()
     yield f"CPU time held        {_share(use.cpu)}"
 
