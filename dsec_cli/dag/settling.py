@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dsec.core.placement import Refusal
     from dsec.inventory import Inventory
     from dsec.plan import Demand
-    from dsec_cli.contract.values import Contract, Step
+    from dsec_cli.contract.values import Contract, Gpu, Step
     from dsec_cli.dag.graph import StepGraph
 
 
@@ -103,12 +103,27 @@ def refused(steps: Sequence[Step], demands: Sequence[Demand], inventory: Invento
     answers: dict[Demand, Refusal | None] = {}
     findings: list[Finding] = []
     for step, demand in zip(steps, demands, strict=True):
+        gpu = step.demand.gpu
+        if gpu is not None and gpu.share == "fraction" and gpu.memory is None and demand.gpu_count:
+            findings.append(_shares_nothing(step, gpu))
         if demand not in answers:
             answers[demand] = feasible(demand, inventory)
         refusal = answers[demand]
         if refusal is not None:
             findings.append(_refusal_finding(step, refusal, inventory))
     return findings
+
+
+def _shares_nothing(step: Step, gpu: Gpu) -> Finding:
+    return Finding(
+        code="DS109",
+        severity=Severity.ERROR,
+        where=gpu.path,
+        message=say("Step {step} shares its GPUs by memory, and states none", "no-share", step=step.id),
+        reason=say("how many Steps fit on a GPU follows from what each of them takes"),
+        help=say("state the memory that it takes of each GPU, for example memory: 12Gi"),
+        part="entry",
+    )
 
 
 def _refusal_finding(step: Step, refusal: Refusal, inventory: Inventory) -> Finding:

@@ -326,3 +326,12 @@ def test_strict_topology_and_sharing_reach_the_plan(make):
     refused = compiled(make, text, {"gpus": [{"type": "l40s", "count": 2, "numa": 0}]})
     assert isinstance(refused, Infeasible)
     assert "at most 1 of them joined by NVLink (links: NODE)" in refused.findings[0].message
+
+
+def test_sharing_by_memory_needs_memory(make):
+    text = "steps:\n  - {id: A, run: 'true', timeout: 9s, resources: {gpu: {count: 1, share: fraction}}}\n"
+    refused = compiled(make, text, PAIRS)
+    assert isinstance(refused, Infeasible)
+    [finding] = refused.findings
+    assert finding.message == "Step A shares its GPUs by memory, and states none"
+    assert isinstance(compiled(make, text.replace("1, sh", "1, memory: 9Gi, sh"), PAIRS), Plan)

@@ -97,4 +97,7 @@ TEXTS: dict[str, str] = {
     "{name}: {key} stands beside machines": "{name}：{key} 与 machines 并列",
     "state it of each machine": "在每台机器里分别写明",
     "write {nearest}": "写 {nearest}",
+    "Step {step} shares its GPUs by memory, and states none": "Step {step} 按显存共享 GPU，却没有写明显存",
+    "how many Steps fit on a GPU follows from what each of them takes": "一张 GPU 能容纳多少个 Step，取决于各自占用多少显存",
+    "state the memory that it takes of each GPU, for example memory: 12Gi": "写明它占用每张 GPU 多少显存，例如 memory: 12Gi",
 }
