@@ -81,6 +81,7 @@ SYNONYMS = {
     "readonly": "mode",
     "graceperiod": "checkpoint_grace_period",
     "repeat": "iterations",
+    "id": "step",
 }
 """Words of neighbouring tools, `folded`, and the word that this language has."""
 
@@ -134,18 +135,20 @@ def _strange(word: str, other: str) -> int:
 
 def nearest(word: str, legal: Iterable[str]) -> Suggestion | None:
     """The legal word that is meant, if one is near enough to say so."""
-    words = sorted(legal)
-    same = [other for other in words if folded(other) == folded(word)]
+    words = tuple(legal)
+    plain, length = folded(word), len(word)
+    same = [other for other in words if folded(other) == plain]
     if same:
-        return Suggestion(same[0], sure=True)
-    if len(word) > 64:
+        return Suggestion(min(same), sure=True)
+    if length > 64:
         return None
-    synonym = SYNONYMS.get(folded(word))
+    synonym = SYNONYMS.get(plain)
     if synonym in words:
         return Suggestion(synonym, sure=False)
-    most = max(1, min(3, len(word) // 3))
-    ranked = sorted((distance(word, other, most=most), other) for other in words)
-    near = [(edits, other) for edits, other in ranked if edits <= most]
+    most = max(1, min(3, length // 3))
+    # A document may have thousands of wrong words, and most legal ones are told apart by their length.
+    like = [other for other in words if -most <= len(other) - length <= most]
+    near = sorted((edits, other) for other in like if (edits := distance(word, other, most=most)) <= most)
     if not near:
         return None
     alone = len(near) == 1 or near[1][0] > near[0][0]

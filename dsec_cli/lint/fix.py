@@ -7,6 +7,8 @@ nothing is left to mend, so a second run changes nothing.
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from dsec.record import Record
 from dsec_cli.diagnostics import Severity
 from dsec_cli.lint.edits import MARK
@@ -17,12 +19,12 @@ from dsec_cli.words import english, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from typing import TypeVar
 
     from dsec_cli.diagnostics import Diagnostic, Edit, Fix
-    from dsec_cli.source.text import Position, SourceText
-    from dsec_cli.source.tree import Tree
+    from dsec_cli.source.text import Position, SourceText, Span
+    from dsec_cli.source.tree import Comment, Tree
 
     Lint = Callable[[SourceText], Sequence[Diagnostic]]
     T = TypeVar("T")
@@ -164,16 +166,20 @@ def _kept(one: _Wanted, why: str) -> Kept:
 
 
 def _mended(state: _State, one: _Wanted) -> Mended:
-    gone = tuple(
-        comment.text.rstrip()
-        for comment in state.tree.comments
-        if any(
-            start <= comment.span.start and comment.span.end <= end and comment.text.strip() not in new
-            for (start, end), new in one.edits
-        )
-        and comment.span != one.one.place.span
-    )
-    return Mended(one.one.code, one.fix.title, one.one.place.start, gone)
+    gone: dict[Span, str] = {}
+    for (start, end), new in one.edits:
+        for comment in _comments_in(state.tree.comments, start, end):
+            if comment.text.strip() not in new and comment.span != one.one.place.span:
+                gone[comment.span] = comment.text.rstrip()
+    return Mended(one.one.code, one.fix.title, one.one.place.start, tuple(gone.values()))
+
+
+def _comments_in(comments: tuple[Comment, ...], start: int, end: int) -> Iterator[Comment]:
+    """Those that lie in a range, of all that there are in the order of the text."""
+    for at in range(bisect_left(comments, start, key=lambda one: one.span.start), len(comments)):
+        if comments[at].span.end > end:
+            return
+        yield comments[at]
 
 
 class _Trial:

@@ -169,16 +169,42 @@ def apply(
     diagnostics: Iterable[Diagnostic], suppressions: tuple[Suppression, ...]
 ) -> tuple[list[Diagnostic], frozenset[Suppression]]:
     """`diagnostics`, those that a comment covers marked as silenced, and the suppressions that were used."""
-    ranges: dict[str, list[tuple[int, int, Suppression]]] = {}
+    marked = list(diagnostics)
+    by_code: dict[str, list[Suppression]] = {}
     for one in suppressions:
-        ranges.setdefault(one.code, []).append((one.covers.start, one.covers.end, one))
-    marked: list[Diagnostic] = []
+        by_code.setdefault(one.code, []).append(one)
     used: set[Suppression] = set()
-    for diagnostic in diagnostics:
-        at = diagnostic.place.span.start
-        silent = [one for start, end, one in ranges.get(diagnostic.code, ()) if start <= at < end]
-        if silent:
-            used.update(silent)
-            diagnostic = diagnostic._replace(silenced=Silenced("comment", silent[0].reason))
-        marked.append(diagnostic)
+    for code, mine in by_code.items():
+        found = sorted((one.place.span.start, at) for at, one in enumerate(marked) if one.code == code)
+        places = [place for place, _ in found]
+        used.update(one for one in mine if _between(places, one.covers))
+        for (_, at), owner in zip(found, _owners(places, mine), strict=True):
+            if owner is not None:
+                marked[at] = marked[at]._replace(silenced=Silenced("comment", owner.reason))
     return marked, frozenset(used)
+
+
+def _between(places: list[int], span: Span) -> range:
+    """Which of sorted places are in a span."""
+    return range(bisect_left(places, span.start), bisect_left(places, span.end))
+
+
+def _owners(places: list[int], suppressions: list[Suppression]) -> list[Suppression | None]:
+    """The first suppression that covers each of the sorted places; a thousand may cover all of them."""
+    owners: list[Suppression | None] = [None] * len(places)
+    free = list(range(len(places) + 1))
+    """From each place on, the way to the next that has no owner yet."""
+    for one in suppressions:
+        inside = _between(places, one.covers)
+        first = inside.start
+        while (first := _next_free(free, first)) < inside.stop:
+            owners[first] = one
+            free[first] = first + 1
+    return owners
+
+
+def _next_free(free: list[int], at: int) -> int:
+    while free[at] != at:
+        free[at] = free[free[at]]
+        at = free[at]
+    return at

@@ -115,7 +115,7 @@ def _wide(text: str, tree: Tree) -> Iterator[Span]:
     scalars = sorted(_scalars(tree), key=lambda one: one.start)
     for at, one in enumerate(scalars):
         if one.style not in ("literal", "folded"):
-            if line_end(text, one.start) < one.end:
+            if text.find("\n", one.start, one.end) >= 0 or text.find("\r", one.start, one.end) >= 0:
                 yield Span(one.start, one.end - 1)
             continue
         if "+" in text[one.start : line_end(text, one.start)].partition("#")[0]:

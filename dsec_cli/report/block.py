@@ -58,11 +58,15 @@ def _marks(one: Diagnostic) -> list[Mark]:
 
 
 def secrets(report: Report) -> dict[str, list[Span]]:
-    """Places that no excerpt may show: logs of CI are read by more people than the file is."""
+    """Places that no excerpt may show, sorted and apart: more people read logs of CI than the file."""
     hidden: dict[str, list[Span]] = {}
-    for one in report.diagnostics:
-        if one.code in SECRETS:
-            hidden.setdefault(one.place.file, []).append(one.place.span)
+    places = (one.place for one in report.diagnostics if one.code in SECRETS)
+    for file, span, _, _ in sorted(places):
+        spans = hidden.setdefault(file, [])
+        if spans and span.start <= spans[-1].end:
+            spans[-1] = spans[-1]._replace(end=max(spans[-1].end, span.end))
+        else:
+            spans.append(span)
     return hidden
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+
 from dsec.record import Record
 from dsec_cli.cells import cells, shown, window, wrap
 from dsec_cli.words import say
@@ -91,12 +93,16 @@ def _file_lines(marks: Iterable[Mark], text: SourceText, frame: _Frame) -> list[
 
 def _marked(mark: Mark, text: SourceText, frame: _Frame, *, again: bool) -> list[str]:
     """The line of a mark (unless it was just shown) with the mark below it."""
-    line, start, end = _line_of(mark.place, text)
-    line = _starred(line, text.line_start(mark.place.start.line), frame.hidden.get(mark.place.file, []))
-    # A line may be megabytes long and have a mark in each word; what is far away is never shown.
+    line = text.line_span(mark.place.start.line)
+    start, end = _within(mark.place, line)
+    # A line may be megabytes long and have a mark in each word; what is far away is never looked at.
     stop = min(end, start + FAR)
-    before, inside = shown(line[max(start - FAR, 0) : start]), shown(line[start:stop])
-    whole = before + inside + shown(line[stop : stop + FAR])
+    first = max(start - FAR, line.start)
+    near = _starred(
+        text.text[first : min(stop + FAR, line.end)], first, frame.hidden.get(mark.place.file, [])
+    )
+    before, inside = shown(near[: start - first]), shown(near[start - first : stop - first])
+    whole = before + inside + shown(near[stop - first :])
     cut, left, right = window(whole, len(before), len(before) + len(inside), width=frame.width)
     sign = mark.sign * max(right - left, 1)
     rows = (
@@ -121,17 +127,18 @@ def _under(left: int, sign: str, mark: Mark, frame: _Frame) -> list[str]:
     return [row, *(frame.blank + " " * indent + frame.paint(part, mark.ansi) for part in folded)]
 
 
-def _line_of(place: Place, text: SourceText) -> tuple[str, int, int]:
-    """The line that `place` begins on, and the marked range within it."""
-    line = text.line_text(place.start.line)
-    start = place.start.column - 1
-    end = place.end.column - 1 if place.end.line == place.start.line else len(line)
-    return line, start, max(min(end, len(line)), start)
+def _within(place: Place, line: Span) -> tuple[int, int]:
+    """The marked range within the line that `place` begins on."""
+    start = line.start + place.start.column - 1
+    end = line.start + place.end.column - 1 if place.end.line == place.start.line else line.end
+    return start, max(min(end, line.end), start)
 
 
 def _starred(line: str, offset: int, hidden: list[Span]) -> str:
-    """`line`, which begins at `offset`, with a star for each character that nobody may read."""
-    for span in hidden:
+    """`line`, which begins at `offset`, with a star for each character in one of the sorted spans."""
+    first = bisect_right(hidden, offset, key=lambda span: span.end)
+    for at in range(first, bisect_left(hidden, offset + len(line), key=lambda span: span.start)):
+        span = hidden[at]
         start, end = max(span.start - offset, 0), min(span.end - offset, len(line))
         if start < end:
             line = line[:start] + "*" * (end - start) + line[end:]

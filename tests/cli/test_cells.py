@@ -9,6 +9,8 @@ from dsec_cli.cells import cells, shown, window, wrap
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dsec_cli.report import cells as module
+
 TEXT = st.text(st.characters(codec=None), max_size=80)
 
 
@@ -86,3 +88,8 @@ def test_a_window_keeps_the_marked_part() -> None:
     assert cut[left:right] == "WRONG"
     assert cut.startswith("…")
     assert cut.endswith("…")
+
+
+@given(st.text(st.sampled_from("abc  ")), st.integers(1, 12))
+def test_ascii_is_wrapped_like_every_text(text: str, width: int) -> None:
+    assert module._wrap_ascii(text, width) == module._wrap_any(text, width)
