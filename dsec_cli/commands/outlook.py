@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from dsec.core.placement import feasible
-from dsec.errors import InventoryProblem, PlanProblem
+from dsec.errors import PlanProblem
 from dsec.planfile import parse_plan
 from dsec_cli.commands.inventory import read_inventory
 from dsec_cli.commands.opened import contract_here
@@ -87,6 +87,4 @@ def other_machine(plan: Plan, spec: str | None) -> Inventory | None:
                 say("Step {id} {why}", id=step.id, why=refusal.text),
                 hint=say("plan the contract for that machine instead: --inventory {spec}", spec=spec),
             )
-    if not inventory.cpu_m:
-        raise InventoryProblem(say("{spec} has no processors", spec=spec))
     return inventory

@@ -62,7 +62,7 @@ def _factor(text: str, kind: str, what: str) -> tuple[str, int]:
     permille = int(whole or "0") * 1000 + int(f"{part}000"[:3])
     low, high = (1, 999) if kind == "slow" else (1001, 1_000_000)
     if not low <= permille <= high:
-        want = "between 0 and 1" if kind == "slow" else "above 1"
+        want = say("between 0 and 1") if kind == "slow" else say("above 1")
         raise UsageError(
             say("{text!r}: the factor must be {want}", text=text, want=want),
             hint=say("write {form}", form=FORM),

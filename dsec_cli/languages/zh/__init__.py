@@ -16,6 +16,7 @@ from dsec_cli.languages.zh import (
     runs,
     scenarios,
     security,
+    simulation,
     steps,
     system,
     text,
@@ -24,7 +25,7 @@ from dsec_cli.languages.zh import (
 
 PARTS = (
     code, dependencies, errors, form, formats, health, importing, indexes, linter, resources, runs, scenarios,
-    security, steps, system, text, tolerance,
+    security, simulation, steps, system, text, tolerance,
 )  # fmt: skip
 """All but the pages."""
 
