@@ -105,22 +105,36 @@ def _split(
     for obstacle in obstacles(step, others):
         return obstacle
     sizes, beside = layer_sizes(step), beside_layers(step)
-    rooms = _rooms(step, contract, inventory, beside)
-    if rooms is None:
-        rooms = [layers_bytes(step)] * max(wanted, 2)
-    parts = wanted
-    if wanted < WHOLE:
-        least = fewest(sizes, [max(0, (room + beside) * FULL // 100 - beside) for room in rooms])
-        if least is None:
-            least = fewest(sizes, rooms)
-        parts = max(least or 0, 2)
+    all_rooms = _rooms(step, contract, inventory, beside)
+    if all_rooms is None:
+        all_rooms = [layers_bytes(step)] * max(wanted, 2)
+    rooms = sorted(all_rooms, reverse=True)[: _most(step, contract)]
+    parts, filling = (wanted, "") if wanted > WHOLE else _as_few_as_do(sizes, rooms, beside)
     ends = balanced(sizes, rooms, parts)
     if ends is None or (wanted > WHOLE and len(ends) < wanted):
-        return _too_little(step, sizes, rooms, beside, parts=parts if wanted > WHOLE else 0)
-    beyond = _beyond(step, graph, contract, len(ends))
-    if beyond is not None:
-        return beyond
-    return Split(ends, tuple(sizes), beside, f"{len(ends)} parts, the largest as small as can be")
+        within = balanced(sizes, all_rooms, parts) if wanted > WHOLE else fewest(sizes, all_rooms)
+        if within is not None and len(rooms) < len(all_rooms):
+            return _too_many(step, parts if wanted > WHOLE else within, len(rooms))
+        return _too_little(step, sizes, all_rooms, beside, parts=parts if wanted > WHOLE else 0)
+    taken = _taken(step, graph, len(ends))
+    if taken is not None:
+        return taken
+    why = f"{len(ends)} parts, the largest as small as can be{filling}"
+    return Split(ends, tuple(sizes), beside, why)
+
+
+def _most(step: Step, contract: Contract) -> int | None:
+    """How many GPUs elasticity lets the job have; None: it does not say, or the Step takes none."""
+    elastic = contract.elasticity.gpu if contract.elasticity is not None else None
+    return elastic.max_count if elastic is not None and step.demand.gpu is not None else None
+
+
+def _as_few_as_do(sizes: list[int], rooms: list[int], beside: int) -> tuple[int, str]:
+    """How many parts, and how full devices get."""
+    least = fewest(sizes, [max(0, (room + beside) * FULL // 100 - beside) for room in rooms])
+    if least is not None:
+        return max(least, 2), f", devices filled to {FULL} % at most"
+    return max(fewest(sizes, rooms) or 0, 2), f", devices filled to more than {FULL} % as there are no more"
 
 
 def _rooms(step: Step, contract: Contract, inventory: Inventory, beside: int) -> list[int] | None:
@@ -179,20 +193,20 @@ def _too_little(step: Step, sizes: list[int], rooms: list[int], beside: int, *, 
     return Obstacle(at, message, more)
 
 
-def _beyond(step: Step, graph: StepGraph, contract: Contract, parts: int) -> Obstacle | None:
-    """What forbids just so many parts: the elastic maximum, or ids that are taken."""
-    elastic = contract.elasticity.gpu if contract.elasticity is not None else None
-    most = elastic.max_count if elastic is not None else None
-    if most is not None and step.demand.gpu is not None and parts > most:
-        return Obstacle(
-            (*step.path, "layers"),
-            say(
-                "its {parts} parts take as many GPUs, and elasticity.gpu.max_count is {most}",
-                parts=parts,
-                most=most,
-            ),
-            say("raise max_count, or plan for larger devices"),
-        )
+def _too_many(step: Step, parts: object, most: int) -> Obstacle:
+    return Obstacle(
+        (*step.path, "layers"),
+        say(
+            "its {parts} parts take as many GPUs, and elasticity.gpu.max_count is {most}",
+            parts=parts,
+            most=most,
+        ),
+        say("raise max_count, or plan for larger devices"),
+    )
+
+
+def _taken(step: Step, graph: StepGraph, parts: int) -> Obstacle | None:
+    """Whether another Step has the id of one of the parts."""
     for index in range(2, parts):
         if part_id(step.id, index) in graph.numbers:
             return Obstacle(

@@ -97,7 +97,7 @@ def _part(step: Step, split: Split, at: int, *, shared_out: bool) -> Step:
         because.append(f"estimate: {share * 100 // total} % of {step.id}'s, as of its layers' memory")
     return step._replace(
         id=part_id(step.id, at),
-        name=f"{step.name} {first}-{last}" if step.name else None,
+        name=f"{step.name or 'layers'} {first}-{last}",
         worker=_worker(step, count, first, last),
         env=(*step.env, *told(at, count, (first, last)).items()),
         demand=step.demand._replace(gpu=gpu),

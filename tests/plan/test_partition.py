@@ -87,8 +87,8 @@ def test_equal_rooms_are_all_used(sizes, room, parts):
 
 
 def test_parts_are_much_alike():
-    assert balanced([1] * 11, [10] * 4, 2) == (5, 11)
-    assert balanced([1] * 10, [10] * 4, 4) == (2, 4, 7, 10)
+    assert balanced([1] * 11, [10] * 4, 2) == (6, 11)
+    assert balanced([1] * 10, [10] * 4, 4) == (3, 6, 8, 10)
     assert balanced([3, 3, 3], [5, 9, 2], 2) == (2, 3)
 
 

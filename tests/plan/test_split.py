@@ -107,10 +107,12 @@ def test_elasticity_bounds_the_parts(make):
     bound = Elasticity((), ElasticGpu((), 1, 2, None, None), None)
     contract = make.contract([big(make)], elasticity=bound)
     assert cut(contract, machine(20, 20, 20)).splits["S2"].ends == (3, 6)
-    assert (
-        "its 3 parts take as many GPUs, and elasticity.gpu.max_count is 2"
-        in (words(cut(contract, machine(9, 9, 9)))[0])
+    assert cut(contract, machine(13, 13, 13)).splits["S2"].ends == (3, 6), (
+        "over 90 %, but no third is allowed"
     )
+    for asked in ({}, {"S2": 3}):
+        found = words(cut(contract, machine(9, 9, 9), **asked))
+        assert "its 3 parts take as many GPUs, and elasticity.gpu.max_count is 2" in found[0]
 
 
 def test_what_is_asked_for_is_done(make):
@@ -249,8 +251,8 @@ def test_the_plan_holds_parts_and_what_puts_them_together(make):
     assert whole.demand.gpu_count == 0
     assert whole.reasons[-2] == "split: makes one of the outputs of the 2 parts of S2 (mean)"
     assert whole.reasons[-1] == (
-        "split: 2 parts, the largest as small as can be, as S2 needs 1 GPU (any type) with 24.00 GiB "
-        "(24,576 MiB) each; 0 of 2 fit: 2 x a100-sxm-40gb has 20.00 GiB (20,480 MiB) usable"
+        "split: 2 parts, the largest as small as can be, devices filled to 90 % at most, as S2 needs 1 GPU "
+        "(any type) with 24.00 GiB (24,576 MiB) each; 0 of 2 fit: 2 x a100-sxm-40gb has 20.00 GiB (20,480 MiB) usable"
     )
 
 

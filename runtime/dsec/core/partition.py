@@ -130,7 +130,7 @@ def _evened(row: Row, rooms: Sequence[int]) -> tuple[int, ...]:
         behind, reach = parts - at - 1, _reach(row, start, room)
         lowest = min(max(latest[at + 1], start + 1), reach)
         highest = max(min(reach, end - behind), lowest)
-        share = row[start] + (row[-1] - row[start]) // (behind + 1)
+        share = row[start] - (row[start] - row[-1]) // (behind + 1)  # rounded up
         start = _nearest(row, share, lowest=lowest, highest=highest)
         ends.append(start)
     return tuple(sorted(set(ends) - {0}))
