@@ -252,7 +252,8 @@ def test_the_plan_holds_parts_and_what_puts_them_together(make):
     assert whole.reasons[-2] == "split: makes one of the outputs of the 2 parts of S2 (mean)"
     assert whole.reasons[-1] == (
         "split: 2 parts, the largest as small as can be, devices filled to 90 % at most, as S2 needs 1 GPU "
-        "(any type) with 24.00 GiB (24,576 MiB) each; 0 of 2 fit: 2 x a100-sxm-40gb has 20.00 GiB (20,480 MiB) usable"
+        "(any type) with 24.00 GiB (24,576 MiB) each; 0 of 2 fit: 2 x a100-sxm-40gb has 20.00 GiB "
+        "(20,480 MiB) usable"
     )
 
 

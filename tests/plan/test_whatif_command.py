@@ -217,3 +217,30 @@ def test_durations_of_a_run_are_the_medians_it_measured(job):
     found = estimates(dsec(job, "plan", "--json", "--durations", "first"))
     assert {source for _, source in found.values()} == {"history"}
     assert all(ms < 2000 for ms, _ in found.values())
+
+
+def test_a_plan_of_a_contract_without_layers_does_not_pay_for_them(job):
+    contract = job / "dsandbox.yaml"
+    contract.write_text(JOB.replace("    layers: {memory: 10Gi, count: 4}\n", ""))
+    script = (
+        "import sys; from dsec_cli import fast; fast.leave = lambda code: code; fast.dsec();"
+        "print(*sorted(name for name in sys.modules if name.startswith('dsec')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, "plan", "--inventory", "four.yaml", "--json"],
+        cwd=job,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(PATHS)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    plan_, modules = done.stdout.splitlines()
+    assert json.loads(plan_)["format"] == "dsec.plan/1"
+    loaded = set(modules.split())
+    assert "dsec_cli.dag.compile" in loaded
+    extras = ("split", "splittable", "split_graph", "splitting", "whatif", "whatif_text", "noise")
+    assert loaded.isdisjoint(f"dsec_cli.dag.{name}" for name in extras)
+    assert loaded.isdisjoint(
+        {"dsec.core.partition", "dsec_cli.commands.comparing", "dsec_cli.commands.parting"}
+    )
