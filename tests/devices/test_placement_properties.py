@@ -15,6 +15,7 @@ from dsec.core.grants import Grants, Group
 from dsec.core.groups import is_nvlink
 from dsec.core.leases import Lease, Ledger
 from dsec.core.placement import choose, feasible, slots
+from dsec.core.schedule import Work, list_schedule
 from dsec.inventory import Device, Inventory
 from dsec.plan import Demand, Terms
 
@@ -210,3 +211,23 @@ def test_the_order_of_the_devices_does_not_matter(
     other = inventory._replace(devices=tuple(mixed))
     one, two = choose(demand, slots(inventory)), choose(demand, slots(other))
     assert (one and [slot.device.uuid for slot in one]) == (two and [slot.device.uuid for slot in two])
+
+
+@settings(max_examples=100, deadline=None)
+@given(machines(), st.lists(st.tuples(DEMANDS, st.integers(1, 9)), min_size=1, max_size=12), st.booleans())
+def test_a_schedule_keeps_the_promises_at_every_event(
+    inventory: Inventory, drawn: list[tuple[Demand, int]], quick: bool
+) -> None:
+    works = [Work(demand, length, length) for demand, length in drawn if feasible(demand, inventory) is None]
+    successors = [[at + 1] if at % 3 == 0 and at + 1 < len(works) else [] for at in range(len(works))]
+    slices = list_schedule(successors, works, Ledger(inventory), quick=quick)
+    assert slices == list_schedule(successors, works, Ledger(inventory), quick=quick)
+    for moment in {part.start for part in slices}:
+        held = [
+            (Lease(at, part.devices, work.demand.gpu_memory_bytes, work.demand.cpu_m, GIB), work.demand)
+            for at, (part, work) in enumerate(zip(slices, works, strict=True))
+            if part.start <= moment < part.end
+        ]
+        check(inventory, held)
+    for at, targets in enumerate(successors):
+        assert all(slices[target].start >= slices[at].end for target in targets)

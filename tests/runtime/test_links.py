@@ -96,3 +96,34 @@ def test_only_so_many_hold_a_token_at_a_time(job, kit):
     plan = kit.plan(*(kit.step(name, shell=script, demand=demand) for name in "ABCD"))
     inventory = plan.inventory._replace(tokens=(("seat", 1),))
     job.run(seal(plan._replace(inventory=inventory, hash="")), expect=0)
+
+
+def test_a_run_keeps_strict_topology_and_sharing(job):
+    (job.folder / "box.yaml").write_text(
+        "cpu: 64\ngpus:\n  - {type: a100-pcie-80gb, count: 4, nvlink: pairs, numa: [0, 0, 1, 1]}\n"
+    )
+    step = "  - {id: %s%d, run: sleep 0.05, timeout: 9s, resources: {cpu: 0.1, gpu: {%s}}}\n"
+    kinds = {
+        "pair": "count: 2, topology: strict",
+        "alone": "count: 1, memory: 10Gi, share: exclusive",
+        "part": "count: 1, memory: 30Gi",
+    }
+    steps = [step % (name, at, gpu) for at in range(4) for name, gpu in kinds.items()]
+    (job.folder / "ds_config.yaml").write_text("steps:\n" + "".join(steps))
+    job.dsec("run", "ds_config.yaml", "--inventory", "box.yaml", "--job-id", "j")
+    pairs, running = [], {}
+    for event in job.events():
+        if event["event"] == "spawn":
+            running[event["step"]] = [uuid[-1] for uuid in event["devices"]]
+            if event["step"].startswith("pair"):
+                pairs.append("".join(running[event["step"]]))
+        elif event["event"] == "exit":
+            del running[event["step"]]
+        held = {}
+        for name, numbers in running.items():
+            for number in numbers:
+                held.setdefault(number, []).append(name.rstrip("0123"))
+        shared = [names for names in held.values() if len(names) > 1]
+        assert all(names == ["part", "part"] for names in shared), held
+    assert set(pairs) <= {"01", "23"}
+    assert len(pairs) == 4
