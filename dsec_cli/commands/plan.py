@@ -9,6 +9,7 @@ from dsec.planfile import load_plan, plan_bytes, save_plan
 from dsec_cli import exit as codes
 from dsec_cli.commands.opened import contract_here
 from dsec_cli.commands.pipeline import Refused, examined, inventory_at, learned, planned, show
+from dsec_cli.commands.speaking import listener
 from dsec_cli.dag.plandiff import diff, diff_document, diff_text
 from dsec_cli.dag.summary import plan_text
 from dsec_cli.report.output import emit
@@ -49,7 +50,7 @@ def _planned(clean: Clean, inventories: list[Inventory], args: Args) -> int:
     stored = args.output == "-"
     if args.output is not None and not stored:
         save_plan(args.output, plan)
-    emit(plan_bytes(plan).decode() if args.json or stored else plan_text(plan))
+    emit(plan_bytes(plan).decode() if args.json or stored else plan_text(plan, listener(args.lang)))
     return codes.YES
 
 

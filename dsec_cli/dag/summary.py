@@ -6,84 +6,116 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from dsec.core.starting import elastic_pool
+from dsec_cli.cells import cells, padded, wrap
 from dsec_cli.dag.linking import link_text
 from dsec_cli.dag.replay import plan_overlap
-from dsec_cli.dag.view import demand_text, pace_text, time_text
+from dsec_cli.dag.view import cores_text, demand_text, pace_text, time_text
+from dsec_cli.words import joined, say
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from dsec.inventory import Inventory
     from dsec.plan import Plan, PlannedStep, Schedule
 
-_COLUMNS = "{:>3} {} {:<25} {:<11} {:<22} {:<7} {}"
+    Tell = Callable[[str], str]
+
+_WIDTHS = (3, 1, 25, 11, 22, 7, 0)
+_LABEL = 19
+"""Cells of what stands before a statement about the whole plan."""
 _MOST_PLAYED = 5000
 """Steps of a plan up to which elasticity is played through."""
 _SIGN = {"default": "?", "declared": "", "history": "~"}
 _MEANING = {
-    "declared": "declared",
-    "history": "~ from earlier runs",
-    "default": "? nobody knows, 1s assumed",
+    "declared": "{count} declared",
+    "history": "{count} ~ from earlier runs",
+    "default": "{count} ? nobody knows, 1s assumed",
 }
 
 
-def plan_text(plan: Plan) -> str:
-    """Steps in order with their places, what the plan costs, and its hash; 80 columns."""
-    lines = [f"plan {plan.name}: {_counts(plan)}", f"inventory: {inventory_text(plan.inventory)}", ""]
-    lines.append(_COLUMNS.format("#", " ", "Step", "tolerance", "takes", "time", "on").rstrip())
+def plan_text(plan: Plan, tell: Tell = str) -> str:
+    """Steps in order with their places, what the plan costs, and its hash; 80 columns, said by `tell`."""
+    inventory = inventory_text(plan.inventory)
+    lines = [
+        tell(say("plan {name}: {counts}", name=plan.name, counts=_counts(plan))),
+        tell(say("inventory: {inventory}", inventory=inventory)),
+        "",
+    ]
+    heads = ("#", " ", say("Step"), say("tolerance"), say("takes"), say("time"), say("on"))
+    lines.append(_columns(tuple(map(tell, heads))))
     critical = set(plan.analysis.critical_path)
     spans = {one.step: one for one in plan.elastic or ()}
     for number, step in enumerate(plan.steps, 1):
-        lines += _step(number, step, step.id in critical)
+        lines += _step(number, step, critical=step.id in critical, tell=tell)
         if step.id in spans:
-            lines.append(f"      starts on {spans[step.id].least} to {spans[step.id].most} GPUs")
-    lines += ["", *_analysis(plan)]
+            one = spans[step.id]
+            starts = say("      starts on {least} to {most} GPUs", least=one.least, most=one.most)
+            lines.append(tell(starts))
+    lines.append("")
+    for label, text in _analysis(plan):
+        lines += _told(tell(label), tell(text), _LABEL)
     for link in plan.links or ():
-        lines += textwrap.wrap(
-            f"{'link':<18} {link_text(link)}", 80, subsequent_indent=" " * 21, break_on_hyphens=False
-        )
+        lines += _told(tell(say("link")), link_text(link), _LABEL, deeper=2)
     for note in (*plan.notes, *plan.inventory.notes):
-        lines += textwrap.wrap(f"note: {note}", 80, subsequent_indent="      ")
-    return "\n".join(map(_plain, [*lines, f"hash: {plan.hash}"])) + "\n"
+        lines += _told("", tell(say("note: {note}", note=note)), 0, deeper=6)
+    lines.append(tell(say("hash: {hash}", hash=plan.hash)))
+    return "\n".join(map(_plain, lines)) + "\n"
+
+
+def _columns(row: tuple[str, ...]) -> str:
+    """A row of the table; the first column is a number."""
+    cells = [padded(cell, width) for cell, width in zip(row[1:], _WIDTHS[1:], strict=True)]
+    return " ".join((f"{row[0]:>{_WIDTHS[0]}}", *cells)).rstrip()
+
+
+def _told(label: str, text: str, width: int, *, deeper: int = 0) -> list[str]:
+    """`label`, and the text beside it in lines."""
+    first = wrap(text, 80 - width)[0]
+    rest = wrap(text[len(first) :], 80 - width - deeper)
+    return [padded(label, width) + first, *(" " * (width + deeper) + row for row in rest if row)]
 
 
 def _counts(plan: Plan) -> str:
-    parts = [_count(len(plan.steps), "Step"), _count(plan.iterations.count, "iteration")]
+    parts = [_steps(len(plan.steps)), _iterations(plan.iterations.count)]
     if plan.iterations.count > 1:
-        parts.append(f"{plan.iterations.in_flight} in flight, staleness {plan.iterations.max_staleness}")
-    return ", ".join(parts)
+        parts.append(say("{count} in flight", count=plan.iterations.in_flight))
+        parts.append(say("staleness {count}", count=plan.iterations.max_staleness))
+    return joined(", ", parts)
 
 
-def _count(amount: int, noun: str) -> str:
-    return f"{amount} {noun}{'' if amount == 1 else 's'}"
+def _steps(count: int) -> str:
+    return say("1 Step") if count == 1 else say("{count} Steps", count=count)
+
+
+def _iterations(count: int) -> str:
+    return say("1 iteration") if count == 1 else say("{count} iterations", count=count)
 
 
 def inventory_text(inventory: Inventory) -> str:
     """`nvml, 64 cores, 503.6 GiB, 8 x a100-sxm-80gb`."""
     kinds: dict[str, int] = {}
     for device in inventory.devices:
-        kind = device.type or device.model or "unknown GPU"
+        kind = device.type or device.model or say("unknown GPU")
         kinds[kind] = kinds.get(kind, 0) + 1
     memory = inventory.memory_bytes
     parts = [
         inventory.origin,
-        "1 core" if inventory.cpu_m == 1000 else f"{inventory.cpu_m / 1000:g} cores",
-        f"{memory / 2**30:.1f} GiB" if memory is not None else "memory unknown",
-        *(f"{count} x {kind}" for kind, count in sorted(kinds.items())),
+        cores_text(inventory.cpu_m),
+        f"{memory / 2**30:.1f} GiB" if memory is not None else say("memory unknown"),
+        *(say("{count} x {kind}", count=count, kind=kind) for kind, count in sorted(kinds.items())),
     ]
-    return ", ".join(parts if kinds else [*parts, "no GPU"])
+    return joined(", ", parts if kinds else [*parts, say("no GPU")])
 
 
-def _step(number: int, step: PlannedStep, critical: bool) -> Iterator[str]:
+def _step(number: int, step: PlannedStep, *, critical: bool, tell: Tell) -> Iterator[str]:
     name = _shorten(f"{step.id} {step.name}" if step.name else step.id, 25)
     time = time_text(step.estimate_ms) + _SIGN[step.estimate_source]
-    takes = _shorten(demand_text(step.demand), 22)
+    takes = _shorten(tell(demand_text(step.demand)), 22)
     on = "cpu" if not step.placement.devices else "gpu"
-    mark = "*" if critical else " "
-    yield _COLUMNS.format(number, mark, name, step.level, takes, time, on).rstrip()
+    yield _columns((str(number), "*" if critical else " ", name, step.level, takes, time, on))
     needs = [_need(edge.step, edge.kind, edge.staleness) for edge in step.needs]
     if needs:
-        yield f"      needs {', '.join(needs)}"
+        yield tell(say("      needs {steps}", steps=joined(", ", needs)))
     if step.placement.devices:
         text = f"      {step.reasons[0]}"
         yield from textwrap.wrap(text, 80, subsequent_indent=" " * 8, break_on_hyphens=False)
@@ -95,40 +127,50 @@ def _step(number: int, step: PlannedStep, critical: bool) -> Iterator[str]:
 def _need(step: str, kind: str, staleness: int) -> str:
     if kind != "carried":
         return step
-    return (
-        f"{step} of the iteration before"
-        if not staleness
-        else f"{step} of up to {staleness + 1} iterations before"
-    )
+    if not staleness:
+        return say("{step} of the iteration before", step=step)
+    return say("{step} of up to {count} iterations before", step=step, count=staleness + 1)
 
 
-def _analysis(plan: Plan) -> Iterator[str]:
+def _analysis(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Labels, and what is said of each."""
     found = plan.analysis
-    steps = _count(len(found.critical_path), "Step")
-    yield f"critical path (*)  {time_text(found.critical_path_ms)} in {steps}"
-    yield f"one iteration      {time_text(found.makespan_ms)} on this inventory{_gap(plan)}"
+    path, steps = time_text(found.critical_path_ms), _steps(len(found.critical_path))
+    yield say("critical path (*)"), say("{time} in {steps}", time=path, steps=steps)
+    makespan = time_text(found.makespan_ms)
+    yield say("one iteration"), say("{time} on this inventory{gap}", time=makespan, gap=_gap(plan))
     if found.schedule is not None:
-        yield from textwrap.wrap(_orders(found.schedule), 80, subsequent_indent=" " * 19)
+        yield say("order"), _orders(found.schedule)
     repeated = plan_overlap(plan)
     if repeated is not None:
-        many = _count(plan.iterations.count, "iteration")
-        yield f"{many:<18} {time_text(repeated.total)} in all: {pace_text(repeated, found.makespan_ms)}"
+        total, pace = time_text(repeated.total), pace_text(repeated, found.makespan_ms)
+        yield _iterations(plan.iterations.count), say("{time} in all: {pace}", time=total, pace=pace)
     if plan.elastic:
         from dsec.core.planscene import elastic_ms  # few plans are elastic
 
         gpus = len(plan.inventory.devices)
-        pool = f"pool: {elastic_pool(gpus)} of {_count(gpus, 'GPU')}"
-        yield f"elastic            {_count(len(plan.elastic), 'Step')}; {pool}"
+        yield (
+            say("elastic"),
+            say(
+                "{steps}; pool: {pool} of {gpus}",
+                steps=_steps(len(plan.elastic)),
+                pool=elastic_pool(gpus),
+                gpus=say("1 GPU") if gpus == 1 else say("{count} GPUs", count=gpus),
+            ),
+        )
         if len(plan.steps) <= _MOST_PLAYED:
-            with_it = time_text(elastic_ms(plan))
-            yield f"                   one iteration {with_it} with it, if more GPUs help as is assumed"
+            time = time_text(elastic_ms(plan))
+            yield "", say("one iteration {time} with it, if more GPUs help as is assumed", time=time)
     counts: dict[str, int] = {}
     for step in plan.steps:
         counts[step.estimate_source] = counts.get(step.estimate_source, 0) + 1
-    parts = [f"{counts[source]} {words}" for source, words in _MEANING.items() if source in counts]
-    yield f"durations          {'; '.join(parts)}"
+    parts = [say(template, count=counts[source]) for source, template in _MEANING.items() if source in counts]
+    yield say("durations"), joined("; ", parts)
     for before, after in found.cuts:
-        yield f"cut                {before} -> {after} reads the iteration before (break_cycle)"
+        yield (
+            say("cut"),
+            say("{before} -> {after} reads the iteration before (break_cycle)", before=before, after=after),
+        )
 
 
 def _orders(schedule: Schedule) -> str:
@@ -136,14 +178,14 @@ def _orders(schedule: Schedule) -> str:
     others = [
         f"{order} {time_text(span)}" for order, span in schedule.makespans_ms if order != schedule.order
     ]
-    return f"order              {schedule.order}" + (f"; {', '.join(others)}" if others else "")
+    return f"{schedule.order}" + (f"; {', '.join(others)}" if others else "")
 
 
 def _gap(plan: Plan) -> str:
     bound, span = plan.analysis.lower_bound_ms, plan.analysis.makespan_ms
     if span == bound:
-        return ", and nothing can be faster there"
-    return f"; no schedule there is shorter than {time_text(bound)}"
+        return say(", and nothing can be faster there")
+    return say("; no schedule there is shorter than {time}", time=time_text(bound))
 
 
 def _plain(text: str) -> str:
@@ -152,4 +194,9 @@ def _plain(text: str) -> str:
 
 
 def _shorten(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 3] + "..."
+    if cells(text) <= width:
+        return text
+    kept = text[: width - 3]
+    while cells(kept) > width - 3:
+        kept = kept[:-1]
+    return kept + "..."

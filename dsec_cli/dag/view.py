@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from dsec.record import Record
 from dsec_cli.dag.cycles import Cycle, Cycles
+from dsec_cli.words import joined, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -162,8 +163,8 @@ def time_text(ms: int) -> str:
 def pace_text(found: Overlap, makespan: int) -> str:
     """How often an iteration ends: `one every 4s once they overlap`."""
     if found.period >= makespan:
-        return "one after the other, they cannot overlap"
-    return f"one every {time_text(found.period)} once they overlap"
+        return say("one after the other, they cannot overlap")
+    return say("one every {time} once they overlap", time=time_text(found.period))
 
 
 def demand_text(demand: Demand, *, types: tuple[str, ...] = ()) -> str:
@@ -174,10 +175,15 @@ def demand_text(demand: Demand, *, types: tuple[str, ...] = ()) -> str:
         size = f" {_size(demand.gpu_memory_bytes)}" if demand.gpu_memory_bytes else ""
         parts.append(f"{demand.gpu_count} GPU{kind}{size}")
     if demand.cpu_m:
-        parts.append("1 core" if demand.cpu_m == 1000 else f"{demand.cpu_m / 1000:g} cores")
+        parts.append(cores_text(demand.cpu_m))
     if demand.memory_bytes:
         parts.append(_size(demand.memory_bytes))
-    return ", ".join(parts) or "nothing"
+    return joined(", ", parts) or say("nothing")
+
+
+def cores_text(cpu_m: int) -> str:
+    """`1 core`, `2.5 cores`."""
+    return say("1 core") if cpu_m == 1000 else say("{count:g} cores", count=cpu_m / 1000)
 
 
 USE_NAMES = {

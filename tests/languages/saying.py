@@ -16,6 +16,7 @@ DYNAMIC = {
     ("dsec_cli/contract/foreign.py", "other.advice"),
     ("dsec_cli/simulation/form.py", "problem.template"),
     ("runtime/dsec/words.py", "problem.strerror or str(problem)"),
+    ("dsec_cli/dag/summary.py", "template"),
     ("runtime/dsec/outcomes.py", "template"),
     ("runtime/dsec/words.py", "text"),
     ("dsec_cli/exit.py", "getattr(problem, 'strerror', None) or str(problem)"),
@@ -29,7 +30,10 @@ ERRORS = frozenset((
 """What is raised with words for people: the first argument, and `hint`."""
 NOT_ERRORS = frozenset(("runtime/dsec/sdk.py", "runtime/dsec/worker.py", "runtime/dsec/codec.py"))
 """Modules whose errors reach programs, not people: the SDK's, and a damaged document's key by key."""
-TABLES = {"runtime/dsec/outcomes.py": ("_CLAUSES", "_LIMITED", "_RECORDED")}
+TABLES = {
+    "dsec_cli/dag/summary.py": ("_MEANING",),
+    "runtime/dsec/outcomes.py": ("_CLAUSES", "_LIMITED", "_RECORDED"),
+}
 """Tables of texts that are said by name."""
 SENTENCES = ("dsec_cli/importing/", "runtime/dsec/registry.py", "runtime/dsec/core/dependencies.py")
 """Where every text of several words is for people, but for parts of what is written."""

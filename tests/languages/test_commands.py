@@ -8,8 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from dsec_cli.cells import cells
 
+from dsec_cli.cells import cells
 from dsec_cli.options import COMMANDS
 from tests.cli.conftest import command
 
@@ -37,7 +37,7 @@ LINES = [
     "packages good.yaml --python x", "knowledge openai", "knowledge nothing-like-it", "hash good.yaml",
     "hash none", "schema list", "schema print nope", "status", "logs", "cancel nope", "report", "resume none",
     "version x", "dag none.yaml", "dag bad.yaml --output png -o g.png", "simulate none.yaml",
-    "lsp x", "run none.yaml", "run good.yaml --job-id /",
+    "plan good.yaml", "plan good.yaml --diff", "lsp x", "run none.yaml", "run good.yaml --job-id /",
 ]  # fmt: skip
 """`dsec` lines; those of runs are below."""
 PHRASE = re.compile(r"[A-Za-z]{2,} [a-z]{2,} [a-z]{2,}")

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from dsec_cli.cells import cells
 
+from dsec_cli.cells import cells
 from dsec_cli.commands.speaking import spoken
 from dsec_cli.lint.linter import lint_all
 from dsec_cli.lint.rule import Surroundings

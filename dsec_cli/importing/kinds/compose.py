@@ -274,7 +274,7 @@ def _gpus(table: Table, key: str) -> Gpu | None:
         device = Table(table.source, item, table.notes, label=f"{table.label}.{key}")
         wanted = device.texts("capabilities")
         if "gpu" not in wanted and device.text("driver") != "nvidia" and key == "devices":
-            device.left("capabilities", "no GPU")
+            device.left("capabilities", "it is no GPU")
             continue
         count += _count(device)
         device.close({"options": "options of the driver"}, ("driver", "capabilities"))

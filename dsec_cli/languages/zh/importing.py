@@ -39,7 +39,7 @@ TEXTS: dict[str, str] = {
     "which GPUs is decided by the plan; their number is kept": "用哪些 GPU 由计划决定；只保留其数目",
     "a line that cannot be split into words": "无法拆成单词的一行",
     "there is no such service": "没有这个服务",
-    "no GPU": "不是 GPU",
+    "it is no GPU": "它不是 GPU",
     "nothing is built: prepare the environment first": "不构建任何东西：请先准备好环境",
     "a Step shares the network of the machine": "Step 与机器共用网络",
     "a Step sees the files of the machine: use paths of the machine in its command": "Step 看到的是机器的文件：命令中请用机器的路径",
