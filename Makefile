@@ -53,6 +53,7 @@ bench: dev-env
 	$(BIN)/python benchmarks/executor.py
 	$(BIN)/python benchmarks/worker_call.py
 	$(BIN)/python benchmarks/schedule.py
+	$(BIN)/python benchmarks/simulate.py
 
 demo-env:
 	@sh scripts/environment.sh demo
