@@ -48,9 +48,11 @@ def test_no_line_is_wider_than_the_terminal(path: Path) -> None:
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
 def test_nothing_but_words_changes_with_the_language(path: Path) -> None:
-    english, chinese = (programs.document(spoken(found(path), language)) for language in ("en", "zh"))
-    assert len(english["diagnostics"]) > 5
-    for one, other in zip(english["diagnostics"], chinese["diagnostics"], strict=True):
+    english, chinese = (
+        list(programs.diagnostics(spoken(found(path), language))) for language in ("en", "zh")
+    )
+    assert len(english) > 5
+    for one, other in zip(english, chinese, strict=True):
         said = one["message"], one["reason"], one["help"]
         assert all(before != after for before, after in zip(said, _words(other), strict=True) if before)
         for key in ("code", "name", "severity", "path", "place", "message_id", "arguments", "fingerprint"):

@@ -100,7 +100,6 @@ TEXTS: dict[str, str] = {
     "{path} is no file": "{path} 不是文件",
     "{path} is no UTF-8: byte {start} is wrong": "{path} 不是 UTF-8：第 {start} 字节有误",
     "mend it, or remove the file; docs/how-to/knowledge.md shows the form": "修好它或去掉该文件；格式见 docs/how-to/knowledge.md",
-    "remove it": "去掉它",
     "WORD is empty": "WORD 是空的",
     "name a tool, a module, a host or a variable": "写一个工具、模块、主机或变量的名称",
     "{variable} is {wish!r}": "{variable} 是 {wish!r}",
@@ -219,4 +218,6 @@ TEXTS: dict[str, str] = {
     "check the name; dsec init writes a starter contract": "检查名称；dsec init 会写一份入门契约",
     "check the permissions of the file and its folders": "检查该文件及其文件夹的权限",
     "dsec explain lists all rules": "dsec explain 会列出全部规则",
+    "--diff compares plans as they are stored": "--diff 比较的是存下来的计划",
+    "make them first: dsec plan -o": "先写出它们：dsec plan -o",
 }

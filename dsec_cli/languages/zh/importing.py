@@ -197,4 +197,5 @@ TEXTS: dict[str, str] = {
     "all is mapped": "已全部映射",
     "{steps}; {left}": "{steps}；{left}",
     "{output}: {steps}; {left}; next: dsec lint {output}": "{output}：{steps}；{left}；下一步：dsec lint {output}",
+    "split the file": "拆分文件",
 }
