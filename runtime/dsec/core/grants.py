@@ -227,9 +227,9 @@ class Grants:
         for kind in self._kinds:
             kind.fit.clear()
             kind.quick.clear()
-        self._together.clear()
-        self._broken.clear()
-        self._first.clear()
+        for found in (self._together, self._broken, self._first):
+            if len(found) > _MOST_KNOWN:
+                found.clear()
         self._known = 0
 
 

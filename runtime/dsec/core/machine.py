@@ -163,6 +163,8 @@ class _Course:
     def _begin(self, step: int, number: int, waiting: int) -> bool:
         """Start a Step if there are devices for it, and it delays no Step that waits before it."""
         machine = self._machine
+        if waiting >= 0 and self._reserved is not None and self._delays(step, number, self._reserved):
+            return False
         group, state = None, self._state
         if machine.devices[number] >= 0:
             answer = machine.grants.grant(state, number, quick=self._quick)
@@ -245,6 +247,12 @@ class _Course:
                 state = answer[0]
             return _Reservation(time, cpu, memory, state)
         raise AssertionError("a Step fits no empty machine: this is refused before")
+
+    def _delays(self, step: int, number: int, reserved: _Reservation) -> bool:
+        """Whether the Step would, whatever its devices, take what is reserved."""
+        if self._now + self._machine.durations[step] <= reserved.time:
+            return False
+        return self._machine.cpus[number] > reserved.cpu or self._machine.memories[number] > reserved.memory
 
     def _begin_behind(self, step: int, number: int, waiting: int, group: Group | None, state: State) -> bool:
         """Start a Step on these devices, or others, if it does not delay the one that waits before it."""
