@@ -10,7 +10,7 @@ from dsec.record import Record
 from dsec_cli.commands.sources import read_source
 from dsec_cli.contract.build import build_all
 from dsec_cli.diagnostics import Place, concretise
-from dsec_cli.source.locate import start_of, step_ids
+from dsec_cli.source.locate import Starts, step_ids
 from dsec_cli.source.text import Span
 from dsec_cli.source.yaml import parse
 from dsec_cli.words import say
@@ -58,7 +58,7 @@ class Opened(Record):
 
     def part_of(self, path: Path) -> Part:
         """The document that `path` leads into."""
-        return self.parts[self.owners.get(str(path[0]), 0) if path else 0]
+        return self.parts[self.owners.get(str(path[0]), 0) if path and self.owners else 0]
 
 
 def contract_here(folder: str = ".") -> str:
@@ -127,12 +127,12 @@ def _merged(own: Contract, extra: Contract, added: set[str]) -> Contract:
 
 def locator(opened: Opened, name_of: Callable[[str], str]) -> Callable[[Path], Source]:
     """From paths to places; `name_of` decides how files are called."""
-    names = {part.text.name: name_of(part.text.name) for part in opened.parts}
+    known = {id(part): (name_of(part.text.name), Starts(part.document).of) for part in opened.parts}
 
     def place(path: Path) -> Source:
         part = opened.part_of(path)
-        line, column = part.text.position(start_of(part.document, path))
-        return Source._make((names[part.text.name], line, column))
+        name, start_of = known[id(part)]
+        return Source._make((name, *part.text.position(start_of(path))))
 
     return place
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec.hashing import digest
+from dsec.hashing import digest_framed, framed
 from dsec.plan import Command, Edge, PlannedStep, Retries
 from dsec.plantext import Texts, quoted, strings, written
 from dsec.record import Record
@@ -13,7 +13,7 @@ from dsec_cli.dag.tolerance import LEVEL, level_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from dsec.plan import Demand, Placement, Source
     from dsec_cli.contract.values import Contract, EnvVar, Step
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 GRACE = Duration(10 * 10**9)
 """Between TERM and KILL where the contract states no checkpoint_grace_period."""
+_DOMAIN = framed(b"dsec.step/1")
 NO_RETRIES = Retries(max=0, backoff_ms=0, factor=1)
 
 
@@ -44,7 +45,7 @@ def lowered(decided: Decided) -> tuple[PlannedStep, ...]:
     cut = {(edge.source, edge.target) for edge in graph.cuts}
     shared = _env(contract.env_vars)
     grace_ms = _grace_ms(contract)
-    keys: dict[str, str] = {}
+    keys: dict[str, bytes] = {}
     texts = Texts()
     reasons = _Reasons(decided, cut)
     planned: list[PlannedStep] = []
@@ -52,7 +53,8 @@ def lowered(decided: Decided) -> tuple[PlannedStep, ...]:
         step = graph.steps[at]
         env = tuple(sorted({**dict(shared), **dict(step.env)}.items())) if step.env else shared
         work = _Work._make((step, _command(step), env, needs[at], found.demands[at]))
-        key = keys[step.id] = _key(work, keys, texts)
+        key = _key(work, keys, texts)
+        keys[step.id] = framed(key.encode())
         planned.append(_planned(at, decided, work, grace_ms=grace_ms, key=key, reasons=reasons.of(at, work)))
     return tuple(planned)
 
@@ -125,16 +127,21 @@ def _needs(graph: StepGraph, decided: Decided) -> list[tuple[Edge, ...]]:
     Where several statements make the same edge, the first counts.
     """
     staleness = decided.contract.iterations.max_staleness if decided.contract.iterations is not None else 0
-    found: list[dict[tuple[str, bool], Edge]] = [{} for _ in graph.steps]
-    for edge in graph.edges:
-        mine = found[graph.numbers[edge.target]]
-        if (edge.source, False) not in mine:
-            mine[edge.source, False] = Edge._make((edge.source, edge.kind, 0, decided.locate(edge.path)))
+    numbers, locate, make = graph.numbers, decided.locate, Edge._make
+    found: list[dict[str, Edge]] = [{} for _ in graph.steps]
+    for source, target, kind, path, _ in graph.edges:
+        mine = found[numbers[target]]
+        if source not in mine:
+            mine[source] = make((source, kind, 0, locate(path)))
+    needs = [tuple(mine.values()) for mine in found]
+    late: dict[int, dict[str, Edge]] = {}
     for edge in graph.carried:
-        mine = found[graph.numbers[edge.target]]
-        if (edge.source, True) not in mine:
-            mine[edge.source, True] = Edge(edge.source, "carried", staleness, decided.locate(edge.path))
-    return [tuple(mine.values()) for mine in found]
+        more = late.setdefault(numbers[edge.target], {})
+        if edge.source not in more:
+            more[edge.source] = Edge(edge.source, "carried", staleness, locate(edge.path))
+    for at, more in late.items():
+        needs[at] = (*needs[at], *more.values())
+    return needs
 
 
 class _Reasons:
@@ -187,20 +194,23 @@ def _carried_reason(edge: Edge, cut: bool) -> str:
     return f"carried: reads {edge.step} of {rounds} before" + (" (break_cycle)" if cut else "")
 
 
-def _key(work: _Work, keys: dict[str, str], texts: Texts) -> str:
+def _key(work: _Work, keys: Mapping[str, bytes], texts: Texts) -> str:
     """Merkle key: what decides the Step's result, and the keys of what it waits for.
 
     Demands, timeouts and places are left out: a Step that is given more memory does the same
     work. The number of GPUs stays in, because the Step sees it.
     """
     step, needs = work.step, work.needs
-    carried = sorted([(edge.step, edge.staleness) for edge in needs if edge.kind == "carried"])
     before = sorted([edge.step for edge in needs if edge.kind != "carried"])
+    carried = "[]"
+    if len(before) < len(needs):
+        carried = written(sorted([(edge.step, edge.staleness) for edge in needs if edge.kind == "carried"]))
+    inputs = strings([text for _, text in step.inputs]) if step.inputs else "[]"
+    outputs = strings([text for _, text in step.outputs]) if step.outputs else "[]"
     own = (
-        f'{{"carried":{written(carried) if carried else "[]"},"command":{texts.commands[work.command]}'
+        f'{{"carried":{carried},"command":{texts.commands[work.command]}'
         f',"cwd":{texts.words[step.cwd or "."]},"env":{texts.variables[work.env]}'
         f',"gpu_count":{work.demand.gpu_count:d},"id":{quoted(step.id)}'
-        f',"inputs":{strings([text for _, text in step.inputs])}'
-        f',"outputs":{strings([text for _, text in step.outputs])}}}'
+        f',"inputs":{inputs},"outputs":{outputs}}}'
     )
-    return digest("dsec.step/1", own.encode("utf-8"), *[keys[name].encode() for name in before])
+    return digest_framed([_DOMAIN, framed(own.encode()), *[keys[name] for name in before]])

@@ -106,24 +106,47 @@ def locate(document: Document, path: Path, part: str = "value") -> Span:
     return find(document, path, part).span
 
 
-def start_of(document: Document, path: Path) -> int:
-    """Where `locate` begins, at a tenth of the price while the path leads through plain mappings only."""
-    node, key = document.root, None
-    for part in path:
-        kind = type(node)
-        if kind is Sequence and type(part) is int and 0 <= part < len(node.items):  # type: ignore[union-attr]
-            key, node = None, node.items[part]  # type: ignore[union-attr]
-            continue
-        entries = node.entries if kind is Mapping and node.plain else ()  # type: ignore[union-attr]
-        found = next((one for one in entries if one[0].text == part), None)  # type: ignore[union-attr]
-        if found is None:
-            return locate(document, path).start
-        key, node = found
-    if type(node) is Scalar:
-        return node.start
-    if (type(node) is Mapping or type(node) is Sequence) and not node.flow:
-        return _head(node).start if key is None else key.start
-    return locate(document, path).start
+class Starts:
+    """Where `locate` begins, for the many paths into the lists of one document."""
+
+    __slots__ = ("_document", "_lists")
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._lists: dict[object, tuple[Node, ...]] = {}
+        """The items of plain lists at the root."""
+        root = document.root
+        for key, value in root.entries if isinstance(root, Mapping) and root.plain else ():
+            if isinstance(key, Scalar) and isinstance(value, Sequence):
+                self._lists[key.text] = value.items
+
+    def of(self, path: Path) -> int:
+        """Where that path's place begins."""
+        items = self._lists.get(path[0]) if len(path) > 1 else None
+        at = path[1] if items is not None else None
+        if items is not None and type(at) is int and 0 <= at < len(items):
+            node = items[at]
+            start = _start_in(node, path) if type(node) is Mapping and node.plain else -1
+            if start >= 0:
+                return start
+        return locate(self._document, path).start
+
+
+def _start_in(item: Mapping, path: Path) -> int:
+    """Where a list's plain item, a scalar in it, or one in a list in it begins; -1: look closely."""
+    depth, entries = len(path), item.entries
+    if depth == 2:
+        return -1 if item.flow or not entries else entries[0][0].start  # type: ignore[union-attr]
+    name = path[2]
+    for key, value in entries:
+        if key.text == name:  # type: ignore[union-attr]
+            if type(value) is Sequence and depth == 4:
+                at, items = path[3], value.items
+                value = items[at] if type(at) is int and 0 <= at < len(items) else value
+            elif depth > 3:
+                return -1
+            return value.start if type(value) is Scalar else -1
+    return -1
 
 
 def find(document: Document, path: Path, part: str = "value", *, keys: Keys | None = None) -> Located:

@@ -21,10 +21,19 @@ def digest(domain: str, *parts: bytes) -> str:
     """
     if sum(map(len, parts)) > _COPIED:
         return digest_joined(domain, *([part] for part in parts))
+    return digest_framed([framed(part) for part in (domain.encode(), *parts)])
+
+
+def framed(part: bytes) -> bytes:
+    """A part of what is hashed, preceded by its length."""
+    return len(part).to_bytes(8, "little") + part
+
+
+def digest_framed(parts: Sequence[bytes]) -> str:
+    """`digest` of a domain and parts that are framed already."""
     from blake3 import blake3
 
-    framed = [len(part).to_bytes(8, "little") + part for part in (domain.encode(), *parts)]
-    return blake3(b"".join(framed)).hexdigest()
+    return blake3(b"".join(parts)).hexdigest()
 
 
 def digest_joined(domain: str, *parts: Sequence[bytes | memoryview]) -> str:

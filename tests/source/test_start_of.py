@@ -2,7 +2,7 @@
 
 import pytest
 
-from dsec_cli.source.locate import locate, start_of
+from dsec_cli.source.locate import Starts, locate
 from dsec_cli.source.resolve import follow
 from dsec_cli.source.text import SourceText
 from dsec_cli.source.tree import Mapping, Sequence
@@ -35,5 +35,6 @@ def paths(node, path=()):
 @pytest.mark.parametrize("name", TEXTS)
 def test_it_begins_where_the_located_range_does(name):
     for document in parse(SourceText.from_bytes("x.yaml", TEXTS[name].encode())).documents:
+        starts = Starts(document)
         for path in paths(document.root):
-            assert start_of(document, path) == locate(document, path).start, path
+            assert starts.of(path) == locate(document, path).start, path
