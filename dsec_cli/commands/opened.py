@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_right
 
 from dsec.errors import FileProblem
 from dsec.plan import Source
@@ -127,12 +128,16 @@ def _merged(own: Contract, extra: Contract, added: set[str]) -> Contract:
 
 def locator(opened: Opened, name_of: Callable[[str], str]) -> Callable[[Path], Source]:
     """From paths to places; `name_of` decides how files are called."""
-    known = {id(part): (name_of(part.text.name), Starts(part.document).of) for part in opened.parts}
+    places = [
+        (name_of(part.text.name), Starts(part.document).of, part.text.line_starts()) for part in opened.parts
+    ]
+    owners, make = opened.owners, Source._make
 
     def place(path: Path) -> Source:
-        part = opened.part_of(path)
-        name, start_of = known[id(part)]
-        return Source._make((name, *part.text.position(start_of(path))))
+        name, start_of, lines = places[owners.get(str(path[0]), 0) if owners and path else 0]
+        offset = start_of(path)
+        line = bisect_right(lines, offset)
+        return make((name, line, offset - lines[line - 1] + 1))
 
     return place
 

@@ -13,7 +13,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dsec.core.order import Adjacency
     from dsec.core.overlap import Overlap
+    from dsec.core.search import Found
     from dsec.inventory import Inventory
     from dsec.plan import Demand
     from dsec_cli.contract.values import Contract
@@ -84,9 +86,8 @@ def analyze(
         Work(demands[at], weights[at], rank, worker_of(step.worker, step.run and step.run.call, step.id))
         for at, (step, rank) in enumerate(zip(graph.steps, nodes.ranks, strict=True))
     ]
-    found = best_order(Contest(successors, order.sequence, works, inventory))
+    found = best_order(Contest(successors, order.sequence, works, inventory, starts=nodes.starts))
     best = found.best
-    ordered = [work._replace(rank=rank) for work, rank in zip(works, best.priorities, strict=True)]
     slices = slices_of(best.run)
     return Analysis(
         levels=tuple(map(tuple, nodes.levels)),
@@ -103,12 +104,22 @@ def analyze(
         makespan_ms=best.run.makespan,
         gpus=len(inventory.devices),
         gpu_idle_permille=_idle(slices, len(inventory.devices), best.run.makespan),
-        overlap=overlap(successors, ordered, rounds=rounds, inventory=inventory, quick=best.quick),
+        overlap=_repeated(successors, works, found, rounds=rounds, inventory=inventory),
         order=best.order,
         quick=best.quick,
         makespans_ms=found.makespans,
         trials=found.trials,
     )
+
+
+def _repeated(
+    successors: Adjacency, works: Sequence[Work], found: Found, *, rounds: Rounds, inventory: Inventory
+) -> Overlap | None:
+    if rounds.iterations < 2:
+        return None
+    best = found.best
+    ordered = [work._replace(rank=rank) for work, rank in zip(works, best.priorities, strict=True)]
+    return overlap(successors, ordered, rounds=rounds, inventory=inventory, quick=best.quick)
 
 
 def rounds_of(graph: StepGraph, contract: Contract) -> Rounds:

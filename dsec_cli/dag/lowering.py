@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dsec.hashing import digest_framed, framed
 from dsec.plan import Command, Edge, PlannedStep, Retries
-from dsec.plantext import Texts, quoted, strings, written
+from dsec.plantext import Texts, quoted, strings, written, written_steps
 from dsec.record import Record
 from dsec.units import Duration
 from dsec_cli.dag.analysis import worker_of
@@ -56,7 +56,7 @@ def lowered(decided: Decided) -> tuple[PlannedStep, ...]:
         key = _key(work, keys, texts)
         keys[step.id] = framed(key.encode())
         planned.append(_planned(at, decided, work, grace_ms=grace_ms, key=key, reasons=reasons.of(at, work)))
-    return tuple(planned)
+    return written_steps(planned, texts)
 
 
 class _Work(Record):

@@ -12,6 +12,8 @@ from dsec.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dsec_cli.source.sizes import Sizes
 
 MAX_NODES = 250_000
@@ -106,6 +108,10 @@ class SourceText:
         offset = min(offset, len(self.text))
         line = bisect_right(starts, offset)
         return Position(line, offset - starts[line - 1] + 1)
+
+    def line_starts(self) -> Sequence[int]:
+        """The offset of each line, for who asks for the positions of many offsets."""
+        return self._lines()
 
     def utf16_column(self, offset: int) -> int:
         """Column of `offset` in UTF-16 code units, from 1 (what SARIF and editors count)."""

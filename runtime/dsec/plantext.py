@@ -32,11 +32,11 @@ class Written(tuple["PlannedStep", ...]):
     """The text, cut anywhere."""
 
 
-def written_steps(steps: Sequence[PlannedStep]) -> Written:
-    """The same Steps with their text."""
+def written_steps(steps: Sequence[PlannedStep], texts: Texts | None = None) -> Written:
+    """The same Steps with their text; `texts` are what is written of their values already."""
     if isinstance(steps, Written):
         return steps
-    texts, comma, pieces = Texts(), "", []
+    texts, comma, pieces = texts or Texts(), "", []
     for at in range(0, len(steps), _AT_ONCE):
         text = ",".join([step_text(step, texts) for step in steps[at : at + _AT_ONCE]])
         pieces.append(f"{comma}{text}".encode())

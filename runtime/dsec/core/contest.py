@@ -35,17 +35,31 @@ class Contest:
     """Priorities in, schedule out, forwards and backwards in time."""
 
     def __init__(
-        self, successors: Adjacency, sequence: Sequence[int], works: Sequence[Work], inventory: Inventory
+        self,
+        successors: Adjacency,
+        sequence: Sequence[int],
+        works: Sequence[Work],
+        inventory: Inventory,
+        *,
+        starts: Sequence[int] | None = None,
     ) -> None:
-        """`sequence` is a topological order; ranks of the works are not looked at."""
+        """`sequence` is a topological order.
+
+        With `starts`, the least time before each Step, it is known already, and the works' ranks are
+        their upward ranks; else ranks of the works are not looked at.
+        """
         self.works = works
         self.inventory = inventory
         self.durations = [work.duration for work in works]
         slots = equal_slots(works, inventory)
         self.bench: Bench = Machine(works, inventory) if slots is None else Slots(self.durations, slots)
-        self.ranks = upward_ranks(sequence, successors, self.durations)
+        self.ranks = (
+            upward_ranks(sequence, successors, self.durations)
+            if starts is None
+            else [work.rank for work in works]
+        )
         """Upward ranks: the least time from a Step's start to the end of all."""
-        self.heads = earliest_starts(sequence, successors, self.durations)
+        self.heads = earliest_starts(sequence, successors, self.durations) if starts is None else starts
         """The least time before a Step's start."""
         self._sequence = sequence
         self._successors = successors

@@ -20,22 +20,24 @@ if TYPE_CHECKING:
     from dsec.core.trial import Run
 
 _PASSES = 6
-_MANY = 20_000
-"""Steps from which only what is needed is tried: `fifo` and `rank`."""
+MANY = 20_000
+"""Steps from which only what is needed is tried: `fifo` on what fits best, `rank` on what is quickest."""
 
 
 def candidates(contest: Contest, *, quick: bool) -> Iterator[Candidate]:
     """Each order with its schedule, best known method last."""
     manner = Manner(quick=quick)
-    queue = _whole(contest.forward(contest.ranks, manner._replace(queued=True)))
-    yield Candidate("fifo", [len(queue.arrived) - place for place in queue.arrived], quick, queue)
-    few = len(contest.durations) < _MANY
-    if few:
+    many = len(contest.durations) >= MANY
+    if not (many and quick):
+        queue = _whole(contest.forward(contest.ranks, manner._replace(queued=True)))
+        yield Candidate("fifo", [len(queue.arrived) - place for place in queue.arrived], quick, queue)
+    if not many:
         yield _tried(contest, "lpt", contest.durations, manner)
-    ranked = _tried(contest, "rank", contest.ranks, manner)
-    yield ranked
-    if few:
-        yield improved(contest, ranked._replace(order="rank+fbi"))
+    if not many or quick == contest.bench.mixed:
+        ranked = _tried(contest, "rank", contest.ranks, manner)
+        yield ranked
+        if not many:
+            yield improved(contest, ranked._replace(order="rank+fbi"))
 
 
 def improved(contest: Contest, candidate: Candidate, passes: int = _PASSES) -> Candidate:

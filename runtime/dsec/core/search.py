@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dsec.core.bounds import Ends, lower_bounds
 from dsec.core.contest import Candidate
-from dsec.core.orders import candidates, improved
+from dsec.core.orders import MANY, candidates, improved
 from dsec.core.rounds import counting_bounds
 from dsec.core.trial import Manner
 from dsec.record import Record
@@ -80,6 +80,8 @@ def _worth(candidate: Candidate) -> tuple[int, bool]:
 
 def trials_for(steps: int) -> int:
     """How many changes are tried on a graph of so many Steps."""
+    if steps >= MANY:
+        return 0
     return min(_MOST_TRIALS, _AT_LEAST + _PER_STEP * steps, _STEPS_IN_ALL // max(steps, 1))
 
 
