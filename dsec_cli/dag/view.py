@@ -148,6 +148,18 @@ def sources_by_target(edges: Iterable[Edge]) -> dict[str, list[str]]:
     return {target: list(sources) for target, sources in found.items()}
 
 
+def kind_of(name: str) -> str:
+    """The kind of a Step: its id with every number as `#`."""
+    text, digits = "", False
+    for char in name:
+        if not char.isdigit():
+            text += char
+        elif not digits:
+            text += "#"
+        digits = char.isdigit()
+    return text
+
+
 def time_text(ms: int) -> str:
     """`850ms`, `2.5s`, `12m30s`: short enough for a badge, exact to what matters."""
     if ms < 1000:

@@ -137,6 +137,56 @@ def test_a_browser_draws_the_goldens(case: str, tmp_path: Path) -> None:
         assert "break_cycle: true" in built
 
 
+def pressed(page: str, *runs: tuple[str, ...]) -> str:
+    """The page with a script behind it that presses keys, run after run, and notes what that leads to."""
+    script = (
+        "const press = (key) => window.dispatchEvent(new KeyboardEvent('keydown', {key, cancelable: true}));"
+        "const note = () => [by('about').querySelector('h2').textContent,"
+        " document.querySelectorAll('.node.dim').length, document.documentElement.className];"
+        f"const found = {json.dumps(runs)}.map((keys) => {{ keys.forEach(press); return note(); }});"
+        "document.body.dataset.found = JSON.stringify(found);"
+    )
+    return page.replace("</body>", f"<script>{script}</script></body>")
+
+
+def noted(built: str) -> list[list[object]]:
+    """What the script of `pressed` noted after each run."""
+    text = re.search('data-found="([^"]*)"', built)
+    assert text is not None
+    found: list[list[object]] = json.loads(text[1].replace("&quot;", '"'))
+    return found
+
+
+@needs_browser
+def test_keys_go_along_the_graph(tmp_path: Path) -> None:
+    right, left, down = "ArrowRight", "ArrowLeft", "ArrowDown"
+    runs = ((right,), (right,), (right, down), (left, left), ("Escape",), ("c",), ("c", "t"))
+    built = dom(pressed(html.render(picture(GOLDEN / "rlhf.yaml")), *runs), tmp_path, "?theme=light")
+    idle = "Why GPUs are idle"
+    assert noted(built) == [
+        *(["S1", 0, ""], ["S2", 0, ""], ["S4", 0, ""], ["S1", 0, ""]),
+        *([idle, 0, ""], [idle, 1, ""], [idle, 0, "dark"]),
+    ]
+
+
+@needs_browser
+def test_a_step_can_be_asked_for_in_the_address(tmp_path: Path) -> None:
+    lines = [f"  - {{id: r{at}, run: x, timeout: 5s}}" for at in range(300)]
+    (tmp_path / "ds_config.yaml").write_text("steps:\n" + "\n".join(lines) + "\n")
+    page = pressed(html.render(picture(tmp_path / "ds_config.yaml")), ())
+    assert noted(dom(page, tmp_path, "?step=r77&theme=light")) == [["r77", 0, ""]]
+
+
+@needs_browser
+def test_a_cycle_is_shown_among_folded_steps(tmp_path: Path) -> None:
+    lines = [f"  - {{id: r{at}, run: x, timeout: 5s}}" for at in range(300)]
+    lines += [f"  - {{id: c{at}, run: x, timeout: 5s, needs: [c{(at - 1) % 3}]}}" for at in range(3)]
+    (tmp_path / "ds_config.yaml").write_text("steps:\n" + "\n".join(lines) + "\n")
+    built = dom(html.render(picture(tmp_path / "ds_config.yaml")), tmp_path)
+    assert built.count('class="node ') == 4
+    assert built.count("edge loop") == 3
+
+
 @needs_browser
 def test_many_steps_come_folded_by_class(tmp_path: Path) -> None:
     lines = [f"  - {{id: r{at}, run: x, timeout: 5s}}" for at in range(300)]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from dsec_cli.commands.opened import locator, open_contract
 from dsec_cli.dag.graph import step_graph
 from dsec_cli.dag.picture import picture_of
+from dsec_cli.dag.rows import cells
 from dsec_cli.dag.view import Observed, Run, View, state_text, time_text
 from dsec_cli.dag.views.dot import quoted
 from dsec_cli.dag.views.mermaid import escaped
@@ -192,3 +193,53 @@ def test_attempts_are_counted_in_all(seen, iterations, said):
 )
 def test_times_are_short(ms, text):
     assert time_text(ms) == text
+
+
+def many(tmp_path, lines):
+    path = tmp_path / "dsandbox.yaml"
+    path.write_text("steps:\n" + "\n".join(lines) + "\n")
+    return VIEWS["text"].render(picture(path))
+
+
+def test_of_many_steps_those_of_a_kind_share_a_line(tmp_path):
+    lines = [
+        f"  - {{id: load-{at}, run: x, timeout: 9s, expected_duration: {1 + at % 3}s}}" for at in range(150)
+    ]
+    needs = ", ".join(f"load-{at}" for at in range(150))
+    lines += [f"  - {{id: train-{at}, run: x, timeout: 9s, needs: [{needs}]}}" for at in range(60)]
+    shown = many(tmp_path, [*lines, "  - {id: end, run: x, timeout: 9s, needs: [train-0, load-3]}"])
+    assert re.search(r"^ \* 150 x load-# +pauseable +1 core +1s-3s$", shown, re.M)
+    assert re.search(r"^ \* 60 x train-# +pauseable +1 core +1s\?\n     needs load-#$", shown, re.M)
+    assert " * end " in shown
+    assert "     needs train-0, load-3\n" in shown
+    assert len(shown.splitlines()) < 30
+
+
+def test_of_many_levels_the_first_and_last_are_shown(tmp_path):
+    lines = [
+        f"  - {{id: s{at}, run: x, timeout: 9s, needs: [{f's{at - 1}' if at else ''}]}}" for at in range(250)
+    ]
+    shown = many(tmp_path, lines)
+    assert "200 more levels: --output json shows them all" in shown
+    assert "level 39\n" in shown
+    assert "level 240\n" in shown
+    assert "level 239\n" not in shown
+
+
+def test_wide_characters_and_long_ids_keep_the_columns(tmp_path):
+    long = "x" * 200
+    shown = many(
+        tmp_path,
+        [
+            "  - {id: 训练, name: 策略前向传播与奖励计算, run: x, timeout: 9s}",
+            f"  - {{id: {long}, run: x, timeout: 9s, needs: [训练]}}",
+            f"  - {{id: end, run: x, timeout: 9s, needs: [{long}]}}",
+        ],
+    )
+    assert all(cells(line) <= 80 for line in shown.splitlines())
+    rows = [line for line in shown.splitlines() if "pauseable" in line]
+    assert {cells(row.partition("pauseable")[0]) for row in rows} == {29}
+
+
+def test_no_steps_are_one_line(tmp_path):
+    assert many(tmp_path, ["  []"]) == "job: 0 Steps, 0 levels, 0 edges\n"

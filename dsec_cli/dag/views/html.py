@@ -9,7 +9,7 @@ from __future__ import annotations
 import json as encoder
 from importlib.resources import files
 
-from dsec_cli.dag.findings import cut_text, edge_text, loop_text
+from dsec_cli.dag.findings import MOST_EDGES, cut_text, edge_text, loop_text
 from dsec_cli.dag.view import (
     Picture,
     View,
@@ -17,6 +17,7 @@ from dsec_cli.dag.view import (
     cycles_of,
     demand_text,
     idle_texts,
+    kind_of,
     loop_pairs,
     share_text,
     time_text,
@@ -96,7 +97,7 @@ def _steps(picture: Picture) -> list[dict[str, object]]:
             "id": step.id,
             "name": step.name,
             "level": picture.levels[at],
-            "group": _group(step.id),
+            "group": kind_of(step.id),
             "column": columns[at],
             "demand": demand_text(picture.demands[at], types=picture.demands[at].gpu_types),
             "brief": demand_text(picture.demands[at]),
@@ -134,18 +135,6 @@ def _times(found: Analysis | None, at: int) -> dict[str, object]:
     }
 
 
-def _group(name: str) -> str:
-    """The class of a Step: its id with every number as `#`."""
-    text, digits = "", False
-    for char in name:
-        if not char.isdigit():
-            text += char
-        elif not digits:
-            text += "#"
-        digits = char.isdigit()
-    return text
-
-
 def _columns(picture: Picture) -> list[int]:
     """How far right each Step stands; in a cyclic graph what leads back to an earlier Step is left out."""
     if picture.analysis is not None:
@@ -177,9 +166,15 @@ def _edges(picture: Picture) -> list[list[object]]:
 
 
 def _cycle(picture: Picture, cycle: Cycle) -> dict[str, object]:
+    edges = cycle.loop[:MOST_EDGES]
     return {
         "text": loop_text(cycle),
-        "edges": [["{}:{}:{}".format(*picture.locate(edge.path)), edge_text(edge)] for edge in cycle.loop],
+        "steps": [picture.graph.numbers[edge.source] for edge in edges],
+        "more": max(0, len(cycle.loop) - MOST_EDGES),
+        "edges": [
+            ["{}:{}:{}".format(*picture.locate(edge.path)), edge_text(edge)]
+            for edge in cycle.loop[:MOST_EDGES]
+        ],
         "remedy": "; ".join(cut_text(cut) for cut in cycle.remedy),
     }
 

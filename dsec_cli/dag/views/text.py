@@ -6,18 +6,15 @@ import textwrap
 
 from dsec_cli.dag.findings import cut_lines, edge_text, loop_text, remains_text
 from dsec_cli.dag.linking import link_text
+from dsec_cli.dag.rows import LONGEST_NAME, WIDTH, cells, hung, rows_of, shorten, wrap_words
 from dsec_cli.dag.view import (
     Picture,
     View,
     cycles_of,
-    demand_text,
     distinct,
-    failure_text,
     idle_texts,
     pace_text,
     share_text,
-    sources_by_target,
-    state_text,
     time_text,
     uses_rows,
 )
@@ -30,21 +27,20 @@ if TYPE_CHECKING:
     from dsec.plan import Source
     from dsec_cli.dag.analysis import Analysis
     from dsec_cli.dag.cycles import Cycle
-    from dsec_cli.dag.view import Observed
 
-WIDTH = 80
 MOST_LINKS = 50
 """Links that are shown; the others are counted."""
 MOST_CYCLES = 20
 """Cycles that are shown; the others are counted."""
 _EDGES = 12
 """Edges of a loop that are shown."""
-_COLUMNS = "{:<28} {:<11} {:<22} {}"
 
 
 def render(picture: Picture) -> str:
     """Headline, Steps, then either the analysis or the cycles."""
-    lines = [*_headline(picture), "", *_steps(picture)]
+    if not picture.graph.steps:
+        return "\n".join(map(_plain, _headline(picture))) + "\n"
+    lines = [*_headline(picture), "", *rows_of(picture)]
     if picture.analysis is not None:
         lines += ["", *_analysis(picture, picture.analysis), *_links(picture)]
     cycles = cycles_of(picture)
@@ -68,84 +64,13 @@ def _headline(picture: Picture) -> Iterator[str]:
     cycles = len(cycles_of(picture))
     if cycles:
         parts.append(_count(cycles, "cycle"))
-    yield _shorten(f"{picture.title}: {', '.join(parts)}", WIDTH)
+    yield shorten(f"{picture.title}: {', '.join(parts)}", WIDTH)
     if picture.run is not None:
-        yield _shorten(f"run {picture.run.job}: {picture.run.outcome}", WIDTH)
+        yield shorten(f"run {picture.run.job}: {picture.run.outcome}", WIDTH)
 
 
 def _count(amount: int, noun: str) -> str:
     return f"{amount} {noun}{'' if amount == 1 else 's'}"
-
-
-def _steps(picture: Picture) -> Iterator[str]:
-    rows = _Rows(picture)
-    yield _COLUMNS.format("   Step", "tolerance", "takes", "time" if picture.analysis else "").rstrip()
-    if picture.analysis is None:
-        for at in range(len(picture.graph.steps)):
-            yield from rows.of(at)
-        return
-    for number, members in enumerate(picture.analysis.levels):
-        yield f"level {number}" + (f", {len(members)} side by side" if len(members) > 1 else "")
-        for at in members:
-            yield from rows.of(at)
-
-
-class _Rows:
-    """The lines of each Step; holds what is looked up for every one of them."""
-
-    def __init__(self, picture: Picture) -> None:
-        self._picture = picture
-        self._needs = sources_by_target(picture.graph.edges)
-        self._carried = sources_by_target(picture.graph.carried)
-        self._cuts = {(edge.source, edge.target) for edge in picture.graph.cuts}
-        self._critical = set(picture.analysis.critical_path) if picture.analysis is not None else set()
-
-    def of(self, at: int) -> Iterator[str]:
-        """Step number `at`: what it is, what it waits for, what a run did with it."""
-        picture = self._picture
-        step = picture.graph.steps[at]
-        name = f"{step.id} {step.name}" if step.name else step.id
-        left = _shorten(f" {'*' if at in self._critical else ' '} {name}", 28)
-        demand = _shorten(demand_text(picture.demands[at]), 22)
-        times = _times(picture.analysis, at) if picture.analysis is not None else ""
-        yield _COLUMNS.format(left, picture.levels[at], demand, times).rstrip()
-        yield from _wrapped("needs ", self._needs.get(step.id, []))
-        yield from _wrapped("reads an earlier iteration of ", self._earlier(step.id))
-        if picture.run is not None and step.id in picture.run.steps:
-            yield from self._run(picture.run.steps[step.id])
-
-    def _run(self, seen: Observed) -> Iterator[str]:
-        gpu = f", held GPUs for {time_text(seen.gpu_ms)}" if seen.gpu_ms else ""
-        yield from _hung("     ", f"{state_text(seen, self._picture.iterations)}{gpu}")
-        if seen.failures:
-            yield from _hung("     ", failure_text(seen))
-
-    def _earlier(self, target: str) -> list[str]:
-        return [
-            f"{source} (break_cycle)" if (source, target) in self._cuts else source
-            for source in self._carried.get(target, [])
-        ]
-
-
-def _times(analysis: Analysis, at: int) -> str:
-    one = analysis.estimates[at]
-    sign = {"default": "?", "declared": "", "history": "~"}[one.source]
-    slack = analysis.slacks_ms[at]
-    return f"{time_text(one.ms) + sign:<7}" + (f" +{time_text(slack)}" if slack else "")
-
-
-def _wrapped(label: str, names: list[str]) -> Iterator[str]:
-    """`label` and a list, indented and broken at its commas; nothing for an empty list."""
-    if not names:
-        return
-    line = f"     {label}{names[0]}"
-    for name in names[1:]:
-        line += ","
-        if len(line) + len(name) + 2 > WIDTH:
-            yield line
-            line = " " * 10
-        line += f" {name}"
-    yield line
 
 
 def _analysis(picture: Picture, found: Analysis) -> Iterator[str]:
@@ -162,7 +87,7 @@ def _analysis(picture: Picture, found: Analysis) -> Iterator[str]:
         yield f"idle GPU time      {share} in that iteration"
         for text, permille in idle_texts(picture, found):
             share = f"{share_text(permille):>4} "
-            yield from _hung(f"{'':<18} {share}", text)
+            yield from hung(f"{'':<18} {share}", text)
     if found.overlap is not None:
         yield from _overlap(picture, found.overlap, found.makespan_ms)
     yield from _uses(picture)
@@ -198,7 +123,7 @@ def _overlap(picture: Picture, found: Overlap, makespan: int) -> Iterator[str]:
         back = "the next iteration" if found.loop.lag == 1 else f"the iteration {found.loop.lag} later"
         path = " > ".join(ids if len(ids) <= 8 else [*ids[:4], "...", *ids[-3:]])
         yield f"{'':<18} not below {time_text(found.loop.period)}: {back} waits for"
-        yield f"{'':<18} {_shorten(path, WIDTH - 19)}"
+        yield f"{'':<18} {shorten(path, WIDTH - 19)}"
 
 
 def _path(ids: list[str]) -> Iterator[str]:
@@ -206,8 +131,8 @@ def _path(ids: list[str]) -> Iterator[str]:
     shown = ids if len(ids) <= 24 else [*ids[:12], f"({len(ids) - 20} more)", *ids[-8:]]
     line = "   "
     for at, name in enumerate(shown):
-        part = f" {name}" if not at else f" > {name}"
-        if len(line) + len(part) > WIDTH:
+        part = f" > {shorten(name, LONGEST_NAME)}" if at else f" {shorten(name, LONGEST_NAME)}"
+        if cells(line) + cells(part) > WIDTH:
             yield line
             line = "    "
         line += part
@@ -229,7 +154,7 @@ def _sources(found: Analysis) -> Iterator[str]:
 
 
 def _cycle(picture: Picture, cycle: Cycle, number: int) -> Iterator[str]:
-    yield from _wrap_words(f"cycle {number}: {loop_text(cycle)}", indent=4)
+    yield from wrap_words(f"cycle {number}: {loop_text(cycle)}", indent=4)
     for edge in cycle.loop[:_EDGES]:
         yield f"    {_at(picture.locate(edge.path))}  {edge_text(edge)}"
     if len(cycle.loop) > _EDGES:
@@ -241,33 +166,15 @@ def _cycle(picture: Picture, cycle: Cycle, number: int) -> Iterator[str]:
     for cut in cycle.proposals[:3]:
         whole = "" if cut.breaks_all else _REMAIN[cut.breaks_all is None]
         yield f"    Step {cut.target}:  {'  '.join(cut_lines(cut))}"
-        yield from _wrap_words(f"{cut.source} -> {cut.target} {cut.reason}{whole}", indent=8, first=8)
+        yield from wrap_words(f"{cut.source} -> {cut.target} {cut.reason}{whole}", indent=8, first=8)
     points = ", ".join(f"{cut.source} -> {cut.target}" for cut in cycle.remedy)
     if not cycle.complete:
-        yield from _wrap_words(f"{remains_text(cycle)}: {points}", indent=4, first=2)
+        yield from wrap_words(f"{remains_text(cycle)}: {points}", indent=4, first=2)
     elif len(cycle.remedy) > 1:
-        yield from _wrap_words(f"no loop is left with these cuts together: {points}", indent=4, first=2)
-
-
-def _hung(head: str, text: str) -> Iterator[str]:
-    """`head` and a text whose further lines begin below its first."""
-    indent = len(head)
-    for number, line in enumerate(_wrap_words(text, indent=indent, first=indent)):
-        yield line if number else head + line[indent:]
+        yield from wrap_words(f"no loop is left with these cuts together: {points}", indent=4, first=2)
 
 
 _REMAIN = ("; other loops remain", "; too large to find out whether other loops remain")
-
-
-def _wrap_words(text: str, *, indent: int, first: int = 0) -> Iterator[str]:
-    """The words of `text` in lines: the first indented by `first`, the others by `indent`."""
-    line = " " * first
-    for word in text.split():
-        if line.strip() and len(line) + 1 + len(word) > WIDTH:
-            yield line
-            line = " " * indent
-        line += f" {word}" if line.strip() else word
-    yield line
 
 
 def _at(source: Source) -> str:
@@ -277,10 +184,6 @@ def _at(source: Source) -> str:
 def _plain(text: str) -> str:
     """The text without what a terminal would obey."""
     return "".join(ch if ch.isprintable() else " " for ch in text)
-
-
-def _shorten(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 3] + "..."
 
 
 VIEW = View("text", render)

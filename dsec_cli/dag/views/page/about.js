@@ -55,7 +55,7 @@ function measure(name, value, share, bad) {
 function overview() {
   const parts = [];
   for (const cycle of data.cycles.slice(0, 20)) {
-    parts.push(html("h2", "Cycle"), html("p", cycle.text), table(cycle.edges.map(([place, text]) => [place, text])), html("p", cycle.remedy, { class: "remedy" }));
+    parts.push(html("h2", "Cycle"), html("p", cycle.text), table(cycle.edges.map(([place, text]) => [place, text])), html("p", cycle.more ? `and ${cycle.more} more edges` : ""), html("p", cycle.remedy, { class: "remedy" }));
   }
   if (data.cycles.length > 20) parts.push(html("p", `${data.cycles.length - 20} more cycles`));
   if (data.cycles.length) parts.push(html("p", "A graph with cycles has no times."));
@@ -67,7 +67,7 @@ function overview() {
     parts.push(html("h2", `Critical path, ${time(data.length)}`), html("p", undefined, { class: "path" }));
     parts[parts.length - 1].append(links(data.critical));
   }
-  const bounds = data.bounds.filter(([, ms]) => ms > 0).sort((a, b) => b[1] - a[1]);
+  const bounds = data.bounds.filter(([, ms]) => ms > data.makespan / 20).sort((a, b) => b[1] - a[1]);
   if (bounds.length) {
     parts.push(html("h2", "No schedule is shorter than"));
     for (const [name, ms] of bounds.slice(0, 4)) parts.push(measure(name, time(ms), ms / Math.max(data.makespan, 1)));

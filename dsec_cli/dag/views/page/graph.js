@@ -93,8 +93,8 @@ function unfold(node) {
 function show() { layer.setAttribute("transform", `translate(${view.x} ${view.y}) scale(${view.k})`); }
 function bounds() {
   const xs = drawn.nodes.map((node) => node.x), ys = drawn.nodes.map((node) => node.top);
-  const low = drawn.edges.some((edge) => edge.carried || edge.loop) ? 34 : 0;
-  return drawn.nodes.length ? [least(xs) - (low ? 12 : 0), least(ys) - 12, most(xs) + WIDE + (low ? 16 : 8), most(ys) + HIGH + low] : [0, 0, 1, 1];
+  const low = drawn.edges.some((edge) => edge.carried || edge.loop) ? 34 : 0, beside = low || drawn.turns ? 24 : 8;
+  return drawn.nodes.length ? [least(xs) - beside, least(ys) - 12, most(xs) + WIDE + beside, most(ys) + HIGH + low] : [0, 0, 1, 1];
 }
 function fit() {
   if (drawn.nodes.length && drawn.per !== broken(drawn.rows, room()).per) draw();

@@ -1,11 +1,13 @@
 /* Where everything stands: Steps, or classes of Steps while they are folded, in columns by level. */
 const WIDE = 176, HIGH = 62, GAP_X = 44, GAP_Y = 16, BAND = 46, BANDS = 6, ARCS = 1500;
 
+/* Of the first cycles each Step is shown, also where others of its class are folded. */
+const KEPT = 24, kept = new Set(data.cycles.flatMap((cycle) => cycle.steps).slice(0, KEPT));
 function items() {
   if (!state.folded) return data.steps.map((step, at) => ({ key: "s" + at, at, members: [at], step }));
   const groups = new Map();
   data.steps.forEach((step, at) => {
-    const key = state.open.has(step.group) ? "s" + at : "g" + step.group;
+    const key = state.open.has(step.group) || kept.has(at) ? "s" + at : "g" + step.group;
     if (!groups.has(key)) groups.set(key, { key, at, members: [], step });
     groups.get(key).members.push(at);
   });
@@ -80,7 +82,7 @@ function layout(box) {
   }
   const bands = tops.map((top, at) => ({ top, bottom: top + highs[at] }));
   edges.forEach((edge, at) => { edge.d = edgePath(edge, at, rows, bands, edges.length <= ARCS); });
-  return { nodes, edges, home, rows, per };
+  return { nodes, edges, home, rows, per, turns: tops.length > 1 };
 }
 function edgePath(edge, number, rows, bands, arcs) {
   const x1 = edge.a.x + WIDE, y1 = edge.a.top + HIGH / 2, x2 = edge.b.x - 2, y2 = edge.b.top + HIGH / 2;
@@ -93,7 +95,8 @@ function edgePath(edge, number, rows, bands, arcs) {
     return `M${x1} ${y1} C${x1 + bend} ${y1}, ${x2 - bend} ${y2}, ${x2} ${y2}`;
   }
   const between = arcs ? rows.slice(edge.b.column, edge.a.column + 1).flat().filter((node) => node.band === edge.a.band) : [edge.a, edge.b];
-  const low = most(between.map((node) => node.top)) + HIGH + 12 + 4 * (number % 4);
+  const near = Math.max(edge.a.top, edge.b.top) + HIGH + 8, barred = between.some((node) => node.top < near + 5 && node.top + HIGH > near - 5);
+  const low = barred ? most(between.map((node) => node.top)) + HIGH + 12 + 4 * (number % 4) : near;
   return rounded([[x1, y1], [x1 + 16, y1], [x1 + 16, low], [x2 - 18, low], [x2 - 18, y2], [x2, y2]]);
 }
 /* How high an edge has to go where a Step of a column between stands in its way; null: nowhere. */

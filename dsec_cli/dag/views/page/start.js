@@ -92,11 +92,14 @@ function start() {
   overview();
   const found = data.makespan === null && !state.actual ? { gpus: [], rest: [] } : lanes(known());
   const rows = found.gpus.length + (found.rest.length > LANES ? 5 : found.rest.length);
+  if (!state.folded && !by("fold").hidden && broken(layout(room()).rows, room()).k < 0.3) state.folded = true;
   if (!rows) document.querySelector("main").classList.add("timeless");
   draw();
   const [, top, , bottom] = bounds(), spare = by("graph").clientHeight + by("time").clientHeight - 1.1 * (bottom - top) - 110;
   if (rows) height(Math.max(90, Math.min(rows * 26 + 64, window.innerHeight * (window.innerWidth > 900 ? 0.44 : 0.3)), Math.min(rows * 36 + 64, window.innerHeight * 0.55, spare)));
   fit();
+  const asked = numbers.get(new URLSearchParams(location.search).get("step"));
+  if (asked !== undefined) { unfold(drawn.home.get(asked)); choose(drawn.home.get(asked)); }
   new ResizeObserver(() => { fit(); gantt(); }).observe(by("graph"));
 }
 start();
