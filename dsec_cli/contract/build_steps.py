@@ -290,6 +290,7 @@ def _demand(stated: Values | None, at: Path) -> Demand:
         fp16_throughput=None,
         nvlink_affinity=text(section(stated, "gpu") or {}, "nvlink_affinity"),
         tokens=counts(stated, "tokens"),
+        numa_affinity=text(section(stated, "gpu") or {}, "numa_affinity"),
     )
 
 

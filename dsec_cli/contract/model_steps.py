@@ -75,6 +75,9 @@ class StepGpu(Section):
     nvlink_affinity: Text | None = optional(
         "Group of NVLinks to stay within.", "B 3.1", example="link-group-0"
     )
+    numa_affinity: Text | None = optional(
+        "Label of Steps whose GPUs are of one NUMA node; `numa-1` is node 1.", "C 2.3", example="trainer"
+    )
     min_count: Count | None = optional(
         "Fewest GPUs that the Step may be started with.",
         "SPEC D4",

@@ -254,6 +254,7 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...], dict[str, tuple[Any, ...]]]] = {
         "within": ("enum", ("nvlink", "switch", "numa")),
         "topology": ("enum", ("strict", "prefer")),
         "nvlink_affinity": ("text",),
+        "numa_affinity": ("text",),
         "min_count": ("whole", 0, 1000000),
         "max_count": ("whole", 0, 1000000),
     }),

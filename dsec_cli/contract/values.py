@@ -185,6 +185,7 @@ class Demand(Record):
     nvlink_affinity: str | None
     tokens: tuple[tuple[str, int], ...] | None = None
     """Sorted by name."""
+    numa_affinity: str | None = None
 
 
 class Layer(Record):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dsec.core.experience import NOTHING, Experience, learned_speeds
 from dsec.core.placement import feasible
 from dsec.record import Record
-from dsec_cli.dag.affinity import Unjoined, joined
+from dsec_cli.dag.affinity import Unjoined, joined, near, unkept
 from dsec_cli.dag.demand import tokens_of
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.words import say
@@ -47,8 +47,10 @@ def settle(
     machine = inventory if counted is None else inventory._replace(tokens=counted)
     machine, notes = _with_speeds(machine, known)
     found = joined(graph, contract, demands, machine)
+    found = found if isinstance(found, Unjoined) else near(graph, found, machine)
     if isinstance(found, Unjoined):
         return _unjoined(found, inventory)
+    notes += unkept(graph, machine)
     avoided: dict[int, str] = {}
     for at, step in enumerate(graph.steps) if known.ran_out else ():
         types = known.ran_out.get(step.id)

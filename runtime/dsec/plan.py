@@ -44,6 +44,8 @@ class Terms(Record):
     """The NVLink group that its devices are of, counted from 1; 0: any."""
     tokens: tuple[tuple[str, int], ...] = ()
     """What it takes of each of `Inventory.tokens`, by name."""
+    numa: int | None = None
+    """The NUMA node that its devices are of; None: any."""
 
 
 class Demand(Record):

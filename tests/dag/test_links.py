@@ -335,3 +335,33 @@ def test_sharing_by_memory_needs_memory(make):
     [finding] = refused.findings
     assert finding.message == "Step A shares its GPUs by memory, and states none"
     assert isinstance(compiled(make, text.replace("1, sh", "1, memory: 9Gi, sh"), PAIRS), Plan)
+
+
+def test_steps_of_one_label_get_one_numa_node(make):
+    labels = ", numa_affinity: a", ", numa_affinity: b", ""
+    plan = compiled(make, STEPS % labels, PAIRS)
+    assert isinstance(plan, Plan)
+    assert [step.demand.terms.numa for step in plan.steps if step.demand.terms] == [0, 1]
+    assert plan.steps[0].placement.reason == "a100-pcie-80gb 0: NUMA 0, numa_affinity"
+    plan = compiled(make, STEPS % (", numa_affinity: numa-1", ", numa_affinity: numa-1", ""), PAIRS)
+    assert isinstance(plan, Plan)
+    assert {step.placement.devices[0][-1] for step in plan.steps[:2]} <= {"2", "3"}
+
+
+def test_a_numa_node_that_cannot_hold_them_is_refused(make):
+    refused = compiled(make, STEPS % (", numa_affinity: numa-5", "", ""), PAIRS)
+    assert isinstance(refused, Infeasible)
+    assert refused.findings[0].message == (
+        "Steps A must share the NUMA node of numa-5 (numa_affinity): none can hold what they ask for; "
+        "NUMA 0: 2 x a100-pcie-80gb (GPU 0,1); NUMA 1: 2 x a100-pcie-80gb (GPU 2,3)"
+    )
+
+
+def test_labels_that_cannot_be_kept_are_noted(make):
+    document = {"gpus": [{"type": "a100-pcie-80gb", "count": 2}]}
+    plan = compiled(make, STEPS % (", nvlink_affinity: x", ", numa_affinity: y", ""), document)
+    assert isinstance(plan, Plan)
+    assert plan.notes[-2:] == (
+        "nvlink_affinity x is not kept: how GPUs are linked is not known",
+        "numa_affinity y is not kept: NUMA nodes are not known",
+    )

@@ -65,6 +65,7 @@ TERMS = st.none() | st.builds(
     st.booleans(),
     st.sampled_from([0, 0, 0, 1, 2]),
     st.sampled_from([(), (("seat", 1),), (("seat", 2),)]),
+    st.sampled_from([None, None, None, 0, 1]),
 )
 DEMANDS = st.builds(
     lambda count, gib, kinds, terms: Demand(1000, GIB, count, gib * GIB, kinds, 0, 0, terms),
@@ -99,6 +100,7 @@ def check(inventory: Inventory, held: list[tuple[Lease, Demand]]) -> None:
         terms = demand.terms or Terms()
         if terms.share == "mig":
             assert all(uuid.startswith("MIG-") for uuid in lease.devices)
+        assert terms.numa is None or all(device.numa == terms.numa for device in devices)
         if terms.strict and terms.within and len(devices) > 1:
             pairs = [(a, b) for a in devices for b in devices if a is not b]
             assert all(joined(a, b, terms.within) for a, b in pairs), "strict topology is kept"

@@ -52,7 +52,7 @@ def test_both_readers_agree_on_how_the_order_was_chosen(kit):
 
 
 def test_both_readers_agree_on_terms_links_machines_and_tokens(kit):
-    terms = Terms("exclusive", "nvlink", True, 2, (("licence", 1),))
+    terms = Terms("exclusive", "nvlink", True, 2, (("licence", 1),), 1)
     step = kit.step("A")
     plan = kit.plan(step._replace(demand=step.demand._replace(terms=terms)), kit.step("B"))
     inventory = plan.inventory._replace(nodes=(Node("left", None, True),), tokens=(("licence", 3),))

@@ -153,6 +153,7 @@ TEXTS: dict[str, str] = {
     "GPU type.": "GPU 型号。",
     "Least GPU memory.": "最小显存。",
     "Group of NVLinks to stay within.": "须保持在其中的 NVLink 组。",
+    "Label of Steps whose GPUs are of one NUMA node; `numa-1` is node 1.": "GPU 须在同一 NUMA 节点上的各 Step 的标签；`numa-1` 指节点 1。",
     "Fewest GPUs that the Step may be started with.": "启动该 Step 至少要有的 GPU 数。",
     "Most GPUs that the Step may be started with, as far as the elastic pool has them.": (
         "启动该 Step 至多可用的 GPU 数，以弹性池尚有余量为限。"

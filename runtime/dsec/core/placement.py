@@ -75,6 +75,8 @@ class Slot:
         if terms is not None:
             if (terms.group and terms.group != self.group) or (terms.share == MIG and not self.mig):
                 return False
+            if terms.numa is not None and terms.numa != self.device.numa:
+                return False
             alone = alone or terms.share == EXCLUSIVE
         if alone and self.holders:
             return False

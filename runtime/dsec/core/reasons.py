@@ -51,6 +51,8 @@ def _stated(demand: Demand) -> list[str]:
         facts.append(f"{'strictly' if terms.strict else 'if possible'} {_JOINED[terms.within]}")
     if terms.group:
         facts.append(f"link-group-{terms.group - 1}")
+    if terms.numa is not None:
+        facts.append("numa_affinity")
     if terms.share == "exclusive":
         facts.append("exclusive")
     return facts
@@ -122,6 +124,9 @@ def _unfit(slot: Slot, demand: Demand) -> str:
     if terms is not None and terms.group and terms.group != slot.group:
         own = f"in link-group-{slot.group - 1}" if slot.group else "in no NVLink group"
         return f"{kind} is {own}, not link-group-{terms.group - 1}"
+    if terms is not None and terms.numa is not None and terms.numa != device.numa:
+        own = "of an unknown NUMA node" if device.numa is None else f"of NUMA node {device.numa}"
+        return f"{kind} is {own}, not {terms.numa}"
     if slot.capacity is not None and demand.gpu_memory_bytes > slot.capacity:
         held = f", {slot.foreign} GiB of it held by other processes" if slot.foreign else ""
         return f"{kind} has {memory_text(device.memory_bytes or 0)} usable{held}"
