@@ -17,6 +17,7 @@ _PLAN_LEVEL = (
     "contract_hash",
     "tool",
     "iterations",
+    "nvlink_mode",
     "inventory",
     "analysis",
     "dependencies",
@@ -72,6 +73,7 @@ def _plan_fields(plan: Plan) -> dict[str, object]:
     fields["dependencies"] = {f"{one.kind} {one.name}": _placeless(one) for one in plan.dependencies}
     inventory = _object(plan.inventory)
     inventory["devices"] = {device.uuid: encode(device) for device in plan.inventory.devices}
+    fields["links"] = {f"{one.source} -> {one.target}": encode(one) for one in plan.links or ()}
     return {**fields, "inventory": inventory}
 
 

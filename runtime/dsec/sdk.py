@@ -41,6 +41,8 @@ class StepContext:
     """First and last layer of this part; None: the Step is whole."""
     gpu_count: int = 0
     """How many GPUs it has; of an elastic Step fewer or more than it states."""
+    links: tuple[dict[str, str], ...] = ()
+    """How it reaches the Steps that it communicates with: `from`, `to`, `protocol`, ...; none for calls."""
 
     def part(self, path: str) -> str:
         """Where to write an output that the contract calls `path`: a part of a Step has a file of its own."""
@@ -62,6 +64,7 @@ def context(environ: Mapping[str, str] | None = None) -> StepContext:
         contract_dir=env.get("DSEC_CONTRACT_DIR", ""),
         carried=parse_carried(env.get("DSEC_CARRIED", "")),
         gpu_count=int(env.get("DSEC_GPU_COUNT", "0")),
+        links=_links(env.get("DSEC_LINKS", "")),
         **split_of(env),
     )
 
@@ -75,6 +78,14 @@ def split_of(env: Mapping[str, str]) -> dict[str, Any]:
         "split_count": int(env[COUNT]),
         "split_layers": layers_of(env.get(LAYERS, "")),
     }
+
+
+def _links(text: str) -> tuple[dict[str, str], ...]:
+    if not text:
+        return ()
+    import json  # few Steps communicate
+
+    return tuple(json.loads(text))
 
 
 def parse_carried(text: str) -> dict[str, int]:

@@ -1,7 +1,7 @@
 """Differences of plans: dependencies by name, places left out."""
 
 from dsec.inventory import Inventory
-from dsec.plan import Source
+from dsec.plan import Link, Source
 from dsec_cli.dag.compile import Origin, compile_plan
 from dsec_cli.dag.cycles import order_steps
 from dsec_cli.dag.graph import step_graph
@@ -29,3 +29,14 @@ def test_a_dependency_differs_by_its_own_fields(make):
     assert "dependencies.package numpy.version: >=1.26 -> >=2.0" in text
     assert "dependencies.package rich: added" in text
     assert "sim" not in text
+
+
+def test_a_link_that_goes_another_way_is_one_difference(make):
+    plan = compiled(make, OLD)
+    link = Link("A", "B", "pcie", "SYS", "pcie across NUMA nodes", False, "GPU 0 to GPU 2: SYS")
+    old = plan._replace(links=(link,))
+    new = plan._replace(links=(link._replace(protocol="nvlink-p2p"),))
+    [changed] = diff(old, new).plan
+    assert changed == ("links.A -> B.protocol", "pcie", "nvlink-p2p")
+    assert diff(old, old).plan == ()
+    assert [change.field for change in diff(plan, old).plan] == ["links.A -> B"]

@@ -8,6 +8,7 @@ from dsec.inventory import Device
 from dsec.linkbook import LinkBook
 from dsec.plan import Link, Placement, Terms
 from dsec.planfile import seal
+from dsec.sdk import context
 
 
 def device(at, **links):
@@ -72,6 +73,13 @@ def test_nvlink_that_is_off_is_not_used_elsewhere_either(kit):
     found = book(kit, protocol="pcie", nvlink_mode="off")
     found.text("A", ("GPU-1",))
     assert told(found.text("B", ("GPU-0",)))["reason"] == "GPU 1 to GPU 0: NV12, but nvlink_mode is off"
+
+
+def test_the_sdk_gives_the_links(kit):
+    environ = {"DSEC_RUN": "r", "DSEC_STEP": "B", "DSEC_RUN_DIR": "d"}
+    assert context(environ).links == ()
+    [link] = context({**environ, "DSEC_LINKS": book(kit).text("B", ("GPU-1",))}).links
+    assert (link["from"], link["protocol"]) == ("A", "nvlink-p2p")
 
 
 def test_a_step_without_communication_is_told_nothing(kit):
