@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dsec_cli.diagnostics import Edit
+    from dsec_cli.lint.proof import Flat
     from dsec_cli.source.text import SourceText
     from dsec_cli.source.tree import Tree
 
@@ -51,7 +52,7 @@ def tidied(text: SourceText) -> SourceText | None:
             now, now_tree = _passed(now, now_tree, find(now, now_tree))
         if now is before:
             break
-    return now if says_the_same(tree, now_tree) else text
+    return now if now is text or says_the_same(tree, now_tree) else text
 
 
 def _passed(text: SourceText, tree: Tree, units: Sequence[Unit]) -> tuple[SourceText, Tree]:
@@ -59,12 +60,13 @@ def _passed(text: SourceText, tree: Tree, units: Sequence[Unit]) -> tuple[Source
     if not units:
         return text, tree
     tries: list[int] = []
+    said = _said(tree)
 
     def refusal(some: Sequence[Unit]) -> str:
         tries.append(len(some))
         if len(tries) > MOST_TRIES:
             return "too many tries"
-        return "" if says_the_same(tree, parse(_with(text, some))) else "it says something else"
+        return "" if said == _said(parse(_with(text, some))) else "it says something else"
 
     good, _ = accepted(units, refusal)
     new = _with(text, good)
@@ -77,25 +79,27 @@ def _with(text: SourceText, units: Sequence[Unit]) -> SourceText:
 
 def says_the_same(old: Tree, new: Tree) -> bool:
     """Whether two trees have the same values, types, anchors, tags and comments in the same order."""
-    return _content(old) == _content(new) and _comments(old) == _comments(new)
+    return _said(old) == _said(new)
 
 
-def _content(tree: Tree) -> object:
+def _said(tree: Tree) -> object:
+    """All that must stay the same."""
     flat = flatten(tree)
     leaves = [(_without_quotes(leaf.what), leaf.role, leaf.parent) for leaf in flat.leaves]
-    return leaves, flat.parents, sorted(problem.code for problem in tree.problems)
+    problems = sorted(problem.code for problem in tree.problems)
+    return leaves, flat.parents, problems, _comments(tree, flat)
 
 
 def _without_quotes(what: tuple[object, ...]) -> tuple[object, ...]:
     """What a leaf is, whichever quotes it stands in."""
-    return tuple(
-        "quoted" if part in ("single", "double") and at == 1 else part for at, part in enumerate(what)
-    )
+    if what[1] in ("single", "double"):
+        return (what[0], "quoted", *what[2:])
+    return what
 
 
-def _comments(tree: Tree) -> list[tuple[str, int]]:
+def _comments(tree: Tree, flat: Flat) -> list[tuple[str, int]]:
     """Each comment with the number of values in front of it."""
-    starts = sorted(leaf.span.start for leaf in flatten(tree).leaves)
+    starts = sorted(leaf.span.start for leaf in flat.leaves)
     found = []
     count = 0
     for comment in tree.comments:

@@ -132,11 +132,26 @@ def _length(conflict: Conflict) -> int:
 
 
 def _disputes(on: str, chains: list[tuple[int, Chain]]) -> Iterator[tuple[tuple[int, int], Conflict]]:
+    apart = _apart([chain.ranges for _, chain in chains])
     for place, (at, one) in enumerate(chains):
-        for beside, other in chains[place + 1 :]:
+        for later in apart.get(one.ranges, ()):
+            beside, other = chains[later]
             both_around = one.entry.origin == other.entry.origin == ENVIRONMENT
-            if at != beside and not both_around and intersect(one.ranges, other.ranges) == NOTHING:
+            if later > place and at != beside and not both_around:
                 yield (at, beside), Conflict(on, one, other)
+
+
+def _apart(ranges: list[Ranges]) -> dict[Ranges, list[int]]:
+    """For ranges that have nothing in common with some of the others, the places of those."""
+    places: dict[Ranges, list[int]] = {}
+    for place, one in enumerate(ranges):
+        places.setdefault(one, []).append(place)
+    found: dict[Ranges, list[int]] = {}
+    for one in places:
+        others = [at for other, at in places.items() if intersect(one, other) == NOTHING]
+        if others:
+            found[one] = sorted(place for at in others for place in at)
+    return found
 
 
 def _chains(entry: Entry, shelf: Shelf) -> Iterator[tuple[str, Chain]]:
