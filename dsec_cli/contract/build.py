@@ -9,7 +9,7 @@ from dsec.record import Record
 from dsec_cli.contract import complaints
 from dsec_cli.contract.build_steps import communication, iterations, steps
 from dsec_cli.contract.check import Command, check, root_keys
-from dsec_cli.contract.kinds import classify, may_be_foreign
+from dsec_cli.contract.kinds import DIMENSIONS, classify, may_be_foreign
 from dsec_cli.contract.read import (
     bandwidth,
     counts,
@@ -62,7 +62,17 @@ class Built(Record):
 def build_all(tree: Tree, file_name: str, memory: Memory | None = None) -> tuple[Built, ...]:
     """Every document of a file; empty ones are skipped where there are others."""
     stated = tuple(document for document in tree.documents if not _empty(document.root))
-    return tuple(build(document, file_name, memory) for document in stated or tree.documents[:1])
+    built = tuple(build(document, file_name, memory) for document in stated or tree.documents[:1])
+    return built[:1] + tuple(_cut_off(one) for one in built[1:])
+
+
+def _cut_off(built: Built) -> Built:
+    """A further document that states no dimension: most likely a part of the one above."""
+    missing = [one for one in built.findings if one.code == "DS102"]
+    if len(missing) < len(DIMENSIONS):
+        return built
+    others = tuple(one for one in built.findings if one.code != "DS102")
+    return built._replace(findings=(complaints.cut_off(), *others))
 
 
 def build(document: Document, file_name: str, memory: Memory | None = None) -> Built:
@@ -82,9 +92,19 @@ def build(document: Document, file_name: str, memory: Memory | None = None) -> B
     if _empty(document.root) and not document.gaps:
         findings = [complaints.empty_document(document.span)]
     contract = _contract(values, kind, document, stated, findings=findings, memory=memory)
+    if len(findings) > 1 and {one.code for one in findings} & {"DS102", "DS109"}:
+        findings = _told_once(findings)
     if document.nul:
         findings.extend(_ended_early(values, ()))
     return Built(contract, tuple(findings))
+
+
+def _told_once(findings: list[Finding]) -> list[Finding]:
+    if not any(one.code == "DS101" for one in findings):
+        return findings
+    from dsec_cli.contract.echoes import without_echoes  # a document without a wrong key does not pay
+
+    return without_echoes(findings)
 
 
 def _ended_early(value: object, at: Path) -> Iterator[Finding]:

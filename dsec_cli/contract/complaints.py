@@ -8,7 +8,7 @@ from dsec_cli.contract import quantities
 from dsec_cli.contract.forms import FORMS
 from dsec_cli.contract.kinds import DIMENSIONS
 from dsec_cli.contract.table import SECTIONS
-from dsec_cli.diagnostics import Edit, Finding, Fix, Severity
+from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Mapping, Node, Path, Scalar, Sequence
 from dsec_cli.words import joined, say
@@ -81,74 +81,24 @@ def wrong_type(node: Node, value: object, at: Path, want: str) -> Finding:
             "DS104",
             at,
             say("{at} is empty: it must be {want}", "empty-must-2", at=dotted(at), want=want),
-            say("give it a value, or remove the key"),
+            say("give it entries, or write [] for none")
+            if want.startswith("a list")
+            else say("give it a value, or remove the key"),
         )
     finding = _error(
         "DS104",
         at,
         say("{at} must be {want}, not {node}", "must", at=dotted(at), want=want, node=what_is(node, value)),
     )
-    if not isinstance(node, Scalar):
-        return finding
-    return _mended(finding, node, value, want)
+    if isinstance(node, Scalar):
+        from dsec_cli.contract.amending import mended
 
-
-def _mended(finding: Finding, node: Scalar, value: object, want: str) -> Finding:
-    """The finding with the advice, and where it is safe the edit, that puts a scalar right."""
-    text = node.text
-    if isinstance(value, bool | int | float) and (want.startswith("text") or want in _FORM_WANTS):
-        return _replaced(finding._replace(help=say('quote it: "{text}"', text=text)), node, text)
-    if want == "true or false" and text.lower() in ("yes", "no", "on", "off", "y", "n"):
-        meant = "true" if text.lower() in ("yes", "on", "y") else "false"
-        return _replaced(
-            finding._replace(
-                help=say("YAML 1.2 reads {text} as text: write {meant}", text=text, meant=meant)
-            ),
-            node,
-            meant == "true",
-        )
-    if want.startswith("a list") and "\n" not in text:
-        return _listed(finding._replace(help=say("write it as a list: [{text}]", text=text)), node)
-    if isinstance(value, str) and node.style in ("single", "double") and "number" in want:
-        return _bare(finding._replace(help=say("remove the quotes")), node)
+        return mended(finding, node, value, want)
+    if isinstance(node, Mapping) and want.startswith("a list"):
+        return finding._replace(help=say("begin each entry with `- `"))
+    if isinstance(node, Sequence) and len(node.items) == 1 and isinstance(node.items[0], Scalar):
+        return finding._replace(help=say("write {text} without the brackets", text=node.items[0].text))
     return finding
-
-
-_FORM_WANTS = frozenset(form.says for form in FORMS.values())
-
-
-def _replaced(finding: Finding, node: Scalar, value: str | bool, *, safe: bool = True) -> Finding:
-    """The finding with the edit that writes `value`, a text in the quotes that the scalar has."""
-    from dsec_cli.source.spelling import spelled
-
-    text = spelled(value, node.style, flow=True)
-    return _written(finding, node, text, safe=safe)
-
-
-def _written(finding: Finding, node: Scalar, text: str, *, safe: bool) -> Finding:
-    """An anchored scalar is read in other places too, so it is left alone; a text of lines is no word."""
-    if node.anchor or node.tag or node.style in ("literal", "folded") or node.start == node.end:
-        return finding
-    return finding._replace(fixes=(Fix(say("write {text}", text=text), (Edit(node.span, text),), safe),))
-
-
-def _listed(finding: Finding, node: Scalar) -> Finding:
-    """One word is one item; where there are several, only their writer knows what divides them."""
-    from dsec_cli.source.spelling import spelled
-
-    items = [item.strip() for item in node.text.split(",")]
-    if not all(items):
-        return finding
-    inside = ", ".join(spelled(item, flow=True) for item in items)
-    return _written(finding, node, f"[{inside}]", safe=len(node.text.split()) == len(items) == 1)
-
-
-def _bare(finding: Finding, node: Scalar) -> Finding:
-    """The number that stands in quotes, without them."""
-    from dsec_cli.source.resolve import resolve
-
-    plain = Scalar(node.span, node.text, "plain", None, None)
-    return _written(finding, node, node.text, safe=True) if resolve(plain)[0] in ("int", "float") else finding
 
 
 def out_of_range(node: Node, value: object, at: Path, want: str) -> Finding:
@@ -227,15 +177,16 @@ def not_in_enum(node: Scalar, at: Path, legal: tuple[str, ...]) -> Finding:
         say("{at} must be {words}, not {text}", "must-4", at=dotted(at), words=words, text=shown(node.text)),
     )
     from dsec_cli.contract import suggest
+    from dsec_cli.contract.amending import replaced
 
     if node.text == UNINTERRUPTIBLE and CRITICAL in legal:
         advice = say("{word} is called {level} here: write {level}", word=node.text, level=CRITICAL)
-        return _replaced(finding._replace(help=advice), node, CRITICAL)
+        return replaced(finding._replace(help=advice), node, CRITICAL)
     meant = suggest.nearest(node.text, legal)
     if meant is None:
         return finding
     finding = finding._replace(help=say("did you mean {word}?", word=meant.word))
-    return _replaced(finding, node, meant.word, safe=meant.sure)
+    return replaced(finding, node, meant.word, safe=meant.sure)
 
 
 def bad_quantity(at: Path, kind: str, problem: UnitProblem, *, text: str) -> Finding:
@@ -246,8 +197,12 @@ def bad_quantity(at: Path, kind: str, problem: UnitProblem, *, text: str) -> Fin
         if problem.nearest
         else say("write it as in {sample}", sample=sample)
     )
+    from dsec_cli.contract import amending
+
+    if not problem.nearest and (meant := amending.without_end(kind, text)):
+        advice = say("did you mean {nearest}?", nearest=meant)
     if kind in quantities.OF_BYTES:
-        advice = _bits_advice(text) or advice
+        advice = amending.bits_advice(text) or advice
     return Finding(
         "DS106",
         Severity.ERROR,
@@ -273,28 +228,6 @@ def _why(problem: UnitProblem) -> str:
     return say(problem.template, **args)
 
 
-def _bits_advice(text: str) -> str:
-    """For an amount in bits, what it is in bytes, and the binary unit that is more often meant; else ""."""
-    number, unit = text.strip()[:-4].rstrip(), text.strip()[-4:]
-    spelt = unit[:1] in "kKMGT" and unit[1:].lower() == "bit"
-    if not spelt or not number.isdecimal() or len(number) > _MOST_DIGITS:
-        return ""
-    prefix, amount = unit[0].upper(), int(number)
-    meant = f"{amount // 8}{prefix}B" if amount % 8 == 0 else f"{amount * 125}{_SMALLER[prefix]}B"
-    return say(
-        "{unit} counts bits: for memory write {amount}{prefix}i (binary) or, if bits are meant, {meant}",
-        unit=unit,
-        amount=amount,
-        prefix=prefix,
-        meant=meant,
-    )
-
-
-_MOST_DIGITS = 9
-_SMALLER = {"K": "", "M": "k", "G": "M", "T": "G"}
-"""An eighth of a unit is 125 of the next smaller one."""
-
-
 class Where(Record):
     """Where an unknown key stands: section, document kind, and the keys beside it."""
 
@@ -314,7 +247,7 @@ def with_article(kind: str) -> str:
 def unknown_key(key: str, node: Node, at: Path, where: Where) -> Finding:
     """DS101: a key that the section does not have; says where it belongs, or what was meant."""
     # Only a document with a wrong word pays for what words are near.
-    from dsec_cli.contract import suggest
+    from dsec_cli.contract import amending, suggest
 
     section, kind, taken = where
     heading, _, fields = SECTIONS[section]
@@ -326,9 +259,10 @@ def unknown_key(key: str, node: Node, at: Path, where: Where) -> Finding:
         ),
         part="key",
     )
-    unread = _unread_colon(key)
+    unread = amending.unread_colon(key)
     if unread:
-        return finding._replace(reason=unread, help=say("write `{key}: ...`", key=_before_colon(key)))
+        advice = say("write `{key}: ...`", key=amending.before_colon(key))
+        return finding._replace(reason=unread, help=advice)
     elsewhere = suggest.of_trainers(key, section)
     if elsewhere:
         return finding._replace(help=elsewhere)
@@ -341,25 +275,9 @@ def unknown_key(key: str, node: Node, at: Path, where: Where) -> Finding:
     if meant is None:
         return finding._replace(help=_legal(fields, taken))
     finding = finding._replace(help=say("did you mean {word}?", word=meant.word))
-    return _replaced(finding, node, meant.word, safe=meant.sure) if isinstance(node, Scalar) else finding
-
-
-_COLONS = ":\uff1a"
-
-
-def _before_colon(key: str) -> str:
-    at = min((found for colon in _COLONS if (found := key.find(colon)) >= 0), default=len(key))
-    return key[:at].rstrip()
-
-
-def _unread_colon(key: str) -> str:
-    """Why a key holds what was meant as its value; "" for one without a colon in it."""
-    name = _before_colon(key)
-    if name == key or not name.replace("-", "_").isidentifier():
-        return ""
-    if key[len(name) :].lstrip()[0] == _COLONS[0]:
-        return say("no space after the colon of `{key}`", key=name)
-    return say("the colon after `{key}` is full-width: YAML takes it for a letter", key=name)
+    return (
+        amending.replaced(finding, node, meant.word, safe=meant.sure) if isinstance(node, Scalar) else finding
+    )
 
 
 def _called(heading: str) -> str:
@@ -403,6 +321,18 @@ def missing_key(key: str, at: Path, *, kind: str) -> Finding:
         say("{owner} lacks the required key {key}", "lacks-required-key", owner=owner, key=key),
         say("add {key}", key=key),
         part="key",
+    )
+
+
+def cut_off() -> Finding:
+    """DS102: a further document of a file that has none of the four dimensions."""
+    return Finding(
+        "DS102",
+        Severity.ERROR,
+        (),
+        say("this document states none of the four mandatory dimensions", "cut-off"),
+        reason=say("a line `---` begins a document of its own"),
+        help=say("remove the line `---`, if this belongs to the document above"),
     )
 
 

@@ -14,6 +14,9 @@ from dsec_cli.words import say
 ITEM = re.compile(r"[ \t]*(?:-[ ]+)+(?=\S)")
 _GLUED = re.compile(r"[ \t]*(?:-[ ]+)*([A-Za-z_][\w.-]*):(?=[^\s/:])")
 _WIDE_COLON = re.compile(r"[ \t]*(?:-[ ]+)*([A-Za-z_][\w.-]*)[ \u3000]*\uff1a")
+_OPERATOR = re.compile(r">=?[\d.]+|>=")
+_NO_SPACE = re.compile(r"[ ]*-([A-Za-z_][\w.-]*:(?:[ ].*)?|\d+[ ]*)$")
+_KEY_ALONE = re.compile(r"[ ]*([A-Za-z_][\w-]*)[ ]*$")
 _ODD_SPACE = re.compile(r"(?:^[ ]*|:)[\xa0\u3000]")
 _HELD = re.compile(r"(?:^|[\s\[,])(\{[A-Za-z_][\w.-]*\}[ ]*)$")
 _REST = re.compile(r"(?:[^\s,\[\]{}\"']|\{[\w.-]*\}|[ ](?=[^\s#]))+")
@@ -101,6 +104,15 @@ def _by_line(fault: Fault, text: str, line: str) -> tuple[str, str] | None:
             say("a plain value cannot start with `{char}`", "start", char=char),
             say("put the value in quotes: '{char}...'", char=char),
         )
+    if "block scalar" in fault.context and fault.context_at is not None:
+        opened = _OPERATOR.match(text, fault.context_at)
+        if opened:
+            return say("a plain value cannot start with `{char}`", "start", char=opened[0][0]), say(
+                "put the value in quotes: '{char}...'", char=opened[0]
+            )
+    unspaced = _NO_SPACE.match(line)
+    if unspaced and "quoted" not in fault.context:
+        return say("no space after the `-`", "no-space"), say("write `- {item}`", item=unspaced[1])
     wide_colon = _WIDE_COLON.match(line)
     if wide_colon and "quoted" not in fault.context:
         key = wide_colon[1]
@@ -174,6 +186,15 @@ def _by_layout(fault: Fault, text: str, line: str) -> tuple[str, str] | None:
         message = say("a no-break or full-width space stands where YAML needs an ordinary one", "odd-space")
         return message, say("type a space")
     above = line_above(fault, text)
+    alone = _KEY_ALONE.match(line)
+    bare = (above is not None and above.bare) or "simple key" in fault.context
+    if alone and bare and _begins_section(text, fault.at, line):
+        key = alone[1]
+        return say("no colon after `{key}`", "no-colon-alone", key=key), say("write `{key}:`", key=key)
+    if "expected '-'" in fault.problem and line.lstrip(" ")[:1] != "-" and fault.context_at is not None:
+        first, end = line_span(text, fault.context_at)
+        if indent(line) > indent(text[first:end]):
+            return _UNALIGNED
     if above is None:
         return None
     if above.bare:
@@ -184,6 +205,16 @@ def _by_layout(fault: Fault, text: str, line: str) -> tuple[str, str] | None:
     )
 
 
+def _begins_section(text: str, at: int, line: str) -> bool:
+    """Whether the line of `at` is indented deeper than `line`."""
+    start, end = line_span(text, at)
+    return indent(text[start:end]) > indent(line)
+
+
+_UNALIGNED = (
+    say("this is aligned with no key above it", "unaligned"),
+    say("indent it like the keys beside it"),
+)
 _NO_COLON = (
     say("this line is neither `key: value` nor a list item", "no-colon"),
     say("add `: ` after the key, or indent the line below its key"),

@@ -78,9 +78,44 @@ def explain(fault: Fault, text: str, covered: Covered) -> Damage:
     related: tuple[tuple[Span, str], ...] = ()
     if fault.at != at and fault.at < len(text):
         related = ((Span(fault.at, fault.at + 1), say("the parser noticed it here")),)
-    seen = at if message_id(message) != "full-width" else start + wide_at(line)
-    place = Span(seen, min(seen + 1, len(text)))
+    said = message_id(message)
+    place = _place(said, text, at)
+    if said in ("no-colon-alone", "no-space"):
+        # What hangs below belongs to a key or an item that nobody can see.
+        below = Part(Span(start, _block_end(text, start)), value=False)
+        return Damage(Problem("DS002", place, message, advice), (below,), lost=True)
     return Damage(Problem("DS002", place, message, advice, related), (_part(text, at),), lost=True)
+
+
+def _place(said: str, text: str, at: int) -> Span:
+    """Where the author looks: at the sign that is wrong, or at the word that stands wrong."""
+    start, end = line_span(text, at)
+    line = text[start:end]
+    if said == "full-width":
+        at = start + wide_at(line)
+    elif said == "indented":
+        at = start + indent(line)
+    elif said == "unquoted":
+        at = max(text.rfind("{", start, at), start)
+    elif said == "no-space":
+        at = line.index("-") + start
+    return Span(at, min(at + 1, len(text)))
+
+
+def _block_end(text: str, start: int) -> int:
+    """End of the last line that is indented deeper than the one at `start`."""
+    first, end = line_span(text, start)
+    width = indent(text[first:end])
+    at = end
+    while at < len(text):
+        at, last = line_span(text, at + 1)
+        line = text[at:last]
+        if line.strip() and indent(line) <= width:
+            break
+        if line.strip():
+            end = last
+        at = last
+    return end
 
 
 def _never_closed(fault: Fault, text: str) -> int | None:

@@ -1,6 +1,14 @@
 """Chinese for what a contract's values must be."""
 
 TEXTS: dict[str, str] = {
+    "begin each entry with `- `": "每个条目以 `- ` 开头",
+    "write {text} without the brackets": "写 {text}，去掉方括号",
+    "a comment needs a space before its `#`": "注释的 `#` 前面需要空格",
+    "remove the `{end}`": "删去 `{end}`",
+    "give it entries, or write [] for none": "写上条目；没有则写 []",
+    "this document states none of the four mandatory dimensions": "这个文档没有写四个必需维度中的任何一个",
+    "a line `---` begins a document of its own": "`---` 一行会开始一个新的文档",
+    "remove the line `---`, if this belongs to the document above": "如果它属于上面的文档，请删去 `---` 一行",
     "No closing quotation": "引号没有闭合",
     "No escaped character": "反斜杠后面没有字符",
     "it has no words": "命令是空的",

@@ -1,6 +1,12 @@
 """Chinese for YAML, characters and the form of the file."""
 
 TEXTS: dict[str, str] = {
+    "no space after the `-`": "`-` 后面没有空格",
+    "write `- {item}`": "写成 `- {item}`",
+    "no colon after `{key}`": "`{key}` 后面没有冒号",
+    "write `{key}:`": "写成 `{key}:`",
+    "this is aligned with no key above it": "这一行没有与上面任何键对齐",
+    "indent it like the keys beside it": "请与同级的键缩进一致",
     "the colon after `{key}` is full-width: YAML takes it for a letter": "`{key}` 后面的冒号是全角的：YAML 把它当作普通字符",
     "merge conflict markers: both sides of a conflict stand here": "合并冲突标记：冲突的两边都还在这里",
     "merge conflict markers: both sides of {count} conflicts stand here": "合并冲突标记：{count} 处冲突的两边都还在这里",

@@ -33,6 +33,7 @@ from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.nearest import did_you_mean
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.source.locate import step_ids
+from dsec_cli.source.tree import Sequence
 from dsec_cli.words import arguments, say
 
 TYPE_CHECKING = False
@@ -51,6 +52,8 @@ def check(facts: Facts) -> Iterator[Finding]:
     # A Step that is left out of the contract because its id is malformed is told about there.
     known = {step.id for step in facts.contract.steps}.union(step_ids(facts.document).values())
     unknown = 0
+    if _may_be_unread(facts):
+        return
     for path, name, said in _mentions(facts.contract):
         if name not in known:
             unknown += 1
@@ -86,6 +89,26 @@ def _mentions(contract: Contract) -> Iterator[tuple[Path, str, str]]:
     if contract.iterations is not None:
         for link in contract.iterations.carried:
             yield from _ends(link, say("an edge is carried from"), say("an edge is carried to"))
+
+
+def _may_be_unread(facts: Facts) -> bool:
+    """Whether a Step has no id, or stands where nothing could be read: any unknown name may be its."""
+    for key in ("steps", "tasks"):
+        items = facts.node((key,))
+        if items is None:
+            continue
+        if facts.document.gaps and not facts.lacks((key, "")):
+            return True
+        names = sum(path[0] == key for path in step_ids(facts.document))
+        if isinstance(items, Sequence) and names < len(items.items) and _nameless(facts, key, items):
+            return True
+    return False
+
+
+def _nameless(facts: Facts, key: str, items: Sequence) -> bool:
+    """Whether an item has no id at all; one that another has too is told about elsewhere."""
+    names = ("id",) if key == "steps" else ("id", "name")
+    return any(not any(facts.states((key, at, name)) for name in names) for at in range(len(items.items)))
 
 
 def _ends(link: Link, source: str, target: str) -> Iterator[tuple[Path, str, str]]:

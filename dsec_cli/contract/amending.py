@@ -1,0 +1,136 @@
+"""How values and keys that are wrong are put right: an advice, and where it is safe an edit.
+
+Imported only for a document with such a finding.
+"""
+
+from __future__ import annotations
+
+from dsec.units import UnitProblem
+from dsec_cli.contract import quantities
+from dsec_cli.contract.forms import FORMS
+from dsec_cli.diagnostics import Edit, Finding, Fix
+from dsec_cli.source.resolve import resolve
+from dsec_cli.source.spelling import spelled
+from dsec_cli.source.tree import Scalar
+from dsec_cli.words import say
+
+
+def mended(finding: Finding, node: Scalar, value: object, want: str) -> Finding:
+    """The finding with the advice, and where it is safe the edit, that puts a scalar right."""
+    text = node.text
+    if isinstance(value, bool | int | float) and (want.startswith("text") or want in _FORM_WANTS):
+        return replaced(finding._replace(help=say('quote it: "{text}"', text=text)), node, text)
+    if want == "true or false" and text.lower() in ("yes", "no", "on", "off", "y", "n"):
+        meant = "true" if text.lower() in ("yes", "on", "y") else "false"
+        return replaced(
+            finding._replace(
+                help=say("YAML 1.2 reads {text} as text: write {meant}", text=text, meant=meant)
+            ),
+            node,
+            meant == "true",
+        )
+    if want.startswith("a list") and "\n" not in text:
+        return _listed(finding._replace(help=say("write it as a list: [{text}]", text=text)), node)
+    if isinstance(value, str) and "number" in want:
+        return _as_number(finding, node)
+    return finding
+
+
+def _as_number(finding: Finding, node: Scalar) -> Finding:
+    """The finding of a text that holds a number, with the advice that leaves the number."""
+    if node.style in ("single", "double"):
+        return _bare(finding._replace(help=say("remove the quotes")), node)
+    number, remark, _ = node.text.partition("#")
+    if remark and number.rstrip().isdecimal():
+        return finding._replace(help=say("a comment needs a space before its `#`"))
+    number = node.text.rstrip(_ENDS)
+    if number != node.text and number.isdecimal():
+        return finding._replace(help=say("remove the `{end}`", end=node.text[len(number) :]))
+    return finding
+
+
+_ENDS = ",;"
+"""What other languages end an entry with."""
+
+
+_FORM_WANTS = frozenset(form.says for form in FORMS.values())
+
+
+def replaced(finding: Finding, node: Scalar, value: str | bool, *, safe: bool = True) -> Finding:
+    """The finding with the edit that writes `value`, a text in the quotes that the scalar has."""
+    text = spelled(value, node.style, flow=True)
+    return _written(finding, node, text, safe=safe)
+
+
+def _written(finding: Finding, node: Scalar, text: str, *, safe: bool) -> Finding:
+    """An anchored scalar is read in other places too, so it is left alone; a text of lines is no word."""
+    if node.anchor or node.tag or node.style in ("literal", "folded") or node.start == node.end:
+        return finding
+    return finding._replace(fixes=(Fix(say("write {text}", text=text), (Edit(node.span, text),), safe),))
+
+
+def _listed(finding: Finding, node: Scalar) -> Finding:
+    """One word is one item; where there are several, only their writer knows what divides them."""
+    items = [item.strip() for item in node.text.split(",")]
+    if not all(items):
+        return finding
+    inside = ", ".join(spelled(item, flow=True) for item in items)
+    return _written(finding, node, f"[{inside}]", safe=len(node.text.split()) == len(items) == 1)
+
+
+def _bare(finding: Finding, node: Scalar) -> Finding:
+    """The number that stands in quotes, without them."""
+    plain = Scalar(node.span, node.text, "plain", None, None)
+    return _written(finding, node, node.text, safe=True) if resolve(plain)[0] in ("int", "float") else finding
+
+
+def without_end(kind: str, text: str) -> str:
+    """The quantity that a text is without the sign at its end; "" when it is none."""
+    meant = text.rstrip(_ENDS)
+    if meant == text:
+        return ""
+    try:
+        quantities.read(kind, meant)
+    except UnitProblem:
+        return ""
+    return meant
+
+
+def bits_advice(text: str) -> str:
+    """For an amount in bits, what it is in bytes, and the binary unit that is more often meant; else ""."""
+    number, unit = text.strip()[:-4].rstrip(), text.strip()[-4:]
+    spelt = unit[:1] in "kKMGT" and unit[1:].lower() == "bit"
+    if not spelt or not number.isdecimal() or len(number) > _MOST_DIGITS:
+        return ""
+    prefix, amount = unit[0].upper(), int(number)
+    meant = f"{amount // 8}{prefix}B" if amount % 8 == 0 else f"{amount * 125}{_SMALLER[prefix]}B"
+    return say(
+        "{unit} counts bits: for memory write {amount}{prefix}i (binary) or, if bits are meant, {meant}",
+        unit=unit,
+        amount=amount,
+        prefix=prefix,
+        meant=meant,
+    )
+
+
+_MOST_DIGITS = 9
+_SMALLER = {"K": "", "M": "k", "G": "M", "T": "G"}
+"""An eighth of a unit is 125 of the next smaller one."""
+
+_COLONS = ":\uff1a"
+
+
+def before_colon(key: str) -> str:
+    """What was meant as the key: all before the colon that is not read as one."""
+    at = min((found for colon in _COLONS if (found := key.find(colon)) >= 0), default=len(key))
+    return key[:at].rstrip()
+
+
+def unread_colon(key: str) -> str:
+    """Why a key holds what was meant as its value; "" for one without a colon in it."""
+    name = before_colon(key)
+    if name == key or not name.replace("-", "_").isidentifier():
+        return ""
+    if key[len(name) :].lstrip()[0] == _COLONS[0]:
+        return say("no space after the colon of `{key}`", key=name)
+    return say("the colon after `{key}` is full-width: YAML takes it for a letter", key=name)

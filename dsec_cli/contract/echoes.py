@@ -1,0 +1,34 @@
+"""Findings that only repeat another one: what lacks a key has it, misspelt.
+
+Imported only where both kinds of finding are there.
+"""
+
+from __future__ import annotations
+
+from dsec_cli.words import Said, arguments
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec_cli.diagnostics import Finding
+
+_EITHER = ("run", "call")
+"""Keys of which a Step has one."""
+
+
+def without_echoes(findings: list[Finding]) -> list[Finding]:
+    """The findings without those about a missing key that an unknown key beside it seems to be."""
+    meant = {
+        (one.where[:-1], arguments(one.help).get("word"))
+        for one in findings
+        if one.code == "DS101" and isinstance(one.where, tuple)
+    }
+    return [one for one in findings if not any((one.where, key) in meant for key in _missing(one))]
+
+
+def _missing(finding: Finding) -> tuple[object, ...]:
+    """The keys of which one would have been enough."""
+    if finding.code not in ("DS102", "DS109") or not isinstance(finding.message, Said):
+        return ()
+    if finding.message.id == "exactly-one":
+        return _EITHER if finding.message.args["both"] == "neither run nor call" else ()
+    return (finding.message.args.get("key"),) if finding.message.id.startswith("lacks") else ()

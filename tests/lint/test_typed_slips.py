@@ -1,0 +1,254 @@
+"""What people mistype, each in a contract that is right: one finding, in its place, with the way out."""
+
+from __future__ import annotations
+
+import pytest
+
+from dsec_cli.lint.linter import lint
+from dsec_cli.source.text import SourceText
+
+RIGHT = """\
+version: "1.2.0"
+name: train
+baseline:
+  gpu: {count: 2, memory: 24Gi, type: a100-pcie-40gb}
+  cpu: 8
+  memory: 64Gi
+elasticity:
+  gpu:
+    min_count: 2
+    max_count: 4
+  network: {bandwidth_min: 1Gbps, bandwidth_max: 10Gbps}
+fault_tolerance:
+  level: critical
+  checkpoint_grace_period: 30s
+dependencies:
+  - package: torch
+    version: ">=2.1,<2.4"
+  - name: llama
+    type: model
+    source: hf://meta/llama@0123456789012345678901234567890123456789
+    version: "1.0.0"
+runtime_context:
+  env_vars:
+    - {name: HF_HOME, value: /data/hf}
+security_policy:
+  network:
+    egress:
+      - domain: hub.example.com
+        ports: [443]
+        rate_limit: 100req/min
+  filesystem:
+    read_allowed: [/data, /etc/resolv.conf]
+    write_allowed: [/tmp]
+steps:
+  - id: rollout
+    run: python rollout.py
+    timeout: 10m
+    resources: {gpu: {count: 1, memory: 12Gi}, cpu: 4, memory: 16Gi}
+    outputs: ["{run}/rollout.npz"]
+  - id: score
+    run: python score.py --fast
+    timeout: 5m
+    needs: [rollout]
+    resources: {cpu: 2}
+    inputs: ["{run}/rollout.npz"]
+  - id: update
+    call: train:update
+    args: {lr: 0.001}
+    timeout: 5m
+    needs: [score]
+    retries: 2
+"""
+
+SLIPS = (
+    (
+        "elasticity:",
+        "elastcity:",
+        "DS101",
+        "elastcity",
+        "unknown key 'elastcity'",
+        "did you mean elasticity?",
+    ),
+    ("timeout: 10m", "timeotu: 10m", "DS101", "timeotu", "unknown key", "did you mean timeout?"),
+    ("memory: 64Gi", "memory: 64G", "DS106", "64G", "'G' is not a unit of size", "did you mean 64Gi?"),
+    ("timeout: 10m", "timeout: 600", "DS106", "600", "'600' has no unit", "did you mean 600s?"),
+    ("timeout: 10m", "timeout: 10 minutes", "DS106", "10 minutes", "must be a duration", "did you mean 10m?"),
+    ("timeout: 10m", "timeout: 10m;", "DS106", "10m;", "must be a duration", "did you mean 10m?"),
+    ("cpu: 8\n", 'cpu: "8"\n', "DS104", '"8"', "must be a number", "remove the quotes"),
+    ("cpu: 8\n", "cpu: 8,\n", "DS104", "8,", "must be a number", "remove the `,`"),
+    ("cpu: 8\n", "cpu: 8#cores\n", "DS104", "8#cores", "must be a number", "a comment needs a space"),
+    ("cpu: 8\n", "cpu = 8\n", "DS002", "c", "neither `key: value`", "add `: `"),
+    ("cpu: 8\n", "cpu：8\n", "DS002", "：", "the colon after `cpu` is full-width", "write `cpu: ...`"),
+    ("cpu: 8\n", "cpu:8\n", "DS002", ":", "no space after the colon of `cpu`", "write `cpu: ...`"),
+    ("min_count: 2", 'min_count: "2"', "DS104", '"2"', "must be a whole number", "remove the quotes"),
+    (
+        "fault_tolerance:\n",
+        "fault_tolerance\n",
+        "DS002",
+        "f",
+        "no colon after `fault_tolerance`",
+        "write `fault",
+    ),
+    (
+        "fault_tolerance:\n",
+        "fault_tolerance：\n",
+        "DS002",
+        "：",
+        "is full-width",
+        "write `fault_tolerance: ...`",
+    ),
+    ("level: critical", "level critical", "DS002", "l", "neither `key: value`", "add `: `"),
+    ("level: critical", "level:critical", "DS002", ":", "no space after the colon", "write `level: ...`"),
+    ("level: critical", "level: Critical", "DS105", "Critical", "must be critical", "did you mean critical?"),
+    (
+        "level: critical",
+        "level: pausable",
+        "DS105",
+        "pausable",
+        "must be critical",
+        "did you mean pauseable?",
+    ),
+    ("level: critical", "level: [critical]", "DS104", "[critical]", "not a list", "without the brackets"),
+    (
+        "needs: [rollout]",
+        "needs: rollout",
+        "DS104",
+        "rollout",
+        "must be a list",
+        "write it as a list: [rollout]",
+    ),
+    (
+        "needs: [rollout]",
+        "needs: [rolout]",
+        "DS501",
+        "rolout",
+        "no Step has this id",
+        "did you mean 'rollout'?",
+    ),
+    (
+        "needs: [rollout]",
+        "needs: [rollout, rollout]",
+        "DS113",
+        "rollout",
+        "names rollout twice",
+        "remove one",
+    ),
+    (
+        "needs: [rollout]",
+        "depends_on: [rollout]",
+        "DS101",
+        "depends_on",
+        "unknown key",
+        "did you mean needs?",
+    ),
+    ("needs: [score]", "needs: [{id: score}]", "DS101", "id", "unknown key 'id'", "did you mean step?"),
+    ("    min_count: 2", "\tmin_count: 2", "DS002", "\t", "a tab indents this line", "spaces"),
+    ("    timeout: 10m", "   timeout: 10m", "DS002", "t", "aligned with no key", "indent it like"),
+    ("    timeout: 10m", "     timeout: 10m", "DS002", "t", "as if it continued the value", "align it"),
+    ("memory: 12Gi}", "memory: 12Gi", "DS002", "{", "is not closed", "close it with `}`"),
+    ('">=2.1,<2.4"', '">=2.1,<2.4', "DS002", '"', "quote is never closed", "close it"),
+    ('">=2.1,<2.4"', ">=2.1,<2.4", "DS002", ">", "cannot start with `>`", "in quotes"),
+    ('">=2.1,<2.4"', '"2.1.*"', "DS108", '"2.1.*"', "no version range", '"==2.1.*"'),
+    (
+        'outputs: ["{run}/rollout.npz"]',
+        "outputs: [{run}/rollout.npz]",
+        "DS002",
+        "{",
+        "needs quotes",
+        '"{run}/',
+    ),
+    ('version: "1.2.0"', "version: 1.2", "DS103", "1.2", "YAML reads the number 1.2", "in quotes"),
+    (
+        "    timeout: 10m",
+        "    timeout: 10m\n    timeout: 20m",
+        "DS003",
+        "timeout",
+        "duplicate key",
+        "remove one",
+    ),
+    ("ports: [443]", 'ports: ["443"]', "DS104", '"443"', "must be a whole number", "remove the quotes"),
+    ("ports: [443]", "ports: 443", "DS104", "443", "must be a list", "[443]"),
+    (
+        "ports: [443]",
+        "ports:\n          - 443\n          -80",
+        "DS002",
+        "-",
+        "no space after the `-`",
+        "write `- 80`",
+    ),
+    ("  - id: score", "  -id: score", "DS002", "-", "no space after the `-`", "write `- id: score`"),
+    (
+        "  - id: score\n    run",
+        "  - run",
+        "DS109",
+        "run: python score.py --fast",
+        "lacks the required key id",
+        "add id",
+    ),
+    ("  - id: update", "  -\n  - id: update", "DS104", "", "is empty", "give it a value"),
+    (
+        "    run: python score.py --fast",
+        "    command: python score.py",
+        "DS101",
+        "command",
+        "unknown",
+        "mean run?",
+    ),
+    ("run: python score.py --fast", "run: python a: b", "DS002", ":", "a second `: `", "in quotes"),
+    (
+        "rate_limit: 100req/min",
+        "rate_limit: 100/min",
+        "DS106",
+        "100/min",
+        "request rate",
+        "did you mean 100req/min?",
+    ),
+    ("memory: 64Gi", "memory: {{ mem }}", "DS009", "{{", "Helm or Jinja", "render the template"),
+    (
+        "checkpoint_grace",
+        "checkpoint-grace",
+        "DS101",
+        "checkpoint-grace_period",
+        "unknown key",
+        "checkpoint_grace",
+    ),
+    ("resources: {cpu: 2}", "resources: *res", "DS008", "*res", "refers to no anchor", "quotes"),
+    ("resources: {cpu: 2}", "gpu: {count: 1}", "DS101", "gpu", "unknown key", "steps[].resources"),
+    ("resources: {cpu: 2}", "resources: {gpus: 1}", "DS101", "gpus", "unknown key", "resources.gpu.count"),
+    ("    timeout: 10m", "    timeout: 0s", "DS505", "0s", "a timeout of 0", "300s"),
+    ("    max_count: 4", "    max_count: 1", "DS202", "2", "is 1 above max_count 1", "swapped"),
+    ("memory: 12Gi", "memory: 120Gi", "DS210", "120Gi", "asks for 120Gi per GPU", "40Gi at most"),
+    ("call: train:update", "call: train.update", "DS104", "train.update", "no call", "policy:forward"),
+    ("args: {lr: 0.001}", "args: [0.001]", "DS104", "[0.001]", "must be a mapping", ""),
+    ("steps:\n", "---\nsteps:\n", "DS102", "steps", "none of the four", "remove the line `---`"),
+    (
+        "elasticity:\n",
+        "<<<<<<< a\n=======\n>>>>>>> b\nelasticity:\n",
+        "DS002",
+        "<<<<<<<",
+        "merge conflict",
+        "keep one",
+    ),
+)
+"""What is replaced by what; code, marked text, and parts of the message and of the advice of the finding."""
+
+
+def test_the_contract_is_right() -> None:
+    assert lint(SourceText.from_bytes("dsandbox.yaml", RIGHT.encode())) == ()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "marked", "message", "advice"), SLIPS, ids=[f"{row[1]!r}" for row in SLIPS]
+)
+def test_a_slip_is_told_once_where_it_is(
+    old: str, new: str, code: str, marked: str, message: str, advice: str
+) -> None:
+    assert old in RIGHT
+    text = SourceText.from_bytes("dsandbox.yaml", RIGHT.replace(old, new, 1).encode())
+    found = lint(text)
+    assert [one.code for one in found] == [code], found
+    (one,) = found
+    assert text.text[one.place.span.start : one.place.span.end] == marked
+    assert message in one.message
+    assert advice in one.help
