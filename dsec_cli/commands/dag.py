@@ -9,6 +9,7 @@ from dsec_cli import exit as codes
 from dsec_cli.commands.drawing import PICTURES, draw
 from dsec_cli.commands.opened import contract_here, diagnose, locator, open_contract
 from dsec_cli.commands.pipeline import Refused, errors_of, inventory_at, learned, show
+from dsec_cli.commands.speaking import listener
 from dsec_cli.dag.graph import step_graph
 from dsec_cli.dag.picture import picture_of
 from dsec_cli.dag.view import View
@@ -78,7 +79,8 @@ def _in_parts(
 
 def _write(picture: Picture, args: Args) -> None:
     if args.output not in PICTURES:
-        emit(_view(args.output).render(picture), args.out)
+        told = picture._replace(tell=listener(args.lang, args.output))
+        emit(_view(args.output).render(told), args.out)
         return
     if args.out is None and sys.stdout.isatty():
         raise codes.UsageError(

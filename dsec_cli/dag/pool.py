@@ -8,6 +8,7 @@ from __future__ import annotations
 from dsec.inventory import Device, Inventory
 from dsec.plan import Terms
 from dsec_cli.dag.demand import tokens_of
+from dsec_cli.words import joined, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,10 +66,13 @@ def _enough_tokens(contract: Contract, demands: Sequence[Demand]) -> tuple[tuple
 
 def basis_text(contract: Contract, pool: Inventory) -> str:
     """What the pool is, in words: `2 GPUs, 8 cores (baseline)`."""
-    some = "1 core" if pool.cpu_m == 1000 else f"{pool.cpu_m / 1000:g} cores"
-    cores = "any number of cores" if pool.cpu_m == AMPLE else some
-    gpus = f"{len(pool.devices)} GPU{'' if len(pool.devices) == 1 else 's'}, " if pool.devices else ""
-    return f"{gpus}{cores}" + (" (baseline)" if contract.baseline is not None else "")
+    some = say("1 core") if pool.cpu_m == 1000 else say("{count:g} cores", count=pool.cpu_m / 1000)
+    parts: list[str] = [say("any number of cores") if pool.cpu_m == AMPLE else some]
+    if pool.devices:
+        count = len(pool.devices)
+        parts.insert(0, say("1 GPU") if count == 1 else say("{count} GPUs", count=count))
+    machine = joined(", ", parts)
+    return say("{machine} (baseline)", machine=machine) if contract.baseline is not None else machine
 
 
 def _device(at: int, size: int | None) -> Device:

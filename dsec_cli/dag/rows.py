@@ -10,6 +10,7 @@ from dsec_cli.dag.view import (
     state_text,
     time_text,
 )
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +33,8 @@ _NAME = 28
 def rows_of(picture: Picture) -> Iterator[str]:
     """A head, then every Step or kind: what it is, what it waits for, what a run did with it."""
     rows = _Rows(picture)
-    yield _columns("   Step", "tolerance", "takes", "time" if picture.analysis else "")
+    heads = (say("   Step"), say("tolerance"), say("takes"), say("time") if picture.analysis else "")
+    yield _columns(*map(picture.tell, heads))
     if picture.analysis is None:
         yield from rows.of(range(len(picture.graph.steps)))
         return
@@ -40,10 +42,11 @@ def rows_of(picture: Picture) -> Iterator[str]:
     left_out = len(levels) - _FIRST - _LAST if rows.folds and len(levels) > MOST_LEVELS else 0
     for number, members in enumerate(levels):
         if left_out and number == _FIRST:
-            yield f"{left_out} more levels: --output json shows them all"
+            yield picture.tell(say("{count} more levels: --output json shows them all", count=left_out))
         if left_out and _FIRST <= number < _FIRST + left_out:
             continue
-        yield f"level {number}" + (f", {len(members)} side by side" if len(members) > 1 else "")
+        beside = say(", {count} side by side", count=len(members)) if len(members) > 1 else ""
+        yield picture.tell(say("level {number}{beside}", number=number, beside=beside))
         yield from rows.of(members)
 
 
@@ -79,10 +82,11 @@ class _Rows:
             name = f"{len(group)} x {kind_of(step.id)}"
         mark = "*" if not self._critical.isdisjoint(group) else " "
         times = _times(picture.analysis, group) if picture.analysis is not None else ""
-        demand = shorten(demand_text(picture.demands[at]), 22)
+        demand = shorten(picture.tell(demand_text(picture.demands[at])), 22)
         yield _columns(shorten(f" {mark} {name}", _NAME), picture.levels[at], demand, times)
-        yield from wrapped("     needs ", self._sources(group, self._needs))
-        yield from wrapped("     reads an earlier iteration of ", self._earlier(group))
+        tell = picture.tell
+        yield from wrapped(f"     {tell(say('needs'))} ", self._sources(group, self._needs))
+        yield from wrapped(f"     {tell(say('reads an earlier iteration of'))} ", self._earlier(group))
         yield from self._run(group)
 
     def _sources(self, group: list[int], table: dict[str, list[str]]) -> list[str]:
@@ -134,7 +138,8 @@ def cells(text: str) -> int:
 
 
 def _columns(name: str, level: str, demand: str, times: str) -> str:
-    return f"{name}{' ' * (_NAME - cells(name))} {level:<11} {demand:<22} {times}".rstrip()
+    row = ((name, _NAME), (level, 11), (demand, 22), (times, 0))
+    return " ".join(text + " " * (width - cells(text)) for text, width in row).rstrip()
 
 
 def _times(analysis: Analysis, group: Sequence[int]) -> str:

@@ -97,6 +97,8 @@ class Picture(Record):
     """Why GPUs stand idle, the most first."""
     links: tuple[Link, ...] = ()
     """How data gets from Step to Step on the assumed machine, one for each communication."""
+    tell: Callable[[str], str] = str
+    """How a text is said to whoever looks at the picture."""
 
 
 class View(Record):
@@ -198,12 +200,12 @@ def cores_text(cpu_m: int) -> str:
     return say("1 core") if cpu_m == 1000 else say("{count:g} cores", count=cpu_m / 1000)
 
 
-USE_NAMES = {
-    "steps": "Steps",
-    "cpu_m": "cores",
-    "memory_bytes": "memory",
-    "gpus": "GPUs",
-    "gpu_memory_bytes": "GPU memory",
+USE_NAMES: dict[str, str] = {
+    "steps": say("Steps"),
+    "cpu_m": say("cores"),
+    "memory_bytes": say("memory"),
+    "gpus": say("GPUs"),
+    "gpu_memory_bytes": say("GPU memory"),
 }
 
 
@@ -244,14 +246,19 @@ def idle_texts(picture: Picture, found: Analysis) -> list[tuple[str, int]]:
 
 
 def _because(reason: str, names: list[str]) -> str:
-    some = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names) or "nothing"
+    some: str = "".join(names) or say("nothing")
     many = len(names) > 1
+    if many:
+        some = say("{first} and {rest}", first=", ".join(names[:-1]), rest=names[-1])
     if reason == "ready":
-        takes = "they take" if many else "it takes"
-        return f"{some} {'are' if many else 'is'} ready, but what {takes} is not free"
+        if many:
+            return say("{steps} are ready, but what they take is not free", steps=some)
+        return say("{steps} is ready, but what it takes is not free", steps=some)
     if reason == "needs":
-        return f"all other GPU Steps wait for {some}"
-    return f"{some} run{'' if many else 's'}, and no other GPU Step is left"
+        return say("all other GPU Steps wait for {steps}", steps=some)
+    if many:
+        return say("{steps} run, and no other GPU Step is left", steps=some)
+    return say("{steps} runs, and no other GPU Step is left", steps=some)
 
 
 def _common(types: tuple[str, ...]) -> str:

@@ -17,6 +17,8 @@ DYNAMIC = {
     ("dsec_cli/simulation/form.py", "problem.template"),
     ("runtime/dsec/words.py", "problem.strerror or str(problem)"),
     ("dsec_cli/dag/summary.py", "template"),
+    ("dsec_cli/dag/views/text.py", "_MANY[noun]"),
+    ("dsec_cli/dag/views/text.py", "_MEANING[source]"),
     ("runtime/dsec/outcomes.py", "template"),
     ("runtime/dsec/words.py", "text"),
     ("dsec_cli/exit.py", "getattr(problem, 'strerror', None) or str(problem)"),
@@ -32,6 +34,7 @@ NOT_ERRORS = frozenset(("runtime/dsec/sdk.py", "runtime/dsec/worker.py", "runtim
 """Modules whose errors reach programs, not people: the SDK's, and a damaged document's key by key."""
 TABLES = {
     "dsec_cli/dag/summary.py": ("_MEANING",),
+    "dsec_cli/dag/views/text.py": ("_MANY", "_MEANING"),
     "runtime/dsec/outcomes.py": ("_CLAUSES", "_LIMITED", "_RECORDED"),
 }
 """Tables of texts that are said by name."""

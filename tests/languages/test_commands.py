@@ -37,7 +37,8 @@ LINES = [
     "packages good.yaml --python x", "knowledge openai", "knowledge nothing-like-it", "hash good.yaml",
     "hash none", "schema list", "schema print nope", "status", "logs", "cancel nope", "report", "resume none",
     "version x", "dag none.yaml", "dag bad.yaml --output png -o g.png", "simulate none.yaml",
-    "plan good.yaml", "plan good.yaml --diff", "lsp x", "run none.yaml", "run good.yaml --job-id /",
+    "plan good.yaml", "dag good.yaml", "dag cycle.yaml", "plan good.yaml --diff",
+    "lsp x", "run none.yaml", "run good.yaml --job-id /",
 ]  # fmt: skip
 """`dsec` lines; those of runs are below."""
 PHRASE = re.compile(r"[A-Za-z]{2,} [a-z]{2,} [a-z]{2,}")
@@ -61,6 +62,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "good.yaml").write_text(GOOD)
     (place / "dsandbox.yaml").write_text(GOOD)
     (place / "bad.yaml").write_text("steps: [{id: a, needs: [zz]}, 7]\nelasticity: 3\n")
+    (place / "cycle.yaml").write_text(GOOD.replace('"true"', '"true", needs: [b]'))
     (place / "compose.yaml").write_text(COMPOSE)
     (place / "agent").mkdir()
     (place / "agent" / "agent.py").write_text(AGENT)

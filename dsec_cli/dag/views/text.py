@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
+from dsec.outcomes import state
 from dsec_cli.dag.findings import cut_lines, edge_text, loop_text, remains_text
 from dsec_cli.dag.linking import link_text
 from dsec_cli.dag.rows import LONGEST_NAME, WIDTH, cells, hung, rows_of, shorten, wrap_words
@@ -18,6 +19,7 @@ from dsec_cli.dag.view import (
     time_text,
     uses_rows,
 )
+from dsec_cli.words import joined, said, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,82 +49,133 @@ def render(picture: Picture) -> str:
     for number, cycle in enumerate(cycles[:MOST_CYCLES], 1):
         lines += ["", *_cycle(picture, cycle, number)]
     if len(cycles) > MOST_CYCLES:
-        lines += ["", f"{len(cycles) - MOST_CYCLES} more cycles: --output json shows them all"]
+        more = say("{count} more cycles: --output json shows them all", count=len(cycles) - MOST_CYCLES)
+        lines += ["", picture.tell(more)]
     return "\n".join(map(_plain, lines)) + "\n"
 
 
 def _headline(picture: Picture) -> Iterator[str]:
     graph = picture.graph
-    parts = [_count(len(graph.steps), "Step")]
+    parts = [_counted(len(graph.steps), "Step")]
     if picture.analysis is not None:
-        parts.append(_count(len(picture.analysis.levels), "level"))
-    parts.append(_count(len(distinct(graph.edges)), "edge"))
+        parts.append(_counted(len(picture.analysis.levels), "level"))
+    parts.append(_counted(len(distinct(graph.edges)), "edge"))
     if graph.carried:
-        parts.append(f"{len(distinct(graph.carried))} carried")
+        parts.append(say("{count} carried", count=len(distinct(graph.carried))))
     if picture.iterations > 1:
-        parts.append(_count(picture.iterations, "iteration"))
+        parts.append(_counted(picture.iterations, "iteration"))
     cycles = len(cycles_of(picture))
     if cycles:
-        parts.append(_count(cycles, "cycle"))
-    yield shorten(f"{picture.title}: {', '.join(parts)}", WIDTH)
+        parts.append(_counted(cycles, "cycle"))
+    head = say("{title}: {counts}", title=picture.title, counts=joined(", ", parts))
+    yield shorten(picture.tell(head), WIDTH)
     if picture.run is not None:
-        yield shorten(f"run {picture.run.job}: {picture.run.outcome}", WIDTH)
+        run = say("run {job}: {outcome}", job=picture.run.job, outcome=state(picture.run.outcome))
+        yield shorten(picture.tell(run), WIDTH)
 
 
-def _count(amount: int, noun: str) -> str:
-    return f"{amount} {noun}{'' if amount == 1 else 's'}"
+_ONE = {
+    "Step": say("1 Step"),
+    "level": say("1 level"),
+    "edge": say("1 edge"),
+    "iteration": say("1 iteration"),
+    "cycle": say("1 cycle"),
+    "GPU": say("1 GPU"),
+    "more": say("1 more Step"),
+}
+_MANY = {
+    "Step": "{count} Steps",
+    "level": "{count} levels",
+    "edge": "{count} edges",
+    "iteration": "{count} iterations",
+    "cycle": "{count} cycles",
+    "GPU": "{count} GPUs",
+    "more": "{count} more Steps",
+}
+
+
+def _counted(amount: int, noun: str) -> str:
+    return _ONE[noun] if amount == 1 else say(_MANY[noun], count=amount)
+
+
+def _labelled(picture: Picture, label: str, text: str) -> str:
+    """A label in its column, and what is said of it."""
+    told = picture.tell(label)
+    return told + " " * (19 - cells(told)) + picture.tell(text)
 
 
 def _analysis(picture: Picture, found: Analysis) -> Iterator[str]:
     ids = [picture.graph.steps[at].id for at in found.critical_path]
-    yield f"critical path (*)  {time_text(found.critical_path_ms)} in {_count(len(ids), 'Step')}"
+    time, steps = time_text(found.critical_path_ms), _counted(len(ids), "Step")
+    yield _labelled(picture, say("critical path (*)"), say("{time} in {steps}", time=time, steps=steps))
     yield from _path(ids)
-    yield f"one iteration      {time_text(found.makespan_ms)} on {picture.basis}"
+    on = say("{time} on {machine}", time=time_text(found.makespan_ms), machine=said(picture.basis))
+    yield _labelled(picture, say("one iteration"), on)
     limit, bound = max(found.bounds_ms, key=lambda pair: pair[1])
     if any(found.slacks_ms):
-        yield "slack (+)          how much later a Step may start without delaying the end"
-    yield f"lower bound        {time_text(bound)}, set by the {limit}"
+        meaning = say("how much later a Step may start without delaying the end")
+        yield _labelled(picture, say("slack (+)"), meaning)
+    low = say(
+        "{time}, set by the {limit}",
+        time=time_text(bound),
+        limit=_PATH if limit == "critical path" else limit,
+    )
+    yield _labelled(picture, say("lower bound"), low)
     if found.gpu_idle_permille is not None:
-        share = f"{share_text(found.gpu_idle_permille)} of {_count(found.gpus, 'GPU')}"
-        yield f"idle GPU time      {share} in that iteration"
+        share, gpus = share_text(found.gpu_idle_permille), _counted(found.gpus, "GPU")
+        idle = say("{share} of {gpus} in that iteration", share=share, gpus=gpus)
+        yield _labelled(picture, say("idle GPU time"), idle)
         for text, permille in idle_texts(picture, found):
             share = f"{share_text(permille):>4} "
-            yield from hung(f"{'':<18} {share}", text)
+            yield from hung(f"{'':<18} {share}", picture.tell(text))
     if found.overlap is not None:
         yield from _overlap(picture, found.overlap, found.makespan_ms)
     yield from _uses(picture)
-    yield from _sources(found)
+    yield from _sources(picture, found)
 
 
 def _uses(picture: Picture) -> Iterator[str]:
     """Per resource what the widest level asks for, the peak, and what the assumed machine has."""
     rows = uses_rows(picture)
     if rows:
-        yield f"{'side by side':<18} {'widest level':>14} {'peak':>12} {'there':>12}"
+        heads = (say("side by side"), say("widest level"), say("peak"), say("there"))
+        yield _row(*map(picture.tell, heads))
     for name, width, peak, there in rows:
-        yield f"  {name:<16} {width:>14} {peak:>12} {there:>12}".rstrip()
+        yield _row(f"  {picture.tell(name)}", width, peak, there)
+
+
+def _row(name: str, *amounts: str) -> str:
+    """A name, and amounts that end in their columns."""
+    row = name + " " * (18 - cells(name))
+    for amount, width in zip(amounts, (14, 12, 12), strict=True):
+        row += " " * (width + 1 - cells(amount)) + amount
+    return row.rstrip()
 
 
 def _links(picture: Picture) -> Iterator[str]:
     """How data gets from Step to Step, wrapped."""
     for link in picture.links[:MOST_LINKS]:
-        text = f"{'link':<18} {link_text(link)}"
+        text = _labelled(picture, say("link"), link_text(link))
         yield from textwrap.wrap(text, WIDTH, subsequent_indent=" " * 21, break_on_hyphens=False)
     if len(picture.links) > MOST_LINKS:
-        yield f"{'':<18} {len(picture.links) - MOST_LINKS} more links: --output json shows them all"
+        count = len(picture.links) - MOST_LINKS
+        yield _labelled(picture, "", say("{count} more links: --output json shows them all", count=count))
 
 
 def _overlap(picture: Picture, found: Overlap, makespan: int) -> Iterator[str]:
     """What repeating costs, and which loop sets the pace."""
-    many = _count(picture.iterations, "iteration")
-    yield f"{many:<18} {time_text(found.total)} in all: {pace_text(found, makespan)}"
+    whole = say("{time} in all: {pace}", time=time_text(found.total), pace=pace_text(found, makespan))
+    yield _labelled(picture, _counted(picture.iterations, "iteration"), whole)
     if found.gpu_idle_permille is not None:
-        yield f"{'':<18} idle GPU time then: {share_text(found.gpu_idle_permille)}"
+        share = share_text(found.gpu_idle_permille)
+        yield _labelled(picture, "", say("idle GPU time then: {share}", share=share))
     if found.loop is not None:
         ids = [picture.graph.steps[at].id for at in found.loop.path]
-        back = "the next iteration" if found.loop.lag == 1 else f"the iteration {found.loop.lag} later"
+        lag, period = found.loop.lag, time_text(found.loop.period)
+        later = say("the iteration {count} later", count=lag)
+        back = say("the next iteration") if lag == 1 else later
         path = " > ".join(ids if len(ids) <= 8 else [*ids[:4], "...", *ids[-3:]])
-        yield f"{'':<18} not below {time_text(found.loop.period)}: {back} waits for"
+        yield _labelled(picture, "", say("not below {time}: {which} waits for", time=period, which=back))
         yield f"{'':<18} {shorten(path, WIDTH - 19)}"
 
 
@@ -139,42 +192,51 @@ def _path(ids: list[str]) -> Iterator[str]:
     yield line
 
 
-def _sources(found: Analysis) -> Iterator[str]:
+def _sources(picture: Picture, found: Analysis) -> Iterator[str]:
     counts: dict[str, int] = {}
     for one in found.estimates:
         counts[one.source] = counts.get(one.source, 0) + 1
-    meaning = {
-        "history": "~ from earlier runs",
-        "declared": "declared",
-        "default": "? nobody knows, 1s assumed",
-    }
-    parts = [f"{counts[source]} {text}" for source, text in meaning.items() if source in counts]
+    parts = [say(_MEANING[source], count=counts[source]) for source in _MEANING if source in counts]
     if parts:
-        yield f"durations          {'; '.join(parts)}"
+        yield _labelled(picture, say("durations"), joined("; ", parts))
+
+
+_PATH = say("critical path")
+_MEANING = {
+    "history": "{count} ~ from earlier runs",
+    "declared": "{count} declared",
+    "default": "{count} ? nobody knows, 1s assumed",
+}
 
 
 def _cycle(picture: Picture, cycle: Cycle, number: int) -> Iterator[str]:
-    yield from wrap_words(f"cycle {number}: {loop_text(cycle)}", indent=4)
+    tell = picture.tell
+    head = say("cycle {number}: {loop}", number=number, loop=loop_text(cycle))
+    yield from wrap_words(tell(head), indent=4)
     for edge in cycle.loop[:_EDGES]:
-        yield f"    {_at(picture.locate(edge.path))}  {edge_text(edge)}"
+        yield f"    {_at(picture.locate(edge.path))}  {tell(edge_text(edge))}"
     if len(cycle.loop) > _EDGES:
-        yield f"    {len(cycle.loop) - _EDGES} more edges: --output json shows them all"
+        count = len(cycle.loop) - _EDGES
+        yield tell(say("    {count} more edges: --output json shows them all", count=count))
     others = len(cycle.members) - len(cycle.loop)
     if others > 0:
-        yield f"    {_count(others, 'more Step')} tied into it by other loops"
-    yield "  break it, cheapest first:"
+        yield tell(say("    {steps} tied into it by other loops", steps=_counted(others, "more")))
+    yield tell(say("  break it, cheapest first:"))
     for cut in cycle.proposals[:3]:
         whole = "" if cut.breaks_all else _REMAIN[cut.breaks_all is None]
         yield f"    Step {cut.target}:  {'  '.join(cut_lines(cut))}"
-        yield from wrap_words(f"{cut.source} -> {cut.target} {cut.reason}{whole}", indent=8, first=8)
+        why = f"{cut.source} -> {cut.target} {tell(said(cut.reason))}{tell(whole)}"
+        yield from wrap_words(why, indent=8, first=8)
     points = ", ".join(f"{cut.source} -> {cut.target}" for cut in cycle.remedy)
     if not cycle.complete:
-        yield from wrap_words(f"{remains_text(cycle)}: {points}", indent=4, first=2)
+        left = say("{what}: {cuts}", what=remains_text(cycle), cuts=points)
+        yield from wrap_words(tell(left), indent=4, first=2)
     elif len(cycle.remedy) > 1:
-        yield from wrap_words(f"no loop is left with these cuts together: {points}", indent=4, first=2)
+        none = say("no loop is left with these cuts together: {cuts}", cuts=points)
+        yield from wrap_words(tell(none), indent=4, first=2)
 
 
-_REMAIN = ("; other loops remain", "; too large to find out whether other loops remain")
+_REMAIN = (say("; other loops remain"), say("; too large to find out whether other loops remain"))
 
 
 def _at(source: Source) -> str:
