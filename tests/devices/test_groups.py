@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
+from pathlib import Path
+
 import pytest
 
 from dsec.cards import GIB
@@ -178,3 +181,17 @@ def test_the_reason_says_what_was_stated() -> None:
     assert placed.reason == (
         "a100-pcie-80gb 2,3: NV12, NUMA 1, strictly joined by NVLink, link-group-1, exclusive"
     )
+
+
+def test_groups_break_fewer_nodes_than_the_first_devices_that_are_free() -> None:
+    path = Path(__file__).resolve().parents[2] / "benchmarks" / "placement.py"
+    spec = importlib.util.spec_from_file_location("placement_benchmark", path)
+    assert spec is not None
+    assert spec.loader is not None
+    bench = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(bench)
+    bench.EVENTS = 2_000
+    for machine in bench.MACHINES:
+        (several, first), (same, grouped) = bench.played(machine, "first"), bench.played(machine, "groups")
+        assert several == same > 300
+        assert grouped * 3 < first * 2
