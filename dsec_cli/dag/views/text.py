@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
-
-from dsec.outcomes import state
 from dsec_cli.dag.findings import cut_lines, edge_text, loop_text, remains_text
 from dsec_cli.dag.linking import link_text
 from dsec_cli.dag.rows import LONGEST_NAME, WIDTH, cells, hung, rows_of, shorten, wrap_words
@@ -70,6 +67,8 @@ def _headline(picture: Picture) -> Iterator[str]:
     head = say("{title}: {counts}", title=picture.title, counts=joined(", ", parts))
     yield shorten(picture.tell(head), WIDTH)
     if picture.run is not None:
+        from dsec.outcomes import state  # few pictures have a run
+
         run = say("run {job}: {outcome}", job=picture.run.job, outcome=state(picture.run.outcome))
         yield shorten(picture.tell(run), WIDTH)
 
@@ -154,6 +153,10 @@ def _row(name: str, *amounts: str) -> str:
 
 def _links(picture: Picture) -> Iterator[str]:
     """How data gets from Step to Step, wrapped."""
+    if not picture.links:
+        return
+    import textwrap  # costs start-up, and few graphs have links
+
     for link in picture.links[:MOST_LINKS]:
         text = _labelled(picture, say("link"), link_text(link))
         yield from textwrap.wrap(text, WIDTH, subsequent_indent=" " * 21, break_on_hyphens=False)
