@@ -46,13 +46,6 @@ def links_of(
     return tuple(links), findings
 
 
-def link_text(link: Link) -> str:
-    """`embed -> infer: nvlink-p2p (GPU 0 to GPU 1: NV12)`."""
-    why = link.reason.removeprefix("as declared; ")
-    why = "" if why == "as declared" else f" ({why})"
-    return f"{link.source} -> {link.target}: {link.protocol}{' as declared' if link.declared else ''}{why}"
-
-
 def _impossible(stated: Stated, why: Impossible, inventory: Inventory) -> Finding:
     return Finding(
         code="DS509",

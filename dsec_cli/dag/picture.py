@@ -11,9 +11,7 @@ from dsec_cli.dag.cycles import Order, order_steps
 from dsec_cli.dag.demand import demand_of
 from dsec_cli.dag.estimates import estimate
 from dsec_cli.dag.idle import idle_reasons
-from dsec_cli.dag.linking import links_of
 from dsec_cli.dag.pool import BASELINE, basis_text, pool_of, untyped
-from dsec_cli.dag.settling import Settled, refused, settle
 from dsec_cli.dag.tolerance import level_of
 from dsec_cli.dag.use import uses
 from dsec_cli.dag.view import Picture
@@ -71,6 +69,8 @@ def picture_of(
         estimates, rounds = estimate(graph.steps, learned), rounds_of(result.graph, contract)
         found = analyze(result, estimates, demands=place.demands, inventory=place.machine, rounds=rounds)
         if contract.communication:
+            from dsec_cli.dag.linking import links_of  # few graphs have any
+
             devices = [part.devices for part in found.slices]
             links, impossible = links_of(
                 graph, contract, devices, place.machine, placed=place.machine.origin != BASELINE
@@ -99,13 +99,15 @@ def _place(
     """The inventory where all fits there, else what the contract itself describes."""
     faults: tuple[Finding, ...] = ()
     if inventory is not None:
+        from dsec_cli.dag.settling import refused, settle  # as they are for a plan
+
         settled = settle(graph, contract, demands, steady(inventory))
         if isinstance(settled, Finding):
             faults = (settled,)
         else:
             faults = tuple(refused(graph.steps, settled.demands, settled.inventory))
-        if isinstance(settled, Settled) and not faults:
-            return _Place(settled.inventory, settled.demands, settled.inventory.origin)
+            if not faults:
+                return _Place(settled.inventory, settled.demands, settled.inventory.origin)
     pool = _roomy(pool_of(contract, demands), graph)
     return _Place(pool, untyped(demands), basis_text(contract, pool), faults)
 

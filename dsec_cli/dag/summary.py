@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from dsec.core.starting import elastic_pool
 from dsec_cli.cells import cells, padded, wrap
-from dsec_cli.dag.linking import link_text
 from dsec_cli.dag.replay import plan_overlap
-from dsec_cli.dag.view import cores_text, demand_text, pace_text, time_text
+from dsec_cli.dag.view import cores_text, demand_text, link_text, pace_text, time_text
 from dsec_cli.words import joined, say
 
 if TYPE_CHECKING:

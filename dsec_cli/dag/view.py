@@ -121,6 +121,13 @@ def ways_of(picture: Picture) -> dict[tuple[str, str], str]:
     }
 
 
+def link_text(link: Link) -> str:
+    """`embed -> infer: nvlink-p2p (GPU 0 to GPU 1: NV12)`."""
+    why = link.reason.removeprefix("as declared; ")
+    why = "" if why == "as declared" else f" ({why})"
+    return f"{link.source} -> {link.target}: {link.protocol}{' as declared' if link.declared else ''}{why}"
+
+
 def loop_pairs(picture: Picture) -> set[tuple[str, str]]:
     """Ends of every edge that lies on a shown loop."""
     return {(edge.source, edge.target) for cycle in cycles_of(picture) for edge in cycle.loop}

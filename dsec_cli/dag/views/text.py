@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dsec_cli.dag.findings import cut_lines, edge_text, loop_text, remains_text
-from dsec_cli.dag.linking import link_text
 from dsec_cli.dag.rows import LONGEST_NAME, WIDTH, cells, hung, rows_of, shorten, wrap_words
 from dsec_cli.dag.view import (
     Picture,
@@ -11,6 +10,7 @@ from dsec_cli.dag.view import (
     cycles_of,
     distinct,
     idle_texts,
+    link_text,
     pace_text,
     share_text,
     time_text,
