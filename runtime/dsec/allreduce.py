@@ -60,10 +60,21 @@ def _function(target: str) -> Callable[..., object]:
     return found
 
 
+def _numpy() -> Any:
+    """The library that reads arrays: not a dependency of DSec, only who splits a Step needs it."""
+    try:
+        import numpy
+    except ImportError:
+        raise RuntimeError(
+            "numpy is not installed here: the AllReduce of a split Step needs it, or a function of your own "
+            "(all_reduce: module:function)"
+        ) from None
+    return numpy
+
+
 def _reduce(how: str, pieces: list[str], target: str) -> int:
     """One output from its parts; how many arrays it holds."""
-    import numpy  # not a dependency of DSec: only who splits a Step needs it
-
+    numpy = _numpy()
     single = target.endswith(".npy")
     found: Arrays = {}
     sums: dict[str, int] = {}
@@ -110,8 +121,7 @@ def _first(how: str, array: Array, where: str) -> Array | Sum:
 
 
 def _joined(how: str, before: Array | Sum, array: Array, where: str) -> Array | Sum:
-    import numpy
-
+    numpy = _numpy()
     dtype, shape = (
         (before.dtype, before.total.shape) if isinstance(before, Sum) else (before.dtype, before.shape)
     )

@@ -143,6 +143,13 @@ def test_a_split_that_is_asked_for_is_planned_and_stored(job):
     assert ids == ["load", "act.0", "act.1", "act.2", "act.3", "act.all-reduce", "learn"]
 
 
+def test_a_split_plan_is_the_same_bytes_whatever_the_hash_seed(job):
+    one, other = (plan(job, "--json", PYTHONHASHSEED=seed) for seed in ("3", "99"))
+    assert one.returncode == 0
+    assert "act.all-reduce" in one.stdout
+    assert one.stdout == other.stdout
+
+
 def test_a_split_that_cannot_be_is_a_finding(job):
     done = plan(job, "--split", "load=2")
     assert done.returncode == 1

@@ -1,6 +1,7 @@
 """The AllReduce Step on real files: arrays that go together are combined, others are refused in words."""
 
 import os
+import sys
 
 import numpy
 import pytest
@@ -142,3 +143,9 @@ def test_a_file_that_is_given_up_leaves_nothing(tmp_path):
         file.write("half")
     assert os.listdir(tmp_path) == ["out"]
     assert target.read_text() == "old"
+
+
+def test_without_numpy_it_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    with pytest.raises(RuntimeError, match="numpy is not installed here"):
+        all_reduce(here(tmp_path), how="sum", parts=2, outputs=["{run}/g.npy"])
