@@ -5,11 +5,11 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
-from dsec_cli.cells import cells, shown, window, wrap
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsec_cli.report import cells as module
+from dsec_cli import cells as module
+from dsec_cli.cells import cells, shown, window, wrap
 
 TEXT = st.text(st.characters(codec=None), max_size=80)
 
