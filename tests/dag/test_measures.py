@@ -114,6 +114,26 @@ def test_circles_of_clusters_are_the_same_each_way(seed, data):
     assert wide_circles.circles(successors, few=0) == components(range(n), successors)
 
 
+@given(
+    seed=st.integers(0, 10_000), size=st.integers(2, 9), edges=st.integers(2, 9), sampled=st.integers(1, 3)
+)
+def test_circles_are_the_same_where_a_few_edges_are_looked_at_first(seed, size, edges, sampled):
+    """Many edges per node, dealt out at random, in circles that follow each other; some nodes have none."""
+    chance = random.Random(seed)
+    n = size * 5
+    place = chance.sample(range(n), n) if seed % 2 else list(range(n))
+    graph: list[set[int]] = [set() for _ in range(n)]
+    for node in range(n):
+        for _ in range(edges if chance.random() < 0.9 else 0):
+            ahead = chance.random() < 0.2
+            other = chance.randrange(node, n) if ahead else node - node % size + chance.randrange(size)
+            graph[place[node]].add(place[other])
+    successors = [sorted(some) for some in graph]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wide_circles, "SAMPLED", sampled)
+        assert wide_circles.circles(successors, few=0) == components(range(n), successors)
+
+
 def large(shape: str, n: int) -> list[list[int]]:
     chance = random.Random(5)
     if shape == "wide":

@@ -29,6 +29,8 @@ BLOCK = 8_192
 """Edges that a sweep takes at a time: they and their ends stay in the processor's cache."""
 SWEEPS = 12
 """After so many the colours are given up."""
+SAMPLED = 3
+"""Edges of a node that are looked at first, where there are more than twice as many on average."""
 
 
 class Part(Record):
@@ -140,31 +142,78 @@ def _largest(graph: Csr) -> Ints | None:
 
 def _coloured(graph: Csr) -> Ints | None:
     """Per node: the lowest node of its component where colours tell that, -1 elsewhere."""
-    colours = _colours(graph)
+    columns = _columns(graph)
+    colours = _colours(graph, columns)
     if colours is None:
         return None
     missing = np.bincount(colours, minlength=len(colours))
     seen = np.zeros(len(colours), bool)
     some = np.flatnonzero(missing)
+    if columns:
+        seen[some] = True
+        _spread(columns, colours, seen)
+        some = _beyond(graph, np.flatnonzero(graph.lengths), colours=colours, seen=seen, within=seen)
+        missing -= np.bincount(colours[seen], minlength=len(missing))
     budget = Budget()
     while len(some):
         seen[some] = True
         missing -= np.bincount(colours[some], minlength=len(missing))
-        some = some[missing[colours[some]] > 0]
+        some = some[(missing[colours[some]] > 0) & (graph.lengths[some] > 0)]
         if budget.spent(len(some) + int(graph.lengths[some].sum())):
             return None
-        following = [some[:0]]
-        for piece, _ in _pieces(graph, some):
-            targets = targets_of(graph, piece)
-            fresh = np.flatnonzero(~seen[targets])
-            own = np.repeat(colours[piece], graph.lengths[piece])
-            targets = targets[fresh]
-            following.append(targets[colours[targets] == own[fresh]])
-        some = distinct(np.concatenate(following), len(seen))
+        some = _beyond(graph, some, colours=colours, seen=seen)
     return np.where(seen, colours, -1)
 
 
-def _colours(graph: Csr) -> Ints | None:
+def _columns(graph: Csr) -> list[Ints]:
+    """Some targets of each node, itself where it has none; no column where nodes have few edges.
+
+    Where they have many, a few edges of each lead almost everywhere that all of them do.
+    """
+    lengths = graph.lengths
+    if len(graph.targets) < 2 * SAMPLED * len(lengths):
+        return []
+    own = np.arange(len(lengths))
+    inner = lengths > 0
+    places = [graph.heads + (lengths * (2 * at + 1) >> 3) for at in range(SAMPLED)]
+    if inner.all():
+        return [graph.targets.take(some) for some in places]
+    return [np.where(inner, graph.targets.take(np.where(inner, some, 0)), own) for some in places]
+
+
+def _spread(columns: list[Ints], colours: Ints, seen: Ints) -> None:
+    """See what is reached along the columns, within each colour."""
+    some = np.flatnonzero(seen)
+    budget = Budget()
+    while len(some) and not budget.spent(len(columns) * len(some)):
+        reached = [some[:0]]
+        for column in columns:
+            targets = column.take(some)
+            fresh = np.flatnonzero(~seen.take(targets))
+            targets = targets[fresh]
+            targets = targets[colours.take(targets) == colours.take(some[fresh])]
+            seen[targets] = True
+            reached.append(targets)
+        some = distinct(np.concatenate(reached), len(seen))
+
+
+def _beyond(graph: Csr, nodes: Ints, *, colours: Ints, seen: Ints, within: Ints | None = None) -> Ints:
+    """Targets of `nodes`, those of them that are `within`, that are of their colour and not seen yet."""
+    found = [nodes[:0]]
+    for piece, heads in _pieces(graph, nodes):
+        targets = targets_of(graph, piece)
+        fresh = np.flatnonzero(~seen.take(targets))
+        if 8 * len(fresh) < len(targets):
+            sources = piece[np.searchsorted(heads, fresh, side="right") - 1]
+        else:
+            sources = np.repeat(piece, graph.lengths[piece])[fresh]
+        targets = targets[fresh]
+        same = colours.take(targets) == colours.take(sources)
+        found.append(targets[same if within is None else same & within[sources]])
+    return distinct(np.concatenate(found), len(seen))
+
+
+def _colours(graph: Csr, columns: list[Ints]) -> Ints | None:
     """The lowest node that each node reaches, itself included; None: it takes too many sweeps to find out."""
     inner = np.flatnonzero(graph.lengths)
     colours = np.arange(len(graph.lengths))
@@ -173,7 +222,12 @@ def _colours(graph: Csr) -> Ints | None:
         colours[inner] = np.minimum(colours[inner], least)
     floors = _floors(colours)
     for _ in range(SWEEPS):
+        before = colours
+        for column in columns:
+            colours = np.minimum(colours, before.take(column))
         colours = colours.take(colours)  # what is reached from there is reached, too
+        if np.array_equal(colours, before):
+            break
     for _ in range(SWEEPS):
         inner = inner[colours[inner] > floors[inner]]
         changed = False
@@ -220,8 +274,11 @@ def _cuts(heads: Ints) -> list[int]:
 def _components(part: Part, colours: Ints) -> list[list[int]]:
     """The components that share a colour above -1; a node alone counts only when it waits for itself."""
     nodes = np.flatnonzero(colours >= 0)
-    nodes = nodes[np.argsort(colours[nodes], kind="stable")]
-    starts = np.flatnonzero(np.diff(colours[nodes], prepend=-1))
+    colours = colours.take(nodes)
+    if (colours[1:] < colours[:-1]).any():
+        order = np.argsort(colours, kind="stable")
+        nodes, colours = nodes[order], colours[order]
+    starts = np.flatnonzero(np.diff(colours, prepend=-1))
     ends = np.append(starts[1:], len(nodes))
     alone = np.sort(nodes[starts[ends - starts == 1]])
     several = ends - starts > 1

@@ -52,7 +52,8 @@ function under(node) {
   const step = node.step, shown = node.count === 1 && step.run && step.run.median_ms !== null ? step.run.median_ms : step.ms;
   if (node.count > 1) return [step.ms === null ? "" : `${time(total(node))} in all`, `each ${step.brief}`];
   const named = step.name && step.name !== step.id;
-  return named ? [step.name, [shown === null ? "" : time(shown), step.brief].filter(Boolean).join(" · ")] : [shown === null ? "" : time(shown), step.brief];
+  const facts = [shown === null ? "" : time(shown), step.brief].filter(Boolean);
+  return named ? [step.name, facts.join(" · ")] : [facts[0], facts[1] || ""];
 }
 const STATES = { done: "--right", running: "--busy", failed: "--wrong", dropped: "--soft", waiting: "--soft" };
 function outcome(node) {
