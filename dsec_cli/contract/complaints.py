@@ -82,7 +82,7 @@ def wrong_type(node: Node, value: object, at: Path, want: str) -> Finding:
             at,
             say("{at} is empty: it must be {want}", "empty-must-2", at=dotted(at), want=want),
             say("give it entries, or write [] for none")
-            if want.startswith("a list")
+            if at == ("dependencies",)  # which every contract has, though it may need none
             else say("give it a value, or remove the key"),
         )
     finding = _error(

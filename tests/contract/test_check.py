@@ -50,13 +50,13 @@ def test_a_whole_contract_is_quiet() -> None:
             "elasticity: {max_count: 4}",
             ("elasticity", "max_count"),
             "unknown key 'max_count' in elasticity",
-            "max_count belongs in elasticity.gpu",
+            "max_count belongs in elasticity.gpu or steps[].resources.gpu",
         ),
         (
             "baseline: {gpu: {count: 1, min_count: 1}}",
             ("baseline", "gpu", "min_count"),
             "unknown key 'min_count' in baseline.gpu",
-            "min_count belongs in elasticity.gpu",
+            "min_count belongs in elasticity.gpu or steps[].resources.gpu",
         ),
         (
             "max_epochs: 3",
@@ -151,7 +151,7 @@ def test_the_example_of_each_dimension_is_legal() -> None:
         ("steps: 1", "steps must be a list, not the number 1", "write it as a list: [1]"),
         ("steps:", "steps is empty: it must be a list", "give it a value, or remove the key"),
         ("steps: [5]", "steps[0] must be a mapping with keys such as id, name, run, not the number 5", ""),
-        ("name: [a]", "name must be text, not a list", ""),
+        ("name: [a]", "name must be text, not a list", "write a without the brackets"),
         ("name: ''", "name is empty: it must be text", "give it a value, or remove the key"),
         ("name: 1.10", "name must be text, not the number 1.10", 'quote it: "1.10"'),
         (
@@ -178,7 +178,7 @@ def test_the_example_of_each_dimension_is_legal() -> None:
         (
             "steps: [{id: a, needs: [[a]]}]",
             f"steps[0].needs[0] must be {GRAMMAR} or a mapping, not a list",
-            "",
+            "write a without the brackets",
         ),
         (
             "steps: [{id: a b}]",
