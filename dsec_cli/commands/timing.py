@@ -21,7 +21,8 @@ _MOST_MS = 2**53
 def durations_of(spec: str, steps: Collection[str], *, folder: str) -> dict[str, int]:
     """Milliseconds by Step id; `spec` is a job, a run's folder, or a file. Raises DSecError."""
     found = _of_file(spec) if os.path.isfile(spec) else _of_run(spec, folder)
-    known = {step: ms for step, ms in found.items() if step in steps}
+    # Parts of a split Step are called after it: `S2.0`, `S2.all-reduce`.
+    known = {step: ms for step, ms in found.items() if step in steps or step.rpartition(".")[0] in steps}
     if not known:
         raise UsageError(
             say("--durations {spec}: it has no duration of a Step of this contract", spec=spec),

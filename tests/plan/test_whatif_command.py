@@ -189,6 +189,11 @@ def estimates(done):
 
 def test_durations_come_from_plans_traces_and_learned_ones(job):
     (job / "trace.json").write_text(json.dumps(TRACE))
+    parts = {"act.0": {"ms": 900, "n": 1}, "act.all-reduce": {"ms": 30, "n": 1}}
+    (job / "parts.json").write_text(json.dumps({"version": 1, "steps": parts}))
+    of_parts = estimates(plan(job, "--json", "--durations", "parts.json"))
+    assert (of_parts["act.0"], of_parts["act.all-reduce"]) == ((900, "history"), (30, "history"))
+    assert of_parts["act.1"] == (4000, "declared")
     (job / "learned.json").write_text(
         '{"version": 1, "steps": {"load": {"ms": 70, "n": 3}, "x": {"ms": 1, "n": 1}}}'
     )
