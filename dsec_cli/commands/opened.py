@@ -11,7 +11,7 @@ from dsec.record import Record
 from dsec_cli.commands.sources import read_source
 from dsec_cli.contract.build import build_all
 from dsec_cli.diagnostics import Place, concretise
-from dsec_cli.source.locate import Starts, step_ids
+from dsec_cli.source.locate import Keys, Starts, step_ids
 from dsec_cli.source.text import Span
 from dsec_cli.source.yaml import parse
 from dsec_cli.words import say
@@ -156,29 +156,42 @@ NAMES = {
 
 def diagnose(opened: Opened, findings: tuple[Finding, ...]) -> tuple[Diagnostic, ...]:
     """Findings on the merged contract, each in the file that states it."""
-    return tuple(_diagnose(opened, finding) for finding in findings)
+    places = _Places(opened)
+    return tuple(places.diagnose(finding) for finding in findings)
 
 
-def _diagnose(opened: Opened, finding: Finding) -> Diagnostic:
-    related = tuple(
-        (
-            one.where if isinstance(one.where, Place) else _placed(opened, one.where, finding).place,
-            one.label,
+class _Places:
+    """Where findings on the merged contract stand; what is known of each part is found out once."""
+
+    def __init__(self, opened: Opened) -> None:
+        self._opened = opened
+        self._known: dict[str, tuple[dict[Path, str], Keys]] = {}
+
+    def diagnose(self, finding: Finding) -> Diagnostic:
+        """The finding at its place."""
+        related = tuple(
+            (
+                one.where if isinstance(one.where, Place) else self._placed(one.where, finding).place,
+                one.label,
+            )
+            for one in finding.related
         )
-        for one in finding.related
-    )
-    return _placed(opened, finding.where, finding)._replace(related=related)
+        return self._placed(finding.where, finding)._replace(related=related)
 
-
-def _placed(opened: Opened, where: Path | Span, finding: Finding) -> Diagnostic:
-    """The finding as if it stood at `where`, without its related places: they may lie in another file."""
-    if isinstance(where, Span):
-        raise AssertionError("findings on the graph point by path, never by span")
-    part = opened.part_of(where)
-    return concretise(
-        finding._replace(where=where, related=()),
-        NAMES[finding.code],
-        text=part.text,
-        document=part.document,
-        ids=step_ids(part.document),
-    )
+    def _placed(self, where: Path | Span, finding: Finding) -> Diagnostic:
+        """The finding as if it stood at `where`, without its related places: they may lie in another file."""
+        if isinstance(where, Span):
+            raise AssertionError("findings on the graph point by path, never by span")
+        part = self._opened.part_of(where)
+        name = part.text.name
+        if name not in self._known:
+            self._known[name] = step_ids(part.document), Keys()
+        ids, keys = self._known[name]
+        return concretise(
+            finding._replace(where=where, related=()),
+            NAMES[finding.code],
+            text=part.text,
+            document=part.document,
+            ids=ids,
+            keys=keys,
+        )
