@@ -74,6 +74,7 @@ def _plan_fields(plan: Plan) -> dict[str, object]:
     inventory = _object(plan.inventory)
     inventory["devices"] = {device.uuid: encode(device) for device in plan.inventory.devices}
     fields["links"] = {f"{one.source} -> {one.target}": encode(one) for one in plan.links or ()}
+    fields["elastic"] = {one.step: f"{one.least} to {one.most} GPUs" for one in plan.elastic or ()}
     return {**fields, "inventory": inventory}
 
 

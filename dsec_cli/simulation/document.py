@@ -56,8 +56,8 @@ def document(played: Played) -> str:
     return json.dumps(body, indent=2, ensure_ascii=False) + "\n"
 
 
-def _spread(spread: Spread) -> dict[str, int]:
-    return spread._asdict()
+def _spread(spread: Spread) -> dict[str, int] | None:
+    return spread._asdict() if spread.many else None
 
 
 def _recovery(one: Recovery) -> dict[str, object]:

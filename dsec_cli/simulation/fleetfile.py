@@ -64,6 +64,9 @@ def read_fleet(document: Document, *, name: str, inventory: Callable[[str], Inve
     machines = _machines(form, root, inventory)
     agents = tuple(_agents(form, node) for node in form.items(root.need("agents")))
     _names(form, root, [one.name for one in agents])
+    for key, found in (("servers", machines), ("agents", agents)):
+        if not found and not form.wrong:
+            form.refuse("DS104", root.span, say("{key} is empty", key=key), say("name at least one"))
     size = sum(one.many * (1 + one.rounds * len(one.parts)) for one in agents)
     if size > MOST_AGENTS:
         message = say(

@@ -89,14 +89,16 @@ def _waits(played: Played) -> Iterator[str]:
         yield _row("agents waited", found.job_waits)
         yield _row("agents took", found.job_times)
     hunger = found.hunger
-    cells = [f"{one / 1000:.2f}" for one in (hunger.median, hunger.p95, hunger.p99, hunger.longest)]
+    shares = (hunger.median, hunger.p95, hunger.p99, hunger.longest)
+    cells = [f"{one / 1000:.2f}" if hunger.many else "-" for one in shares]
     yield _SPREAD.format("hunger of Steps", f"{hunger.many:,}", *cells)
     if found.hungry:
         yield f"  above {HUNGRY / 1000:g}          {found.hungry:,} Steps"
 
 
 def _row(label: str, spread: Spread) -> str:
-    times = [time_text(one) for one in (spread.median, spread.p95, spread.p99, spread.longest)]
+    found = (spread.median, spread.p95, spread.p99, spread.longest)
+    times = [time_text(one) if spread.many else "-" for one in found]
     return _SPREAD.format(label, f"{spread.many:,}", *times)
 
 

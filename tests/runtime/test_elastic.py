@@ -53,6 +53,16 @@ def test_the_plan_has_the_bounds_and_says_them(folder, capfd):
     ]
 
 
+def test_a_change_of_bounds_is_a_difference_between_plans(folder, capfd):
+    argv = ["plan", "dsandbox.yaml", "--inventory", BOX, "-o"]
+    assert run("dsec", [*argv, "old.json"]) == 0
+    (folder / "dsandbox.yaml").write_text(CONTRACT.replace("max_count: 8", "max_count: 4"))
+    assert run("dsec", [*argv, "new.json"]) == 0
+    capfd.readouterr()
+    assert run("dsec", ["plan", "--diff", "old.json", "new.json"]) == 1
+    assert "1 to 8 GPUs -> 1 to 4 GPUs" in capfd.readouterr().out
+
+
 def test_the_run_starts_it_with_more_and_tells_it(folder):
     assert run("dsec", ["run", "dsandbox.yaml", "--inventory", BOX, "--job-id", "one", "--quiet"]) == 0
     work = folder / ".dsec/runs/one/work"

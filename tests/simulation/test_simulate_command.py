@@ -152,6 +152,8 @@ def test_what_never_starts_is_an_answer_of_no(folder, capfd):
 
 
 WRONG = {
+    "servers: [{inventory: builtin:4xl40s}]\nagents: []\n": (1, "DS104", "agents is empty", 1),
+    "servers: 3\nagents: {}\n": (1, "DS104", "this must be a list", 1),
     "sevrers: []\nservers: []\nagents: []\n": (1, "DS101", "unknown key 'sevrers' in the fleet", 1),
     "servers: []\n  - x\nagents: []\n": (1, "DS002", "", 2),
     FLEET.replace("seed: 3", "seed: three"): (1, "DS104", "this must be a whole number", 2),

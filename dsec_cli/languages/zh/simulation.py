@@ -3,6 +3,8 @@
 TEXTS: dict[str, str] = {
     "this is no such quantity: {reason}": "这不是所需的量：{reason}",
     "a whole number from {least} to {most}": "{least} 到 {most} 的整数",
+    "{key} is empty": "{key} 为空",
+    "name at least one": "至少写一个",
     "this must be {want}": "此处必须是{want}",
     "unknown key {key!r} in {what}": "{what} 中有未知的键 {key!r}",
     "a text": "文本",
