@@ -6,6 +6,7 @@ import json
 import os
 from statistics import median_low
 
+from dsec.durations import MOST_MS
 from dsec.errors import FileProblem, StoredFormError
 from dsec_cli.exit import UsageError
 from dsec_cli.words import say
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
 _LARGEST = 256 * 2**20
-_MOST_MS = 2**53
 
 
 def durations_of(spec: str, steps: Collection[str], *, folder: str) -> dict[str, int]:
@@ -50,7 +50,8 @@ def _of_file(path: str) -> dict[str, int]:
     if str(document.get("format", "")).startswith("dsec.plan/"):
         from dsec.planfile import parse_plan
 
-        return {step.id: step.estimate_ms for step in parse_plan(data, where=path).steps}
+        steps_ = parse_plan(data, where=path).steps
+        return {step.id: step.estimate_ms for step in steps_ if 0 <= step.estimate_ms <= MOST_MS}
     if "traceEvents" in document:
         return _of_trace(document["traceEvents"])
     if "steps" in document:
@@ -101,6 +102,6 @@ def _complete(event: object) -> tuple[int, str, int] | None:
     name, process, lasted = event.get("name"), event.get("pid"), event.get("dur")
     if not isinstance(name, str) or type(process) is not int:
         return None
-    if not isinstance(lasted, int | float) or isinstance(lasted, bool) or not 0 <= lasted / 1000 <= _MOST_MS:
+    if not isinstance(lasted, int | float) or isinstance(lasted, bool) or not 0 <= lasted / 1000 <= MOST_MS:
         return None
     return process, name, int(lasted) // 1000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
+from dsec.durations import MOST_MS
 from dsec.record import Record
 from dsec.units import Duration
 from dsec_cli.contract.values import Gpu, Iterations
@@ -132,7 +133,7 @@ def _timed(step: Step, change: Change, known: dict[str, int]) -> tuple[Step, str
     [before] = estimate([step], known)
     known.pop(step.id, None)
     if isinstance(change.value, Percent):
-        after = Duration(before.ms * change.value * 10_000)
+        after = Duration(min(before.ms * change.value * 10_000, MOST_MS * 1_000_000))
     elif isinstance(change.value, Duration):
         after = change.value
     else:

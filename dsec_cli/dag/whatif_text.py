@@ -21,6 +21,8 @@ FORMAT = "dsec.whatif/1"
 _WIDTH = 80
 _LABEL = 18
 _CELL = 12
+_TIMES = 1000
+"""More than so many times as long is said without figures."""
 _BESIDE = (_WIDTH - _LABEL) // _CELL
 """Scenarios in one block of the table."""
 
@@ -91,7 +93,7 @@ def _block(scenarios: Sequence[Scenario], start: int) -> Iterator[str]:
     columns = [_figures(scenarios[number], scenarios[0]) for number in shown]
     for label, *cells in zip(_LABELS, *columns, strict=True):
         if any(cells):
-            yield f"{label:<{_LABEL}}" + "".join(f"{text or '-':>{_CELL}}" for text in cells)
+            yield f"{label:<{_LABEL}}" + "".join(f" {text or '-':>{_CELL - 1}}" for text in cells)
 
 
 _LABELS = (
@@ -151,6 +153,8 @@ def _change(after: int, before: int | None) -> str:
     """By how much it is longer or shorter; "" where that means nothing."""
     if not before:
         return ""
+    if after > _TIMES * before:
+        return f"> {_TIMES} x"
     permille = (abs(after - before) * 1000 + before // 2) // before
     sign = "+" if after > before else "-"
     return f"{sign}{permille / 10:.1f} %" if permille else "0 %"

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 VERSION = 1
 NAME = "durations.json"
+MOST_MS = 2**63 // 10**6
+"""As long as any duration of a contract can be."""
 
 
 class Learned(Record):
@@ -70,7 +72,7 @@ def _learned(entry: object, where: str, hint: str) -> Learned:
     if not isinstance(entry, dict) or set(entry) != {"ms", "n"}:
         raise StoredFormError(say("{where} is not a pair of ms and n", where=where), hint=hint)
     ms, n = entry["ms"], entry["n"]
-    if type(ms) is not int or type(n) is not int or ms < 0 or n < 1:
+    if type(ms) is not int or type(n) is not int or not 0 <= ms <= MOST_MS or n < 1:
         raise StoredFormError(
             say("{where} is no duration: ms {ms!r}, n {n!r}", where=where, ms=ms, n=n), hint=hint
         )

@@ -205,7 +205,16 @@ def test_durations_come_from_plans_traces_and_learned_ones(job):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", "{", '{"steps": 3}', '{"traceEvents": {}}', '{"format": "dsec.plan/9"}']
+    "text",
+    [
+        "",
+        "[]",
+        '{"version": 1, "steps": {"load": {"ms": 99999999999999999999, "n": 1}}}',
+        "{",
+        '{"steps": 3}',
+        '{"traceEvents": {}}',
+        '{"format": "dsec.plan/9"}',
+    ],
 )
 def test_a_file_without_durations_is_refused_in_one_line(job, text):
     (job / "odd.json").write_text(text)
