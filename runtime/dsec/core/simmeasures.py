@@ -94,22 +94,8 @@ def measure(scene: Scene, history: History, prices: Mapping[str, int] | None = N
     """`prices`: millionths per device-hour, by device type; "": of every other."""
     work = scene.work
     real = [piece for piece in history.pieces if piece.at not in work.arrivals]
-    firsts = [piece for piece in real if piece.attempt == 1]
-    held: dict[tuple[int, int], int] = {}
-    for piece in real:
-        held[piece.at, piece.iteration] = (
-            held.get((piece.at, piece.iteration), 0) + piece.to_ms - piece.from_ms
-        )
-    waited: dict[tuple[int, int], int] = {}
-    for piece in real:
-        key = piece.at, piece.iteration
-        waited[key] = waited.get(key, 0) + piece.from_ms - piece.ready_ms
-    hunger = [waited[key] * 1000 // (waited[key] + held[key]) for key in waited if waited[key] + held[key]]
-    stops: dict[str, int] = {}
-    for piece in real:
-        if piece.cause != "ok":
-            stops[piece.cause] = stops.get(piece.cause, 0) + 1
     jobs = _jobs(scene, real, history)
+    hunger = _hunger(real)
     return Measures(
         end_ms=history.end_ms,
         steps=sum(piece.cause == "ok" for piece in real),
@@ -117,16 +103,35 @@ def measure(scene: Scene, history: History, prices: Mapping[str, int] | None = N
         jobs=len(jobs),
         jobs_done=sum(job.done for job in jobs.values()),
         use=_use(scene, real, history),
-        waits=spread(piece.from_ms - piece.ready_ms for piece in firsts),
+        waits=spread(piece.from_ms - piece.ready_ms for piece in real if piece.attempt == 1),
         job_waits=spread(job.start - job.arrival for job in jobs.values() if job.start >= 0),
         job_times=spread(job.end - job.arrival for job in jobs.values() if job.done),
         hunger=spread(hunger),
         hungry=sum(one > HUNGRY for one in hunger),
-        stops=tuple(sorted(stops.items())),
+        stops=_stops(real),
         again_ms=sum(piece.lost_ms for piece in real),
         resized=_resized(scene, real),
         cost=_cost(scene, real, history, prices or {}),
     )
+
+
+def _hunger(real: Sequence[Piece]) -> list[int]:
+    """Of every instance, the share of its time that it waited; all its attempts together."""
+    waited: dict[tuple[int, int], int] = {}
+    whole: dict[tuple[int, int], int] = {}
+    for piece in real:
+        key = piece.at, piece.iteration
+        waited[key] = waited.get(key, 0) + piece.from_ms - piece.ready_ms
+        whole[key] = whole.get(key, 0) + piece.to_ms - piece.ready_ms
+    return [waited[key] * 1000 // whole[key] for key in waited if whole[key]]
+
+
+def _stops(real: Sequence[Piece]) -> tuple[tuple[str, int], ...]:
+    stops: dict[str, int] = {}
+    for piece in real:
+        if piece.cause != "ok":
+            stops[piece.cause] = stops.get(piece.cause, 0) + 1
+    return tuple(sorted(stops.items()))
 
 
 class _Job:
