@@ -9,6 +9,7 @@ from dsec.record import Record
 from dsec_cli.dag.analysis import analyze, rounds_of
 from dsec_cli.dag.cycles import Order, order_steps
 from dsec_cli.dag.demand import demand_of
+from dsec_cli.dag.elastic import elastic_steps
 from dsec_cli.dag.estimates import estimate
 from dsec_cli.dag.idle import idle_reasons
 from dsec_cli.dag.pool import BASELINE, basis_text, pool_of, untyped
@@ -80,6 +81,7 @@ def picture_of(
         graph=graph,
         result=result,
         levels=tuple(level_of(step, contract) for step in graph.steps),
+        elastic=elastic_steps(graph.steps, demands, contract) or (),
         demands=tuple(demands),
         analysis=found,
         basis=place.basis,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from dsec.core.overlap import Overlap
-    from dsec.plan import Demand, Link, Source
+    from dsec.plan import Demand, Elastic, Link, Source
     from dsec_cli.dag.analysis import Analysis
     from dsec_cli.dag.cycles import Order
     from dsec_cli.dag.graph import Edge, StepGraph
@@ -99,6 +99,8 @@ class Picture(Record):
     """How data gets from Step to Step on the assumed machine, one for each communication."""
     tell: Callable[[str], str] = str
     """How a text is said to whoever looks at the picture."""
+    elastic: tuple[Elastic, ...] = ()
+    """Steps that may be started on fewer or more GPUs than they ask for."""
 
 
 class View(Record):

@@ -6,9 +6,12 @@ from hypothesis import strategies as st
 
 from dsec.core.pace import slowed, stretched
 from dsec.core.starting import elastic_pool
-from dsec.plan import Elastic
+from dsec.plan import Elastic, Source
 from dsec_cli.dag.demand import demand_of
 from dsec_cli.dag.elastic import elastic_steps
+from dsec_cli.dag.graph import step_graph
+from dsec_cli.dag.picture import picture_of
+from dsec_cli.dag.views.html import data
 
 JOB = "elasticity: {{gpu: {{min_count: {}, max_count: {}}}}}\n"
 
@@ -62,3 +65,16 @@ def test_slower_devices_take_longer_in_proportion(length, best, speed):
 
 def test_the_pool_is_three_tenths():
     assert [elastic_pool(many) for many in (0, 1, 3, 4, 8, 10, 24)] == [0, 0, 0, 1, 2, 3, 7]
+
+
+def test_the_page_of_the_graph_says_it(make):
+    text = "{id: S, run: x, timeout: 1h, resources: {gpu: {count: 2, min_count: 1, max_count: 4}}}"
+    contract = make.read(f"steps:\n  - {text}\n", "dsandbox.yaml")
+    drawn = picture_of(
+        contract,
+        step_graph(contract),
+        title="t",
+        learned={},
+        locate=lambda path: Source("dsandbox.yaml", 1, 1),
+    )
+    assert data(drawn.picture)["steps"][0]["demand"] == "2 GPU, 1 core, starts on 1 to 4 GPUs"

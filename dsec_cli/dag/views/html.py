@@ -92,6 +92,7 @@ def _steps(picture: Picture) -> list[dict[str, object]]:
     critical = set(picture.analysis.critical_path) if picture.analysis is not None else set()
     looped = {name for cycle in cycles_of(picture) for name in cycle.members}
     columns = _columns(picture)
+    spans = {one.step: f", starts on {one.least} to {one.most} GPUs" for one in picture.elastic}
     return [
         {
             "id": step.id,
@@ -99,7 +100,8 @@ def _steps(picture: Picture) -> list[dict[str, object]]:
             "level": picture.levels[at],
             "group": kind_of(step.id),
             "column": columns[at],
-            "demand": demand_text(picture.demands[at], types=picture.demands[at].gpu_types),
+            "demand": demand_text(picture.demands[at], types=picture.demands[at].gpu_types)
+            + spans.get(step.id, ""),
             "brief": demand_text(picture.demands[at]),
             "cores": picture.demands[at].cpu_m / 1000,
             "critical": at in critical,
