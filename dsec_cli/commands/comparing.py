@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dsec_cli import exit as codes
 from dsec_cli.commands.pipeline import Refused, planned
+from dsec_cli.commands.speaking import listener
 from dsec_cli.dag.noise import spread
 from dsec_cli.dag.summary import inventory_text
 from dsec_cli.dag.whatif import BadScenarioError, read
@@ -56,7 +57,7 @@ def compare(given: Given, inventories: Sequence[Inventory], args: Args) -> int:
         document = whatif_document(name, scenarios)
         emit(json.dumps(document, indent=2, ensure_ascii=False) + "\n", args.output)
     else:
-        emit(whatif_text(name, scenarios), args.output)
+        emit(whatif_text(name, scenarios, listener(args.lang)), args.output)
     return codes.YES if all(one.plan is not None for one in scenarios) else codes.NO
 
 

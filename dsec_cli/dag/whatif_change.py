@@ -59,16 +59,16 @@ def changed(
         elif change.field == REMOVE:
             del steps[change.step]
             removed.append(change.step)
-            words = f"without {change.step}"
+            words = say("without {step}", step=change.step)
         elif change.field == "split":
             asked[change.step] = _whole(change)
-            words = f"{change.step} split {change.value}"
+            words = say("{step} in {parts} parts", step=change.step, parts=change.value)
         elif change.field == "duration":
             steps[change.step], words = _timed(steps[change.step], change, known)
         else:
             before = _told(steps[change.step], change.field)
             steps[change.step] = _of_step(steps[change.step], change)
-            words = f"{change.step} {change.field} {before} -> {_told(steps[change.step], change.field)}"
+            words = _became(change.step, change.field, before, _told(steps[change.step], change.field))
         told.append(words)
     if not steps:
         raise BadScenarioError(say("--what-if removes every Step"), say("leave at least one"))
@@ -139,7 +139,11 @@ def _timed(step: Step, change: Change, known: dict[str, int]) -> tuple[Step, str
     else:
         raise AssertionError("a duration is a time or a share")
     sign = {"default": "?", "declared": "", "history": "~"}[before.source]
-    return step._replace(expect=after), f"{step.id} duration {_time(before.ms)}{sign} -> {_time(after.ms)}"
+    return step._replace(expect=after), _became(step.id, "duration", _time(before.ms) + sign, _time(after.ms))
+
+
+def _became(step: str, field: str, before: str, after: str) -> str:
+    return say("{step} {field} {before} -> {after}", step=step, field=field, before=before, after=after)
 
 
 def _time(ms: int) -> str:
@@ -166,22 +170,22 @@ def _told(step: Step, field: str) -> str:
     """A field's value in words."""
     demand = step.demand
     if field == "level":
-        return step.level or "default"
+        return step.level or say("default")
     if field == "cpu":
-        return "default" if demand.cpu_m is None else f"{demand.cpu_m / 1000:g}"
+        return say("default") if demand.cpu_m is None else f"{demand.cpu_m / 1000:g}"
     if field == "memory":
-        return "none" if demand.memory is None else str(demand.memory)
+        return say("none") if demand.memory is None else str(demand.memory)
     gpu = demand.gpu
     if field == "gpu.count":
         return "0" if gpu is None else str(1 if gpu.count is None else gpu.count)
     if gpu is None:
-        return "none"
+        return say("none")
     if field == "gpu.memory":
-        return "whole device" if gpu.memory is None else gpu.memory.text
+        return say("whole device") if gpu.memory is None else gpu.memory.text
     if field == "gpu.type":
-        return gpu.type or "baseline's"
+        return gpu.type or say("baseline's")
     stated = {"gpu.share": gpu.share, "gpu.within": gpu.within, "gpu.topology": gpu.topology}[field]
-    return stated or "default"
+    return stated or say("default")
 
 
 def _of_job(contract: Contract, change: Change) -> tuple[Contract, str]:

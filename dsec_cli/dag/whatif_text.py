@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import textwrap
-
 from dsec.record import Record
+from dsec_cli.cells import cells, padded, wrap
 from dsec_cli.dag.noise import Spread
 from dsec_cli.dag.replay import plan_overlap, use_of
 from dsec_cli.dag.view import time_text
+from dsec_cli.words import joined, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from dsec.core.overlap import Overlap
     from dsec.plan import Plan
     from dsec_cli.dag.replay import Use
+
+    Tell = Callable[[str], str]
 
 FORMAT = "dsec.whatif/1"
 _WIDTH = 80
@@ -60,66 +62,79 @@ def refused(told: tuple[str, ...], inventory: str, why: tuple[str, ...]) -> Scen
     return Scenario(told, inventory, None, why, False, None, None, None)
 
 
-def whatif_text(name: str, scenarios: Sequence[Scenario]) -> str:
-    """All scenarios in one table at 80 columns; the first is what the others are compared with."""
-    lines = [f"what if {name}", "", *_legend(scenarios)]
+def whatif_text(name: str, scenarios: Sequence[Scenario], tell: Tell = str) -> str:
+    """All scenarios in one table at 80 columns, said by `tell`; others are compared with the first."""
+    lines = [tell(say("what if {name}", name=name)), "", *_legend(scenarios, tell)]
     for start in range(0, len(scenarios), _BESIDE):
-        lines += ["", *_block(scenarios, start)]
-    lines += ["", "critical path", *_paths(scenarios), *_effects(scenarios), *_notes(scenarios)]
+        lines += ["", *_block(scenarios, start, tell)]
+    lines += ["", tell(say("critical path")), *_paths(scenarios, tell)]
+    lines += [*_effects(scenarios, tell), *_notes(scenarios, tell)]
     return "\n".join(map(_plain, lines)) + "\n"
 
 
-def _legend(scenarios: Sequence[Scenario]) -> Iterator[str]:
+def _legend(scenarios: Sequence[Scenario], tell: Tell) -> Iterator[str]:
     """What each number stands for; inventories have letters where there are several."""
     letters: dict[str, str] = {}
     for one in scenarios:
         letters.setdefault(one.inventory, chr(ord("A") + len(letters)))
     for number, one in enumerate(scenarios):
-        where = [f"on {letters[one.inventory]}"] if len(letters) > 1 else []
-        yield from _wrapped(number, ", ".join([*(one.told or ("as it stands",)), *where]))
+        where = [say("on {inventory}", inventory=letters[one.inventory])] if len(letters) > 1 else []
+        told = joined(", ", [*(one.told or (say("as it stands"),)), *where])
+        yield from _headed(str(number), tell(told))
     yield ""
     for inventory, letter in letters.items():
-        yield from _wrapped(letter if len(letters) > 1 else "on", inventory)
+        if len(letters) > 1:
+            yield from _headed(letter, tell(inventory))
+        else:
+            yield from wrap(tell(say("inventory: {inventory}", inventory=inventory)), _WIDTH)
 
 
-def _wrapped(number: int | str, text: str) -> list[str]:
-    return textwrap.wrap(f"{number:>2}  {text}", _WIDTH, subsequent_indent="    ")
+def _headed(head: str, text: str) -> Iterator[str]:
+    """A text behind its number, in lines of 80 cells."""
+    indent = max(4, cells(head) + 2)
+    first, *rest = wrap(text, _WIDTH - indent)
+    yield padded(f"{head:>2}", indent) + first
+    yield from (" " * indent + line for line in rest)
 
 
-def _block(scenarios: Sequence[Scenario], start: int) -> Iterator[str]:
+def _block(scenarios: Sequence[Scenario], start: int, tell: Tell) -> Iterator[str]:
     """Rows of figures, one column per scenario from `start` on."""
     shown = range(start, min(start + _BESIDE, len(scenarios)))
     yield " " * _LABEL + "".join(f"{number:>{_CELL}}" for number in shown)
-    columns = [_figures(scenarios[number], scenarios[0]) for number in shown]
-    for label, *cells in zip(_LABELS, *columns, strict=True):
-        if any(cells):
-            yield f"{label:<{_LABEL}}" + "".join(f" {text or '-':>{_CELL - 1}}" for text in cells)
+    columns = [_figures(scenarios[number], scenarios[0], tell) for number in shown]
+    for label, *row in zip(_LABELS, *columns, strict=True):
+        if any(row):
+            yield padded(tell(label), _LABEL) + "".join(_right(text or "-") for text in row)
+
+
+def _right(text: str) -> str:
+    return " " * max(1, _CELL - cells(text)) + text
 
 
 _LABELS = (
-    "one iteration",
-    "  against 0",
-    "all iterations",
-    "  against 0",
-    "  one every",
-    "idle GPU time",
-    "  overlapped",
-    "busy processors",
-    "lower bound",
-    "  over it",
-    "critical path",
-    "with noise: p50",
-    "            p95",
-    "            worst",
-    "Steps",
+    say("one iteration"),
+    say("  against 0"),
+    say("all iterations"),
+    say("  against 0"),
+    say("  one every"),
+    say("idle GPU time"),
+    say("  overlapped"),
+    say("busy processors"),
+    say("lower bound"),
+    say("  over it"),
+    say("critical path"),
+    say("with noise: p50"),
+    say("            p95"),
+    say("            worst"),
+    say("Steps"),
 )
 
 
-def _figures(one: Scenario, first: Scenario) -> tuple[str, ...]:
+def _figures(one: Scenario, first: Scenario, tell: Tell) -> tuple[str, ...]:
     """The cells of one scenario, by label; "" where there is no answer."""
     plan, use, repeated, spread = one.plan, one.use, one.overlap, one.spread
     if plan is None or use is None:
-        return ("no plan", *[""] * (len(_LABELS) - 1))
+        return (tell(say("no plan")), *[""] * (len(_LABELS) - 1))
     found, before = plan.analysis, None if first.plan is None or one is first else first.plan.analysis
     chosen = found.schedule
     alike = (
@@ -164,19 +179,21 @@ def _share(permille: int | None) -> str:
     return "" if permille is None else f"{permille / 10:.1f} %"
 
 
-def _paths(scenarios: Sequence[Scenario]) -> Iterator[str]:
+def _paths(scenarios: Sequence[Scenario], tell: Tell) -> Iterator[str]:
     """Each critical path with the scenarios it is that of, and why others have no plan."""
     having: dict[str, list[int]] = {}
     for number, one in enumerate(scenarios):
         if one.plan is None:
-            text = f"no plan: {'; '.join(one.refused)}"
+            text = tell(say("no plan: {why}", why=joined("; ", one.refused)))
         else:
             path = one.plan.analysis.critical_path
-            shown = path if len(path) <= 16 else (*path[:8], f"({len(path) - 12} more)", *path[-4:])
-            text = " > ".join(shown)
+            more = tell(say("({count} more)", count=len(path) - 12))
+            text = " > ".join(path if len(path) <= 16 else (*path[:8], more, *path[-4:]))
         having.setdefault(text, []).append(number)
     for text, numbers in having.items():
-        yield from textwrap.wrap(f"{_ranges(numbers):>2}  {text}", _WIDTH, subsequent_indent="    ")
+        first, *rest = wrap(f"{_ranges(numbers):>2}  {text}", _WIDTH - 4)
+        yield f" {first}" if len(numbers) == 1 and numbers[0] < 10 else first
+        yield from (f"    {line}" for line in rest)
 
 
 def _ranges(numbers: Sequence[int]) -> str:
@@ -190,15 +207,15 @@ def _ranges(numbers: Sequence[int]) -> str:
     return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
 
 
-def _effects(scenarios: Sequence[Scenario]) -> Iterator[str]:
+def _effects(scenarios: Sequence[Scenario], tell: Tell) -> Iterator[str]:
     """What else is otherwise than in the first: devices, order."""
     lines: list[str] = []
     for number, one in enumerate(scenarios[1:], 1):
         effects = list(_of(one, scenarios[0]))
         if effects:
-            lines += _wrapped(number, "; ".join(effects))
+            lines += _headed(str(number), tell(joined("; ", effects)))
     if lines:
-        yield from ("", "also changed, against 0", *lines)
+        yield from ("", tell(say("also changed, against 0")), *lines)
 
 
 def _of(one: Scenario, first: Scenario) -> Iterator[str]:
@@ -206,44 +223,57 @@ def _of(one: Scenario, first: Scenario) -> Iterator[str]:
         return
     before = {step.id: step for step in first.plan.steps}
     after = {step.id for step in one.plan.steps}
-    same = one.inventory == first.inventory
     moved = [
         step.id
         for step in one.plan.steps
-        if same and step.id in before and step.placement.devices != before[step.id].placement.devices
+        if step.id in before and step.placement.devices != before[step.id].placement.devices
     ]
-    for words, names in (
-        ("other devices for", moved),
-        ("new:", [step.id for step in one.plan.steps if step.id not in before]),
-        ("gone:", [name for name in before if name not in after]),
-    ):
-        if names:
-            yield f"{words} {', '.join(names[:6])}" + (
-                f" and {len(names) - 6} more" if len(names) > 6 else ""
-            )
+    if moved and one.inventory == first.inventory:
+        yield say("other devices for {steps}", steps=_some(moved))
+    new = [step.id for step in one.plan.steps if step.id not in before]
+    if new:
+        yield say("new: {steps}", steps=_some(new))
+    gone = [name for name in before if name not in after]
+    if gone:
+        yield say("gone: {steps}", steps=_some(gone))
     chosen, old = one.plan.analysis.schedule, first.plan.analysis.schedule
     if chosen is not None and old is not None and chosen.order != old.order:
-        yield f"order {old.order} -> {chosen.order}"
+        yield say("order {before} -> {after}", before=old.order, after=chosen.order)
 
 
-def _notes(scenarios: Sequence[Scenario]) -> Iterator[str]:
+def _some(names: Sequence[str]) -> str:
+    if len(names) <= 6:
+        return ", ".join(names)
+    return say("{some} and {count} more", some=", ".join(names[:6]), count=len(names) - 6)
+
+
+def _notes(scenarios: Sequence[Scenario], tell: Tell) -> Iterator[str]:
     """What the figures rest on."""
     notes: list[str] = []
     noisy = next((one.spread for one in scenarios if one.spread is not None), None)
     if noisy is not None:
         notes.append(
-            f"noise: {noisy.trials} trials of one iteration, each duration times a factor of its own "
-            f"(lognormal, median 1, sigma {noisy.sigma:g}), the order of Steps kept"
+            say(
+                "noise: {trials} trials of one iteration, each duration times a factor of its own "
+                "(lognormal, median 1, sigma {sigma:g}), the order of Steps kept",
+                trials=noisy.trials,
+                sigma=noisy.sigma,
+            )
         )
     same = [number for number, one in enumerate(scenarios) if one.as_long_as_before]
     if same:
         notes.append(
-            f"{_ranges(same)}: other GPUs, the same duration: say what the Step then takes, duration=50%"
+            say(
+                "{numbers}: other GPUs, the same duration: say what the Step then takes, duration=50%",
+                numbers=_ranges(same),
+            )
         )
     if notes:
         yield ""
     for note in notes:
-        yield from textwrap.wrap(f"note: {note}", _WIDTH, subsequent_indent="      ")
+        first, *rest = wrap(tell(say("note: {note}", note=note)), _WIDTH - 6)
+        yield first
+        yield from (f"      {line}" for line in rest)
 
 
 def whatif_document(name: str, scenarios: Sequence[Scenario]) -> dict[str, object]:

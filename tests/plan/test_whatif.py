@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from dsec.inventory import Device, Inventory
 from dsec.plan import Source
 from dsec.units import Bytes, Duration
+from dsec_cli.cells import cells
+from dsec_cli.commands.speaking import teller
 from dsec_cli.contract.values import Iterations
 from dsec_cli.dag.compile import Origin, compile_plan
 from dsec_cli.dag.cycles import Order, order_steps
@@ -278,6 +280,14 @@ def test_scenarios_stand_side_by_side(make):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     assert text == path.read_text()
+
+
+def test_the_table_is_said_in_chinese_within_eighty_cells(make):
+    text = whatif_text("job", scenarios(make, noise=0.3), teller("zh"))
+    assert "关键路径" in text
+    assert "as it stands" not in text
+    assert "against" not in text
+    assert max(map(cells, text.splitlines())) <= 80
 
 
 def test_a_terminal_obeys_nothing_in_a_name(make):
