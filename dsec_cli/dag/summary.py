@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _WIDTHS = (3, 1, 25, 11, 22, 7, 0)
 _LABEL = 19
 """Cells of what stands before a statement about the whole plan."""
-_MOST_PLAYED = 5000
+_MOST_PLAYED = 500
 """Steps of a plan up to which elasticity is played through."""
 _SIGN = {"default": "?", "declared": "", "history": "~"}
 _MEANING = {
