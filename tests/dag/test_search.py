@@ -135,7 +135,8 @@ def test_the_best_is_no_longer_than_a_queue_nor_shorter_than_a_bound(case):
 def test_the_first_step_that_must_wait_is_held_up_by_none_behind_it(case, data):
     """No starvation: what comes later in the order fills gaps and delays nothing."""
     contest, _ = case
-    works = [work._replace(worker="") for work in contest.works]
+    # Of two that wait at one time only the first is reserved for, and a Step without length lets both wait.
+    works = [work._replace(worker="", duration=max(1, work.duration)) for work in contest.works]
     n = len(works)
     free = [[] for _ in works]
     contest = Contest(free, range(n), works, MIXED)
