@@ -79,7 +79,7 @@ def _streams(folder: Path) -> Iterator[tuple[io.BytesIO, io.BytesIO]]:
         os.chdir(before[3])
 
 
-def _trace(translate: Callable[[str], str]) -> int:  # noqa: ARG001 - as it is called
+def _trace(translate: Callable[[str], str]) -> int:
     sys.stderr.write(traceback.format_exc())
     return codes.OURS
 
