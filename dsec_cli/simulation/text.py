@@ -110,7 +110,11 @@ def _recoveries(played: Played) -> Iterator[str]:
             assumed = manners.detect_ms + manners.restore_ms
             longest, first = max(one.waits_ms), sorted(one.waits_ms)[(len(one.waits_ms) - 1) // 2]
             yield f"  all worked again after {time_text(longest)}, half of them after {time_text(first)};"
-            yield f"  {time_text(assumed)} of that is assumed for noticing and restoring, the rest is waiting"
+            yield (
+                f"  {time_text(assumed)} of that is assumed for noticing and restoring, the rest is waiting"
+                if assumed
+                else "  noticing and restoring are taken to need no time (--detect, --restore)"
+            )
 
 
 def _effect(one: Recovery) -> str:

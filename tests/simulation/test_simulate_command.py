@@ -142,6 +142,11 @@ def test_the_trace_has_every_attempt_and_every_fault(folder, capfd):
     assert names == {"simulated box1", "simulated box2", "simulated own"}
 
 
+def test_that_nothing_is_assumed_is_said(folder, capfd):
+    assert simulate("dsandbox.yaml", *BOX, "--fault", "gpu-lost:GPU-0@1m") == 0
+    assert "noticing and restoring are taken to need no time" in capfd.readouterr().out
+
+
 def test_what_never_starts_is_an_answer_of_no(folder, capfd):
     faults = [f"gpu-lost:{at}@1s" for at in range(7)]
     argv = [word for one in faults for word in ("--fault", one)]
