@@ -60,7 +60,7 @@ def _enter(program: str, *, lints: bool = False) -> int:
         return guarded(lambda: run(program, argv), _translation(argv))
     from dsec_cli.commands import cached
 
-    ticket = cached.draw(argv)
+    ticket = cached.draw(argv if lints else argv[1:])
     code = cached.answer(ticket) if ticket is not None else None
     return leave(_without_collections(program, argv, ticket) if code is None else code)
 

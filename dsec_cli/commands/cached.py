@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 HEAD = b"dsec lint cache 2\n"
 DIGEST = 64
+DAY_S = 86_400
 MOST_BYTES = 4 * 2**20
 """Entries are never larger."""
 ASKED = ("HOME", "NO_COLOR", "FORCE_COLOR", "TERM", "COLUMNS", "LANG", "LANGUAGE", "CI", "TZ")
@@ -56,7 +57,7 @@ class Ticket:
 
 
 def draw(argv: list[str]) -> Ticket | None:
-    """A ticket for this command line; None where nothing is to be cached."""
+    """A ticket for this command line, without `lint`; None where nothing is to be cached."""
     # With --code a folder is read, and which files are in it is not in the key.
     named = any(word == "--code" or word.startswith("--code=") for word in argv)
     if named or "--no-cache" in argv or sys.stdout is None:
@@ -161,7 +162,7 @@ def _entry(ticket: Ticket) -> tuple[bytes, int] | None:
             return None
         # Ours, and whole.
         key, until_s, read, states, out, code = marshal.loads(data[head:])  # noqa: S302
-        if key != ticket.key or (until_s is not None and ticket.began_ns >= until_s * 10**9):
+        if key != ticket.key or not _timely(ticket.began_ns // 10**9, until_s):
             return None
         fresh = contents(read[0]) == read[1] and all(
             state(path, closely=len(before) > 1) == before for path, before in states
@@ -171,11 +172,16 @@ def _entry(ticket: Ticket) -> tuple[bytes, int] | None:
     return (out, code) if fresh else None
 
 
+def _timely(now_s: int, until_s: int | None) -> bool:
+    """Whether it is the day of the entry; a clock that was set back has left it as well."""
+    return until_s is None or until_s - DAY_S <= now_s < until_s
+
+
 def _own(ticket: Ticket) -> bytes:
     """The entry's bytes; raises OSError where it is not a file of this user alone."""
     if not private(os.stat(ticket.folder)):
         raise OSError
-    descriptor = os.open(ticket.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    descriptor = os.open(ticket.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         status = os.fstat(descriptor)
         if not private(status) or status.st_size > MOST_BYTES:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from time import time
 
 from dsec_cli.commands.cached import (
+    DAY_S,
+    DIGEST,
     HEAD,
     MOST_BYTES,
     Ticket,
@@ -133,9 +134,9 @@ def _write(ticket: Ticket, data: bytes) -> None:
 
 
 def clear(folder: str) -> None:
-    """Take the oldest entries away until the folder is within its bounds."""
+    """Take the oldest entries away until the folder is within its bounds; what is no entry stays."""
     with os.scandir(folder) as found:
-        entries = [(entry.stat(follow_symlinks=False), entry.path) for entry in found]
+        entries = [(one.stat(follow_symlinks=False), one.path) for one in found if _is_entry(one.name)]
     entries.sort(key=lambda one: (one[0].st_mtime_ns, one[1]))
     total = sum(status.st_size for status, _ in entries)
     count = len(entries)
@@ -145,6 +146,12 @@ def clear(folder: str) -> None:
         os.unlink(path)
         count -= 1
         total -= status.st_size
+
+
+def _is_entry(name: str) -> bool:
+    """Whether a file is an entry, or a part of one; a folder that a user has named may hold more."""
+    key = name.partition(".")[0]
+    return len(key) == DIGEST and set(key) <= set("0123456789abcdef")
 
 
 def keep_lint(ticket: Ticket, shown: str, code: int, *, paths: tuple[str, ...], read: Iterable[str]) -> bool:
@@ -158,7 +165,7 @@ def keep_lint(ticket: Ticket, shown: str, code: int, *, paths: tuple[str, ...], 
     for folder in {os.curdir, *(os.path.dirname(name) or os.curdir for name in read)}:
         tried += (*_configurations(os.path.abspath(folder)), *tables(folder))
     out = shown.encode(sys.stdout.encoding or "utf-8", "backslashreplace")
-    return keep(ticket, out, code, tried=map(os.path.expanduser, tried), until_s=midnight_s())
+    return keep(ticket, out, code, tried=map(os.path.expanduser, tried), until_s=midnight_s(ticket.began_ns))
 
 
 def _configurations(folder: str) -> Iterator[str]:
@@ -169,6 +176,6 @@ def _configurations(folder: str) -> Iterator[str]:
         above, folder = folder, os.path.dirname(folder)
 
 
-def midnight_s() -> int:
-    """When today ends in UTC, in seconds since 1970: suppressions may be given a last day."""
-    return (int(time()) // 86_400 + 1) * 86_400
+def midnight_s(began_ns: int) -> int:
+    """When the day of a lint ends in UTC, in seconds since 1970: suppressions may be given a last day."""
+    return (began_ns // (DAY_S * 10**9) + 1) * DAY_S

@@ -73,6 +73,15 @@ def test_both_programs_answer_from_the_cache(ds: Ds, contract: Path, folder: Pat
     assert ds("dsec", "lint", contract.name).stdout == FORGED
 
 
+def test_a_path_that_is_called_lint_is_no_command(ds: Ds, contract: Path, folder: Path) -> None:
+    (contract.parent / "lint").mkdir()
+    put(contract.parent / "lint" / "dsandbox.yaml", SMALL)
+    assert ds("dsec", "lint").returncode == 1
+    assert ds("ds-contract-lint", "lint").returncode == 0
+    assert ds("dsec", "lint", "lint").returncode == 0
+    assert ds("ds-contract-lint").returncode == 1
+
+
 def test_what_is_written_anew_is_read_anew(ds: Ds, contract: Path, folder: Path) -> None:
     before = ds("ds-contract-lint", contract.name)
     put(contract, SMALL)
@@ -211,7 +220,10 @@ def test_an_answer_expires(folder: Path) -> None:
     assert cached._entry(ticket) == (b"x", 0)
     assert caching.keep(ticket, b"x", 0, until_s=now_s - 1)
     assert cached._entry(ticket) is None
-    assert 0 < caching.midnight_s() - time.time() <= 25 * 3600
+    assert caching.keep(ticket, b"x", 0, until_s=now_s + 100 + cached.DAY_S)  # the clock was set back
+    assert cached._entry(ticket) is None
+    assert 0 < caching.midnight_s(ticket.began_ns) - now_s <= cached.DAY_S
+    assert caching.midnight_s(cached.DAY_S * 10**9) == 2 * cached.DAY_S
 
 
 def test_names_that_were_tried_count(folder: Path, tmp_path: Path) -> None:
@@ -240,11 +252,15 @@ def test_every_file_of_the_program_counts(tmp_path: Path) -> None:
 
 def test_the_folder_stays_within_bounds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(caching, "MOST_ENTRIES", 5)
-    for number in range(9):
-        assert caching.keep(cached.Ticket(str(folder), f"key{number}"), b"x", 0)
-        os.utime(folder / f"key{number}", (number, number))
+    keys = [str(number) * cached.DIGEST for number in range(9)]
+    for number, key in enumerate(keys):
+        assert caching.keep(cached.Ticket(str(folder), key), b"x", 0)
+        os.utime(folder / key, (number, number))
+    (folder / "notes").mkdir()
+    (folder / "dsandbox.yaml").write_text("mine")
+    os.utime(folder / "dsandbox.yaml", (0, 0))
     caching.clear(str(folder))
-    assert [path.name for path in entries(folder)] == [f"key{number}" for number in range(4, 9)]
+    assert [path.name for path in entries(folder)] == [*keys[4:], "dsandbox.yaml", "notes"]
 
 
 def test_many_at_once_give_one_answer(contract: Path, folder: Path) -> None:
