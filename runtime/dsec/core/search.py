@@ -1,7 +1,8 @@
 """The best order of Steps that a bounded search finds for a machine.
 
 After the candidates of `orders`, small changes of the best schedule are tried: some Steps are moved
-forwards or backwards in time, and the order which that leaves is kept when its schedule is no longer.
+forwards or backwards in time, and the order which that leaves is kept when its schedule is no longer, at
+first also when it is a little longer.
 The search is counted in trials, draws its own numbers from what it is given and never looks at a
 clock: same input, same order, on every machine and in every Python.
 """
@@ -27,6 +28,8 @@ _STEPS_IN_ALL = 60_000
 """Trials times Steps: what the search may cost, whatever the graph."""
 _REACH = (50, 12, 4, 1)
 """Parts of the makespan by which a Step is moved at most."""
+_WORSE = 60
+"""Part of the best makespan by which a change may be worse at first; in the end it may not."""
 _WORD = 2**64
 
 
@@ -93,11 +96,13 @@ def _searched(
     best, tried = min(starts, key=_worth), 0
     for start in starts:
         now = start
-        for _ in range(trials // len(starts)):
+        for left in range(trials, 0, -1):
             if best.run.makespan <= bound:
                 return best, tried
             tried += 1
-            changed = _changed(contest, now, draw)
+            bearable = best.run.makespan + best.run.makespan * left // (trials * _WORSE)
+            limit = max(now.run.makespan, min(start.run.makespan, bearable))
+            changed = _changed(contest, now, draw, limit)
             if changed is None:
                 continue
             shorter = changed.run.makespan < now.run.makespan
@@ -106,15 +111,15 @@ def _searched(
     return best, tried
 
 
-def _changed(contest: Contest, now: Candidate, draw: Draw) -> Candidate | None:
-    """The schedule with some Steps moved; None when it is longer."""
+def _changed(contest: Contest, now: Candidate, draw: Draw, limit: int) -> Candidate | None:
+    """The schedule with some Steps moved; None when it is too long."""
     span, count = now.run.makespan, len(now.priorities)
     reach = span // _REACH[draw.below(len(_REACH))] + 1
     many = (2, 4, max(2, count // 4), count)[draw.below(4)]
     priorities = [span - start for start in now.run.starts]
     for _ in range(1 + draw.below(many)):
         priorities[draw.below(count)] += draw.below(2 * reach) - reach
-    run = contest.forward(priorities, Manner(limit=span, quick=now.quick))
+    run = contest.forward(priorities, Manner(limit=limit, quick=now.quick))
     return None if run is None else Candidate("search", priorities, now.quick, run)
 
 
