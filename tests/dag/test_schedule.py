@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dsec.core.bounds import lower_bounds
 from dsec.core.leases import Ledger
 from dsec.core.order import critical_path, earliest_starts, levels, topological, upward_ranks
-from dsec.core.overlap import Rounds, covered, overlap
+from dsec.core.overlap import Rounds, _repeated, _unrolled, covered, overlap
 from dsec.core.schedule import Work, list_schedule, makespan
 from dsec.inventory import Device, Inventory
 from dsec.plan import Demand
@@ -171,6 +171,27 @@ def test_overlap_is_never_faster_than_its_loop_nor_slower_than_one_by_one(job, i
         assert found.total >= found.loop.period * (5 // found.loop.lag)
     if in_flight == 1:
         assert found.total == 6 * alone
+
+
+@given(job=jobs(), in_flight=st.integers(1, 3), data=st.data())
+def test_iterations_keep_needs_staleness_and_window(job, in_flight, data):
+    """An iteration reads another one's results only once they are there, however they overlap."""
+    successors, works = job
+    n = len(works)
+    nodes = st.integers(0, n - 1)
+    carried = tuple(data.draw(st.lists(st.tuples(nodes, nodes, st.integers(1, 3)), max_size=3)))
+    graph = _unrolled(successors, Rounds(5, in_flight, carried), 5)
+    slices = list_schedule(graph, _repeated(works, 5), Ledger(BOX))
+    at = lambda step, iteration: slices[iteration * (n + 1) + step]  # noqa: E731
+    for i in range(5):
+        for step, targets in enumerate(successors):
+            assert all(at(target, i).start >= at(step, i).end for target in targets)
+            assert i == 0 or at(step, i).start >= at(step, i - 1).end
+        for source, target, lag in carried:
+            assert i < lag or at(target, i).start >= at(source, i - lag).end
+        if i >= in_flight:
+            begins = min(at(step, i).start for step in range(n))
+            assert begins >= max(at(step, i - in_flight).end for step in range(n))
 
 
 def test_one_iteration_has_no_rhythm():

@@ -77,7 +77,7 @@ def length_on(contest, step, group):
 @given(case=ANY)
 def test_every_order_leads_to_a_schedule_that_can_be_run(case):
     contest, successors = case
-    for one in every_candidate(contest):
+    for one in [*every_candidate(contest), best_order(contest).best]:
         run = one.run
         for step, targets in enumerate(successors):
             assert run.ends[step] == run.starts[step] + length_on(contest, step, run.groups[step])
@@ -213,6 +213,30 @@ def test_equal_slots_need_no_ledger_and_lead_to_the_same_schedule():
 @pytest.mark.parametrize(("steps", "most"), [(1, 304), (20, 380), (100, 600), (10_000, 6), (100_000, 0)])
 def test_what_a_search_may_cost_is_counted_in_steps(steps, most):
     assert trials_for(steps) == most
+
+
+def test_large_graphs_are_tried_in_few_ways_and_not_searched(monkeypatch):
+    works = [Work(Demand(1000, 0, at % 2, 10 * GIB, (), 0, 0), 1 + at * 7 % 9, 0) for at in range(60)]
+    monkeypatch.setattr("dsec.core.orders.MANY", 50)
+    monkeypatch.setattr("dsec.core.search.MANY", 50)
+    found = best_order(Contest([[]] * 60, range(60), works, MIXED))
+    assert [order for order, _ in found.makespans] == ["fifo", "rank"]
+    assert found.trials == 0
+    alike = [work._replace(demand=Demand(1000, 0, 0, 0, (), 0, 0)) for work in works]
+    assert [order for order, _ in best_order(Contest([[]] * 60, range(60), alike, MIXED)).makespans] == [
+        "fifo",
+        "rank",
+    ]
+
+
+def test_ranks_and_starts_that_are_known_are_not_found_again():
+    works = [Work(Demand(1000, 0, 0, 0, (), 0, 0), length, 0) for length in (3, 2, 5)]
+    successors = [[1, 2], [], []]
+    new = Contest(successors, range(3), works, CORES)
+    ranked = [work._replace(rank=rank) for work, rank in zip(works, new.ranks, strict=True)]
+    old = Contest(successors, range(3), ranked, CORES, starts=new.heads)
+    assert (old.ranks, old.heads) == (new.ranks, new.heads)
+    assert best_order(old).makespans == best_order(new).makespans
 
 
 def test_numbers_are_drawn_from_the_content_alone():
