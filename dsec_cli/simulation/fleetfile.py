@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dsec.cards import class_bytes, resolve
 from dsec.core.pace import Span as GpuSpan
+from dsec.core.placement import feasible
 from dsec.core.simulated import Manners
 from dsec.devices.profiles import profile
 from dsec.errors import DSecError
@@ -63,6 +64,7 @@ def read_fleet(document: Document, *, name: str, inventory: Callable[[str], Inve
     root = form.table(document.root, KEYS, "the fleet")
     machines = _machines(form, root, inventory)
     agents = tuple(_agents(form, node) for node in form.items(root.need("agents")))
+    _refuse_too_much(form, machines)
     _names(form, root, [one.name for one in agents])
     for key, found in (("servers", machines), ("agents", agents)):
         if not found and not form.wrong:
@@ -203,7 +205,7 @@ def _demand(form: Form, node: Node | None) -> Demand:
     if kind is not None and not types:
         form.refuse("DS105", span_of(kind), say("no GPU type is called {name!r}", name=form.text(kind)))
     cpu = form.decimal(row.get("cpu"), 1000) if "cpu" in row else None
-    return Demand(
+    demand = Demand(
         1000 if cpu is None else cpu,
         form.size(row.get("memory")),
         count,
@@ -212,6 +214,20 @@ def _demand(form: Form, node: Node | None) -> Demand:
         0,
         0,
     )
+    form.demands.append((row.span, demand))
+    return demand
+
+
+def _refuse_too_much(form: Form, machines: tuple[Machine, ...]) -> None:
+    """A Step that fits no server, even with nothing else there, would never start."""
+    for span, demand in form.demands if machines else ():
+        refusals = [feasible(demand, one.inventory) for one in machines]
+        first = refusals[0]
+        if first is not None and all(refusals):
+            message = say(
+                "no server can ever have it: on {name} it {why}", name=machines[0].name, why=first.text
+            )
+            form.refuse("DS210", span, message, say("lower what it takes, or add a server that has it"))
 
 
 def _gpus(form: Form, row: Table, demand: Demand) -> GpuSpan | None:

@@ -16,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from dsec.plan import Demand
     from dsec_cli.contract.values import GpuMemory
     from dsec_cli.source.tree import Node
 
@@ -28,6 +29,7 @@ NAMES = {
     "DS106": "bad-quantity",
     "DS109": "missing-key",
     "DS202": "minimum-above-maximum",
+    "DS210": "demand-no-device-meets",
     "DS501": "unknown-step",
     "DS502": "duplicate-step-id",
     "DS503": "dependency-cycle",
@@ -44,6 +46,8 @@ class Form:
 
     def __init__(self) -> None:
         self.wrong: list[Finding] = []
+        self.demands: list[tuple[Span, Demand]] = []
+        """What is asked for, each with its place."""
 
     def refuse(self, code: str, span: Span, message: str, advice: str = "") -> None:
         """Note a fault."""

@@ -59,7 +59,8 @@ def _cut(text: str) -> str:
 def _use(played: Played) -> Iterator[str]:
     use = played.measures.use
     if use.gpu is None:
-        yield "GPU time held        no GPU"
+        some = any(machine.inventory.devices for machine in played.machines)
+        yield f"GPU time held        {'unknown' if some else 'no GPU'}"
     else:
         yield f"GPU time held        {_share(use.gpu)}"
         if use.gpu_there is not None and use.gpu_there != use.gpu:
@@ -134,6 +135,12 @@ def _rest(played: Played) -> Iterator[str]:
     fewer, more = found.resized
     if fewer or more:
         yield f"elastic starts       {fewer} with fewer GPUs than the baseline, {more} with more"
+    never = [at for at, _ in played.history.never if at not in played.scene.work.arrivals]
+    if never:
+        names = ", ".join(dict.fromkeys(played.scene.work.steps[at].id for at in never[:8]))
+        yield _cut(
+            f"never done           {len(never):,} Steps: {names}" + (", ..." if len(never) > 8 else "")
+        )
     yield from _cost(found)
     texts = ["memory, devices and cores are held, not measured: a GPU that is held may idle"]
     if found.use.shared:

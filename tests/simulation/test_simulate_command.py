@@ -154,6 +154,7 @@ def test_what_never_starts_is_an_answer_of_no(folder, capfd):
     out = capfd.readouterr().out
     assert " not in " in out
     assert "never ran again" in out
+    assert "never done           " in out
 
 
 WRONG = {
@@ -161,6 +162,12 @@ WRONG = {
     "servers: 3\nagents: {}\n": (1, "DS104", "this must be a list", 1),
     "sevrers: []\nservers: []\nagents: []\n": (1, "DS101", "unknown key 'sevrers' in the fleet", 1),
     "servers: []\n  - x\nagents: []\n": (1, "DS002", "", 2),
+    FLEET.replace("takes: {gpu: 2}, gpus", "takes: {gpu: 5}, gpus"): (
+        1,
+        "DS210",
+        "no server can ever have it",
+        17,
+    ),
     FLEET.replace("seed: 3", "seed: three"): (1, "DS104", "this must be a whole number", 2),
     FLEET.replace("lasts: 3m", "lasts: 3"): (1, "DS106", "no unit", 16),
     FLEET.replace("4xl40s", "4xl40z"): (1, "DS105", "no built-in inventory", 4),

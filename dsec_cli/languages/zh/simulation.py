@@ -3,6 +3,8 @@
 TEXTS: dict[str, str] = {
     "this is no such quantity: {reason}": "这不是所需的量：{reason}",
     "a whole number from {least} to {most}": "{least} 到 {most} 的整数",
+    "no server can ever have it: on {name} it {why}": "没有服务器能满足它：在 {name} 上{why}",
+    "lower what it takes, or add a server that has it": "减少占用，或增加能满足它的服务器",
     "{key} is empty": "{key} 为空",
     "name at least one": "至少写一个",
     "this must be {want}": "此处必须是{want}",
