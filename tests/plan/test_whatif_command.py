@@ -94,7 +94,7 @@ def test_a_comparison_is_the_same_bytes_whatever_the_hash_seed(job):
     assert one.stdout == other.stdout
     document = json.loads(one.stdout)
     assert [len(some["critical_path"]) for some in document["scenarios"]] == [4, 3]
-    assert document["scenarios"][1]["changes"] == ["act split 3", "without load"]
+    assert document["scenarios"][1]["changes"] == ["act in 3 parts", "without load"]
 
 
 def test_a_scenario_without_a_plan_says_why_and_decides_the_exit_code(job):
