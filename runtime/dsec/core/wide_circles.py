@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 FEW = 20_000
 """Edges up to which it is quicker to search node by node."""
-BLOCK = 8_192
+BLOCK = 32_768
 """Edges that a sweep takes at a time: they and their ends stay in the processor's cache."""
 SWEEPS = 12
 """After so many the colours are given up."""
