@@ -3,8 +3,8 @@
 Why: Each Step costs a decision, a start and a hand-over. Splitting pays where the resource profile
 changes (disk to CPU to GPU), not everywhere a function ends; one team's finer split cost 15 %. DSec's
 own scheduler does not slow down here: in graphs of 1,000 and of 5,000 Steps it took 1.2 to 1.3 ms of
-CPU per Step started as a process, and 0.1 ms per call into a warm worker (`benchmarks/RESULTS.md`). So
-this is a remark, with the bill.
+CPU per Step started as a process, and 0.1 ms per call into a warm worker
+(`docs/explanation/scheduling.md`, `benchmarks/RESULTS.md`). So this is a remark, with the bill.
 
 Bad (yaml):
     # ds_config.yaml
