@@ -9,6 +9,7 @@ from dsec.core.simulation import simulate
 from dsec.units import Duration, UnitProblem, parse
 from dsec_cli.commands.outlook import other_machine, outlook
 from dsec_cli.commands.pipeline import Refused, show
+from dsec_cli.commands.speaking import listener
 from dsec_cli.exit import NO, YES, UsageError
 from dsec_cli.report.output import emit
 from dsec_cli.simulation.document import document
@@ -40,7 +41,7 @@ def main(args: Args) -> int:
     played = _of_fleet(args, found) if isinstance(found, Fleet) else _of_plan(args, found)
     if args.trace is not None:
         emit(trace(played), args.trace)
-    emit(document(played) if args.json else render(played), args.output)
+    emit(document(played) if args.json else render(played, listener(args.lang)), args.output)
     return NO if played.history.never else YES
 
 

@@ -5,6 +5,64 @@ TEXTS: dict[str, str] = {
     "a whole number from {least} to {most}": "{least} 到 {most} 的整数",
     "no server can ever have it: on {name} it {why}": "没有服务器能满足它：在 {name} 上{why}",
     "lower what it takes, or add a server that has it": "减少占用，或增加能满足它的服务器",
+    "simulation of {title}: {jobs} agents, {done} Steps done in {time}": (
+        "{title} 的模拟：{jobs} 个智能体，{done} 个 Step 在 {time} 内完成"
+    ),
+    "simulation of {title}: {done} Steps done in {time}": "{title} 的模拟：{done} 个 Step 在 {time} 内完成",
+    "  {never} Steps were never done": "  {never} 个 Step 始终未完成",
+    "  as planned: {time}": "  与计划一致：{time}",
+    "  planned: {time}": "  计划为：{time}",
+    "{what} each": "各有 {what}",
+    "ample cores": "核数不限",
+    "{count} cores": "{count} 核",
+    "GPU time held": "GPU 占用时间",
+    "  of what was there": "  占现有的",
+    "  by several Steps": "  由多个 Step 共用",
+    "  over time": "  随时间",
+    "CPU time held": "CPU 占用时间",
+    "many": "个数",
+    "median": "中位",
+    "longest": "最长",
+    "Steps waited": "Step 等待",
+    "agents waited": "智能体等待",
+    "agents took": "智能体用时",
+    "hunger of Steps": "Step 饥饿度",
+    "  above {share}": "  高于 {share}",
+    "fault {fault}: {effect}": "故障 {fault}：{effect}",
+    "  all worked again after {longest}, half of them after {half};": (
+        "  {longest} 后全部恢复工作，其中一半在 {half} 后；"
+    ),
+    "  {time} of that is assumed for noticing and restoring, the rest is waiting": (
+        "  其中 {time} 是对发现和恢复的假设，其余是等待"
+    ),
+    "  noticing and restoring are taken to need no time (--detect, --restore)": (
+        "  发现和恢复按不耗时计（--detect、--restore）"
+    ),
+    "no Step was slowed down at that time": "当时没有 Step 变慢",
+    "1 Step slowed down": "1 个 Step 变慢",
+    "{count} Steps slowed down": "{count} 个 Step 变慢",
+    "no Step was hit": "没有 Step 受影响",
+    "1 Step hit": "1 个 Step 受影响",
+    "{count} Steps hit": "{count} 个 Step 受影响",
+    "{count} Steps hit, {never} never ran again": "{count} 个 Step 受影响，{never} 个再未运行",
+    "killed": "被终止",
+    "paused": "被暂停",
+    "shrunk": "被缩减",
+    "lost their GPU": "失去 GPU",
+    "lost their server": "失去服务器",
+    "work done again": "重做的工作",
+    "elastic starts": "弹性启动",
+    "{fewer} with fewer GPUs than the baseline, {more} with more": (
+        "{fewer} 次少于基线 GPU 数，{more} 次多于基线"
+    ),
+    "never done": "未完成",
+    "memory, devices and cores are held, not measured: a GPU that is held may idle": (
+        "内存、设备和核按占用计，并非测量：被占用的 GPU 可能空闲"
+    ),
+    "Steps that share a GPU are taken not to slow each other down": "共用 GPU 的 Step 按互不拖慢计",
+    "durations and arrivals are drawn with seed {seed}": "时长和到达以种子 {seed} 抽取",
+    "{all}, {idle} of it for GPUs that nobody held": "{all}，其中 {idle} 用于无人占用的 GPU",
+    "unknown: no price for {kinds} (--price)": "未知：没有 {kinds} 的价格（--price）",
     "{key} is empty": "{key} 为空",
     "name at least one": "至少写一个",
     "this must be {want}": "此处必须是{want}",
