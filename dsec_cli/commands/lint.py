@@ -77,7 +77,8 @@ def main(args: Args) -> int:
     if args.profile_rules:
         _tell_profile(checker, checked)
     code = _say(problems, speaking) or _verdict(args, here, checked.diagnostics)
-    if shown is not None and not (problems or mending or args.profile_rules):
+    aside = any(one.file for one in outputs)
+    if shown is not None and not (problems or mending or aside or args.profile_rules):
         _remember(args, report, shown, code, left_out=left_out)
     return code
 

@@ -6,6 +6,7 @@ import os
 import sys
 
 from dsec.errors import FileProblem
+from dsec.special import open_special
 from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
@@ -94,12 +95,12 @@ def write_all(descriptor: int, data: bytes) -> None:
 def to_file(path: str, data: bytes | Iterable[bytes]) -> None:
     """Replace the file `path` by `data` in one step; devices and pipes are written to as they are."""
     pieces = (data,) if isinstance(data, bytes) else data
-    target = os.path.realpath(path)
     try:
-        if os.path.exists(target) and not os.path.isfile(target):
-            _write(os.open(target, os.O_WRONLY), pieces)
-            return
-        _replace(target, pieces)
+        special = open_special(path)
+        if special is not None:
+            _write(special, pieces)
+        else:
+            _replace(os.path.realpath(path), pieces)
     except OSError as problem:
         raise FileProblem(
             say("{path} could not be written: {why}", path=path, why=system(problem)),

@@ -10,6 +10,7 @@ from dsec.errors import FileProblem, StoredFormError
 from dsec.hashing import digest_joined
 from dsec.plan import FORMAT, Plan
 from dsec.plantext import plan_pieces, written_steps
+from dsec.special import open_special
 from dsec.words import say, system
 
 TYPE_CHECKING = False
@@ -41,13 +42,13 @@ def save_plan(path: str, plan: Plan) -> None:
 
     A link stays a link, and what is no file (`/dev/stdout`, a pipe) is written to as it is.
     """
-    target = os.path.realpath(path)
     try:
-        if os.path.exists(target) and not os.path.isfile(target):
-            with open(target, "wb") as file:
+        special = open_special(path)
+        if special is not None:
+            with open(special, "wb") as file:
                 file.writelines([*plan_pieces(plan), b"\n"])
             return
-        _replace(target, [*plan_pieces(plan), b"\n"])
+        _replace(os.path.realpath(path), [*plan_pieces(plan), b"\n"])
     except OSError as problem:
         raise FileProblem(
             say("{path}: {why}", path=path, why=system(problem)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,10 +16,11 @@ from dsec_cli.commands.outputs import Copy, Output, wanted
 from dsec_cli.exit import UsageError
 from dsec_cli.report.output import stream
 
-from .conftest import ROOT, Ran
+from .conftest import ROOT, Ran, command
 
 Ds = Callable[..., Ran]
 BAD = (ROOT / "examples" / "bad" / "dsandbox.yaml").read_bytes()
+GOOD = (ROOT / "examples" / "hello" / "dsandbox.yaml").read_bytes()
 GIVEN = {"output": (), "format": None, "output_file": None}
 
 
@@ -161,3 +163,29 @@ def test_a_copy_is_kept_of_what_is_short(monkeypatch: pytest.MonkeyPatch) -> Non
     copy = Copy()
     assert list(copy.of(["a", "b"])) == ["a", "b"]
     assert copy.text is None
+
+
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_what_is_open_already_is_written_to_where_it_stands(ds: Ds, tmp_path: Path, name: str) -> None:
+    (tmp_path / "dsandbox.yaml").write_bytes(GOOD)
+    words = ("--output", f"json:{name}", "--output", "text", "dsandbox.yaml")
+    piped = ds("ds-contract-lint", *words)
+    for _ in range(2):  # nothing is answered from the cache, which knows standard output only
+        piped = ds("ds-contract-lint", *words)
+        assert b'"format": "dsec.lint/1"' in piped.stdout
+        assert b"1 file checked" in piped.stdout
+    with (tmp_path / "both").open("wb") as both:
+        both.write(b"before\n")
+        both.flush()
+        line = command("ds-contract-lint", *words)
+        assert subprocess.run(line, stdout=both, cwd=tmp_path, check=False).returncode == 0
+    assert (tmp_path / "both").read_bytes() == b"before\n" + piped.stdout
+
+
+def test_a_plan_goes_to_a_pipe(ds: Ds, tmp_path: Path) -> None:
+    (tmp_path / "dsandbox.yaml").write_bytes(GOOD)
+    done = ds("dsec", "plan", "-o", "/dev/stdout")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert done.stdout.startswith(b'{"')
+    closed = ds("dsec", "plan", "-o", "/dev/fd/77")
+    assert (closed.returncode, closed.stderr.count(b"\n")) == (3, 1)
