@@ -129,7 +129,7 @@ def before_colon(key: str) -> str:
 def unread_colon(key: str) -> str:
     """Why a key holds what was meant as its value; "" for one without a colon in it."""
     name = before_colon(key)
-    if name == key or not name.replace("-", "_").isidentifier():
+    if not any(colon in key for colon in _COLONS) or not name.replace("-", "_").isidentifier():
         return ""
     if key[len(name) :].lstrip()[0] == _COLONS[0]:
         return say("no space after the colon of `{key}`", key=name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dsec_cli.contract import suggest
+from dsec_cli.contract.amending import unread_colon
 from dsec_cli.contract.check import check
 from dsec_cli.diagnostics import Finding
 from dsec_cli.source.text import SourceText
@@ -325,3 +326,10 @@ def test_words_for_synonyms_exist(word: str) -> None:
     from dsec_cli.contract.table import SECTIONS
 
     assert any(word in shapes for _, _, shapes in SECTIONS.values())
+
+
+@pytest.mark.parametrize(
+    ("key", "said"), [("base ", ""), (" x", ""), ("a:b", "a"), ("a :b", "a"), ("a：b", "a")]
+)
+def test_only_a_key_with_a_colon_in_it_holds_its_value(key, said):
+    assert (f"`{said}`" in unread_colon(key)) == bool(said)

@@ -313,7 +313,51 @@ def fleet(rng: Random) -> Document:
     return "dsandbox.yaml", job
 
 
-JOBS = (grpo, driving, environment, heterogeneous, steps_only, thresholds, deployment, plugin, fleet)
+def placed(rng: Random) -> Document:
+    """Steps that say which devices they want, how they are joined and shared, and what else they take."""
+    machine = Machine(rng)
+    job = _dimensions(rng, "placed", machine)
+    joined = {
+        "within": rng.choice(("nvlink", "switch", "numa")),
+        "topology": rng.choice(("strict", "prefer")),
+    }
+    group = {"nvlink_affinity": "trainers"} if rng.random() < 0.5 else {"numa_affinity": "loaders"}
+    shared = (
+        {"share": "fraction", "memory": "8Gi"}
+        if rng.random() < 0.5
+        else {"share": rng.choice(("exclusive", "mig"))}
+    )
+    job["tokens"] = {"licence": rng.randrange(1, 4), "simulator": 8}
+    job["steps"] = [
+        {
+            "id": "embed",
+            "run": "python -m placed.embed",
+            "resources": {"gpu": {"count": 1, **shared}, "tokens": {"licence": 1}},
+            "timeout": "1h",
+        },
+        {
+            "id": "train",
+            "run": "python -m placed.train",
+            "needs": ["embed"],
+            "resources": {"gpu": {"count": machine.count, **(joined if machine.count > 1 else {}), **group}},
+            "timeout": "8h",
+        },
+        {
+            "id": "search",
+            "run": "python -m placed.search",
+            "needs": ["embed"],
+            "level": "elastic",
+            "resources": {
+                "gpu": {"count": 1, "min_count": 1, "max_count": 1},
+                "tokens": {"simulator": 2},
+            },
+            "timeout": "2h",
+        },
+    ]
+    return "dsandbox.yaml", job
+
+
+JOBS = (grpo, driving, environment, heterogeneous, steps_only, thresholds, deployment, plugin, fleet, placed)
 
 
 def documents(count: int) -> list[Document]:
