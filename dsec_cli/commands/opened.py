@@ -20,10 +20,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from dsec_cli.contract.build import Built
     from dsec_cli.contract.values import Contract
     from dsec_cli.diagnostics import Diagnostic, Finding
     from dsec_cli.source.text import SourceText
-    from dsec_cli.source.tree import Document, Path
+    from dsec_cli.source.tree import Document, Path, Tree
 
 HERE = ("dsandbox.yaml", "agent-train-sandbox.yaml", "ds_config.yaml")
 """Contracts that are found without being named, in this order."""
@@ -39,6 +40,8 @@ class Part(Record):
     contract: Contract
     structural: tuple[Finding, ...]
     """What building the contract could not accept."""
+    reading: tuple[Tree, tuple[Built, ...]]
+    """All of the text."""
 
 
 class Opened(Record):
@@ -103,7 +106,7 @@ def _part(text: SourceText) -> Part:
             say("{name} holds no document", name=text.name), hint="write a contract with: dsec init"
         )
     chosen = next((one for one in built if one.contract.steps), built[0])
-    return Part(text, by_index[chosen.contract.document], *chosen)
+    return Part(text, by_index[chosen.contract.document], *chosen, (tree, built))
 
 
 def steps_beside(path: str) -> str | None:

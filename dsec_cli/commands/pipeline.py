@@ -137,7 +137,11 @@ def errors_of(
 
     `select` narrows the former to codes that begin so.
     """
-    alone = [one for part in opened.parts for one in lint(part.text, select=select, ignore=_JOINT)]
+    alone = [
+        one
+        for part in opened.parts
+        for one in lint(part.text, select=select, ignore=_JOINT, reading=part.reading)
+    ]
     facts = _facts(opened)
     joint = (
         *unknown_steps(facts),

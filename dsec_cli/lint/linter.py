@@ -29,12 +29,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from dsec_cli.contract.build import Built
     from dsec_cli.contract.memory import Memory
     from dsec_cli.diagnostics import Diagnostic, Finding
     from dsec_cli.lint.suppress import Suppression
     from dsec_cli.source.text import SourceText
     from dsec_cli.source.tree import Tree
 
+    Reading = tuple[Tree, tuple[Built, ...]]
+    """A text's tree and what its documents state."""
     Watch = Callable[[Rule, Callable[[], tuple[Finding, ...]]], tuple[Finding, ...]]
 
 UNUSED, CRASHED, SLOW, SECRET = "DS901", "DS999", "DS998", "DS601"
@@ -51,15 +54,18 @@ def lint(
     ignore: Iterable[str] = (),
     rules: tuple[Rule, ...] | None = None,
     watch: Watch | None = None,
+    reading: Reading | None = None,
 ) -> tuple[Diagnostic, ...]:
     """Everything the rules find in `text`, by place and code, less what a comment silences.
 
     `select` and `ignore` are code prefixes (`DS2`) or names and narrow `rules` (default: all there
     are). A rule that is not wanted does not run, unless a suppression names it and unused
     suppressions are asked for. `watch` is called around every rule: it may measure it, and stop it
-    by an OverBudgetError.
+    by an OverBudgetError. `reading` is what was read of the text already.
     """
-    found = lint_all(text, around=around, select=select, ignore=ignore, rules=rules, watch=watch)
+    found = lint_all(
+        text, around=around, select=select, ignore=ignore, rules=rules, watch=watch, reading=reading
+    )
     return tuple(one for one in found if one.silenced is None)
 
 
@@ -72,11 +78,12 @@ def lint_all(
     rules: tuple[Rule, ...] | None = None,
     every: tuple[Rule, ...] | None = None,
     watch: Watch | None = None,
+    reading: Reading | None = None,
 ) -> tuple[Diagnostic, ...]:
     """Like `lint`, with what comments silence, marked so; `every` are all rules there are."""
     every = known_rules() if every is None else every
     wanted = chosen(every if rules is None else rules, select=tuple(select), ignore=tuple(ignore))
-    return Linter(every, wanted, watch=watch).all(text, around)
+    return Linter(every, wanted, watch=watch).all(text, around, reading)
 
 
 def chosen(rules: tuple[Rule, ...], *, select: tuple[str, ...], ignore: tuple[str, ...]) -> tuple[Rule, ...]:
@@ -111,21 +118,24 @@ class Linter:
         self.inquisitive = not all(rule.when for rule in self.late)
         """Whether a rule is asked at the end even where there is nothing to look back on."""
 
-    def all(self, text: SourceText, around: Surroundings) -> tuple[Diagnostic, ...]:
+    def all(
+        self, text: SourceText, around: Surroundings, reading: Reading | None = None
+    ) -> tuple[Diagnostic, ...]:
         """What is found in one text, with what comments silence, marked so."""
-        return _Run(text, self).all(around)
+        return _Run(text, self, reading).all(around)
 
 
 class _Run:
     """One text under the rules: what is known of it, and which rules have failed on it."""
 
-    def __init__(self, text: SourceText, linter: Linter) -> None:
+    def __init__(self, text: SourceText, linter: Linter, reading: Reading | None) -> None:
         self.text = text
+        self.reading = reading
         self.linter = linter
         self.crashes: dict[str, Crash] = {}
 
     def all(self, around: Surroundings) -> tuple[Diagnostic, ...]:
-        tree = parse(self.text)
+        tree = parse(self.text) if self.reading is None else self.reading[0]
         suppressions = suppress.read(self.text.text, tree)
         holding = tuple(one for one in suppressions if not suppress.expired(one, around.today))
         documents = self._facts(tree, suppressions, around)
@@ -179,8 +189,13 @@ class _Run:
                 suppressions=suppressions,
                 drawn=[],
             )
-            for built in build_all(tree, self.text.name, self._memory(tree))
+            for built in self._built(tree)
         )
+
+    def _built(self, tree: Tree) -> tuple[Built, ...]:
+        if self.reading is not None:
+            return self.reading[1]
+        return build_all(tree, self.text.name, self._memory(tree))
 
     def _memory(self, tree: Tree) -> Memory | None:
         """What is known of the text before this one; nothing where the text is not as it is written."""
