@@ -85,8 +85,7 @@ def _resolved(one: _Stated, work: Workload, machines: Sequence[Machine]) -> Faul
     if one.kind == "straggler":
         steps = _steps(one, work)
     elif one.kind == "node-lost":
-        machine = _machine(one, machines)
-        devices = tuple(device.uuid for device in machines[machine].inventory.devices)
+        machine, devices = _node(one, machines)
     else:
         devices = (_device(one, machines),)
     return Fault(one.kind, one.at_ms, devices, machine, steps, one.permille, one.for_ms, one.text)
@@ -107,14 +106,22 @@ def _steps(one: _Stated, work: Workload) -> frozenset[int]:
     return found
 
 
-def _machine(one: _Stated, machines: Sequence[Machine]) -> int:
-    names = [machine.name for machine in machines]
-    if one.what not in names:
+def _node(one: _Stated, machines: Sequence[Machine]) -> tuple[int, tuple[str, ...]]:
+    """A server, or a node of a plan's inventory: its devices alone, as processors are those of all nodes."""
+    whole = {
+        machine.name: (at, tuple(device.uuid for device in machine.inventory.devices))
+        for at, machine in enumerate(machines)
+    }
+    for machine in machines if len(machines) == 1 else ():
+        for node in machine.inventory.nodes or ():
+            uuids = tuple(device.uuid for device in machine.inventory.devices if device.node == node.name)
+            whole.setdefault(node.name, (-1, uuids))
+    if one.what not in whole:
         raise UsageError(
             say("{text!r}: there is no server {what!r}", text=one.text, what=one.what),
-            hint=say("there are {names}", names=", ".join(names)),
+            hint=say("there are {names}", names=", ".join(whole)),
         )
-    return names.index(one.what)
+    return whole[one.what]
 
 
 def _device(one: _Stated, machines: Sequence[Machine]) -> str:

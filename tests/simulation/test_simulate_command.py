@@ -239,3 +239,18 @@ def test_the_page_of_the_command_and_of_fleets_name_every_key():
     assert any(row[0] == "simulate" for row in COMMANDS)
     page = (ROOT / "docs/how-to/simulate.md").read_text()
     assert all(f"`{key}`" in page for key in KEYS)
+
+
+def test_a_node_of_several_loses_its_devices(folder, capfd):
+    (folder / "two.yaml").write_text(
+        "machines:\n"
+        "  - {name: a, cpu: 32, memory: 128Gi, gpus: [{type: a100-sxm-80gb, count: 4}]}\n"
+        "  - {name: b, cpu: 32, memory: 128Gi, gpus: [{type: a100-sxm-80gb, count: 4}]}\n"
+    )
+    argv = ("dsandbox.yaml", "--inventory", "two.yaml", "--fault", "node-lost:a@1m", "--json")
+    assert simulate(*argv) == 0
+    found = json.loads(capfd.readouterr().out)
+    assert found["faults"][0]["hit"] == 1
+    late = [one for one in found["attempt"] if one["from_ms"] >= 60_000]
+    assert late
+    assert {uuid.rpartition("-")[2] for one in late for uuid in one["devices"]} <= {"4", "5", "6", "7"}

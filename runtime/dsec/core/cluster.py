@@ -42,7 +42,7 @@ class Cluster:
 
     def _sequence(self, demand: Demand, preferred: tuple[str, ...]) -> list[int]:
         if len(self._ledgers) == 1:
-            return [] if self._closed else [0]
+            return [] if 0 in self._closed else [0]
         machines = [at for at in range(len(self._ledgers)) if at not in self._closed]
         if demand.gpu_count:
             machines.sort(key=self._idle.__getitem__)

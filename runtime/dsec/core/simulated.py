@@ -27,7 +27,7 @@ class Fault(Record):
     devices: tuple[str, ...]
     """`gpu-lost` and `slow`: which."""
     machine: int
-    """`node-lost`: which."""
+    """`node-lost`: which; -1: one that has only these devices of its own."""
     steps: frozenset[int]
     """`straggler`: which Steps; the one that runs, or else the next to start."""
     permille: int
