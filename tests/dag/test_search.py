@@ -15,7 +15,7 @@ from dsec.core.schedule import Work, list_schedule, makespan
 from dsec.core.search import Draw, best_order, trials_for
 from dsec.core.trial import Manner
 from dsec.inventory import Device, Inventory
-from dsec.plan import Demand
+from dsec.plan import Demand, Terms
 
 GIB = 2**30
 
@@ -129,6 +129,14 @@ def test_the_best_is_no_longer_than_a_queue_nor_shorter_than_a_bound(case):
         assert bound <= found.best.run.makespan, name
     alone = list_schedule(successors, works, Ledger(inventory))
     assert makespan(alone) >= max(bounds.values())
+
+
+def test_demands_with_and_without_terms_are_counted_together():
+    plain = Demand(3000, 0, 1, 20 * GIB, (), 0, 0)
+    terms = (None, Terms(share="exclusive"), Terms(numa=1), Terms(), Terms(tokens=(("seat", 1),), numa=0))
+    works = [Work(plain._replace(terms=one), 100, 100) for one in terms]
+    bounds = counting_bounds(works, Ends([0] * 5, [0] * 5), machine([("fast", 1000, 80)] * 4, cores=6))
+    assert bounds["cpu in turns"] == 300
 
 
 @given(case=contests(most=8, demands=DEMANDS), data=st.data())

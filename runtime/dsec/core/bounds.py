@@ -164,7 +164,7 @@ class _Grid:
         for work, head, tail in zip(works, heads, tails, strict=True):
             cell = work.demand, row[head] + column[tail]
             self.cells[cell] = self.cells.get(cell, 0) + work.duration
-        self.demands = sorted({demand for demand, _ in self.cells}, key=_sortable)
+        self.demands = sorted({demand for demand, _ in self.cells}, key=sortable)
 
     def bounds(self, resource: Resource) -> Iterable[tuple[str, int]]:
         """The bound of the whole area, and the highest of those with a head and a tail."""
@@ -190,9 +190,12 @@ class _Grid:
         return best
 
 
-def _sortable(demand: Demand) -> tuple[object, ...]:
-    """Demands in a fixed order, whether or not they have terms."""
-    return (*demand[:7], demand.terms or ())
+def sortable(demand: Demand) -> tuple[object, ...]:
+    """Demands in a fixed order, whether or not they have terms, and a NUMA node among these."""
+    terms = demand.terms
+    if terms is None:
+        return demand[:7]
+    return (*demand[:7], *terms[:-1], -1 if terms.numa is None else terms.numa)
 
 
 def _quantiles(values: Iterable[int]) -> list[int]:

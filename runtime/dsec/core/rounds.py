@@ -7,7 +7,7 @@ sum of the last `j + 1`. As with areas, a head and a tail that all of them have 
 
 from __future__ import annotations
 
-from dsec.core.bounds import device_choices
+from dsec.core.bounds import device_choices, sortable
 from dsec.core.placement import slots
 
 TYPE_CHECKING = False
@@ -32,7 +32,7 @@ def counting_bounds(works: Sequence[Work], ends: Ends, inventory: Inventory) -> 
     bounds: dict[str, int] = {}
     if len(works) > _MOST_STEPS:
         return bounds
-    demands = sorted({work.demand for work in works})
+    demands = sorted({work.demand for work in works}, key=sortable)
     items = sorted(
         zip([work.duration for work in works], ends.heads, ends.tails, range(len(works)), strict=True),
         reverse=True,
