@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING, NamedTuple
 
 from dsec.core.placement import feasible
 from dsec.errors import PlanProblem
@@ -17,7 +18,6 @@ from dsec_cli.simulation.form import NAMES
 from dsec_cli.source.yaml import parse
 from dsec_cli.words import say
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec.inventory import Inventory
     from dsec.plan import Plan
@@ -28,14 +28,27 @@ _ODD_CHARACTER = "DS005"
 """The one complaint of the YAML door that leaves the meaning clear."""
 
 
-def outlook(path: str | None, inventory: str | None) -> Fleet | Plan | Refused:
-    """What the file says; a contract is planned for the inventory."""
+class Planned(NamedTuple):
+    """A plan, and the machine that it is played on; None: the one that it was made for."""
+
+    plan: Plan
+    other: Inventory | None = None
+
+
+def outlook(path: str | None, inventory: str | None) -> Fleet | Planned | Refused:
+    """What the file says; a contract is planned for the inventory, a stored plan is taken there."""
     if path is None or os.path.isdir(path):
-        return prepare(contract_here(path or "."), read_inventory(inventory))
+        return _planned(contract_here(path or "."), inventory)
     source = read_source(path)
     if source.text.startswith("{") and '"dsec.plan/' in source.text:
-        return parse_plan(source.data, where=path)
-    return _fleet(source, path) or prepare(path, read_inventory(inventory))
+        plan = parse_plan(source.data, where=path)
+        return Planned(plan, _other_machine(plan, inventory))
+    return _fleet(source, path) or _planned(path, inventory)
+
+
+def _planned(path: str, inventory: str | None) -> Planned | Refused:
+    found = prepare(path, read_inventory(inventory))
+    return found if isinstance(found, Refused) else Planned(found)
 
 
 def _fleet(source: SourceText, path: str) -> Fleet | Refused | None:
@@ -70,14 +83,15 @@ def _inventory(spec: str, folder: str) -> Inventory:
     return read_inventory(spec)
 
 
-def other_machine(plan: Plan, spec: str | None) -> Inventory | None:
+def _other_machine(plan: Plan, spec: str | None) -> Inventory | None:
     """The machine that a plan is to be simulated on; None: the one it was made for.
 
     Raises PlanProblem for one on which a Step would never start.
     """
     if spec is None:
         return None
-    inventory = read_inventory(spec)
+    # What a job may hold only so many of belongs to the job and not to a machine.
+    inventory = read_inventory(spec)._replace(tokens=plan.inventory.tokens)
     if inventory == plan.inventory:
         return None
     for step in plan.steps:

@@ -7,7 +7,7 @@ from dsec.core.simmeasures import measure
 from dsec.core.simulated import Manners
 from dsec.core.simulation import simulate
 from dsec.units import Duration, UnitProblem, parse
-from dsec_cli.commands.outlook import other_machine, outlook
+from dsec_cli.commands.outlook import Planned, outlook
 from dsec_cli.commands.pipeline import Refused, show
 from dsec_cli.commands.speaking import listener
 from dsec_cli.exit import NO, YES, UsageError
@@ -24,7 +24,6 @@ from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from dsec.plan import Plan
     from dsec_cli.options import Args
 
 
@@ -65,7 +64,8 @@ def _of_fleet(args: Args, fleet: Fleet) -> Played:
     )
 
 
-def _of_plan(args: Args, plan: Plan) -> Played:
+def _of_plan(args: Args, found: Planned) -> Played:
+    plan, other = found
     for name in ("seed", "hold"):
         if getattr(args, name) is not None:
             raise UsageError(
@@ -74,7 +74,6 @@ def _of_plan(args: Args, plan: Plan) -> Played:
             )
     if args.iterations is not None and not 1 <= args.iterations <= 1_000_000:
         raise UsageError("--iterations must be from 1 to 1000000")
-    other = None if args.file is None else other_machine(plan, args.inventory)
     scene = of_plan(plan, iterations=args.iterations, manners=_manners(args, Manners()), other=other)
     machine = Machine("machine", scene.machines[0])
     scene = scene._replace(faults=faults_of(args.fault, scene.work, (machine,)))

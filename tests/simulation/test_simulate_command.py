@@ -121,6 +121,19 @@ def test_the_plan_s_makespan_is_what_the_plan_states(folder, capfd):
     assert (found["makespan_ms"], found["planned_ms"]) == (stated, stated)
 
 
+def test_tokens_belong_to_the_job_wherever_it_is_played(folder, capfd):
+    text = CONTRACT.replace("steps:", "tokens: {seat: 1}\nsteps:", 1)
+    text = text.replace("resources: {", "resources: {tokens: {seat: 1}, ")
+    assert text.count("seat: 1}") > 2
+    (folder / "dsandbox.yaml").write_text(text)
+    assert simulate("dsandbox.yaml", *BOX, "--json") == 0
+    here = capfd.readouterr().out
+    assert run("dsec", ["plan", "dsandbox.yaml", *BOX, "-o", "plan.json"]) == 0
+    capfd.readouterr()
+    assert simulate("plan.json", *BOX, "--json") == 0
+    assert capfd.readouterr().out == here
+
+
 def test_a_plan_is_simulated_on_another_machine(folder, capfd):
     text = CONTRACT.replace("type: a100-sxm-80gb", 'type: ">=a100"')
     (folder / "dsandbox.yaml").write_text(text)
