@@ -49,6 +49,8 @@ def read(text: Text, *, bare: bool = False) -> Address | None:
 def _plain(host: str, port: int | None, scheme: str, text: Text) -> Address | None:
     if not host or any(ch.isspace() or not ch.isprintable() for ch in host) or len(host) > 253:
         return None
+    if host.count(":") == 1:
+        return Address("", None, scheme, f"{host.rpartition(':')[2]} is no port") if scheme else None
     # A variable that fills a hole further on does not decide the host.
     variable = "" if HOLE in text.text else text.variable
     return Address(host.lower().rstrip("."), port, scheme, "", variable)

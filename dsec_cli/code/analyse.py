@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from dsec_cli.code import environment, limiting, tools
+from dsec_cli.code import environment, handed, limiting, tools
 from dsec_cli.code.abstract import Method, Symbol
 from dsec_cli.code.clients import client
 from dsec_cli.code.collect import collect
@@ -12,9 +12,11 @@ from dsec_cli.code.evaluate import Evaluator
 from dsec_cli.code.found import Found, Site
 from dsec_cli.code.known import local as local_calls
 from dsec_cli.code.known import network as network_calls
+from dsec_cli.code.known.modules import EFFECTS
 from dsec_cli.code.known.registrations import SERVERS
 from dsec_cli.code.link import link
 from dsec_cli.code.locally import local
+from dsec_cli.code.naming import holder
 from dsec_cli.code.needs import (
     Egress,
     Execution,
@@ -30,13 +32,13 @@ from dsec_cli.code.networking import network
 from dsec_cli.code.parse import MOST_TOGETHER, MOST_WEIGHT, parse, weight
 from dsec_cli.code.project import Imports, module_name
 from dsec_cli.code.reach import Reach
-from dsec_cli.code.results import ENVIRONMENT
+from dsec_cli.code.results import BY_NAME, ENVIRONMENT
 from dsec_cli.code.servers import servers
 from dsec_cli.code.symbols import IMPORT, Imported, Module
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from typing import Any
 
     from dsec_cli.code.knowledge import Entry
@@ -45,13 +47,9 @@ if TYPE_CHECKING:
 
     Lookup = Callable[[str], Entry | None]
 
-_TABLES: tuple[Iterable[str], ...] = (
-    network_calls.URLS, network_calls.HOSTS, network_calls.ADDRESSES, network_calls.LISTEN_ADDRESSES,
-    network_calls.LISTEN_HOSTS, network_calls.SERVERS, network_calls.HUB_CALLS, local_calls.OPENS,
-    local_calls.FILES, local_calls.PROGRAMS, local_calls.CODE, local_calls.DATA, local_calls.IMPORTS,
-    ENVIRONMENT, SERVERS,
-)  # fmt: skip
-_LASTS = frozenset(name.rpartition(".")[2].removesuffix("()") for table in _TABLES for name in table) | {
+_ASKING = frozenset(network_calls.ASKING)
+_EFFECTS = EFFECTS.union(ENVIRONMENT, SERVERS)
+_LASTS = frozenset(name.rpartition(".")[2].removesuffix("()") for name in _EFFECTS) | {
     *network_calls.ASKING, *local_calls.PATH_METHODS, *local_calls.SAVING, "from_pretrained", "push_to_hub",
 }  # fmt: skip
 """Last names of calls that may matter; all others are not even looked up."""
@@ -76,6 +74,7 @@ def analyse(project: Project, *, lookup: Lookup = nothing) -> Needs:
     found = Found()
     for module in modules.values():
         _calls(ev, found, module, lookup)
+        _handed_on(ev, found, module)
         environment.subscripts(ev, found, module)
         environment.tests(ev, found, module)
         environment.whole(ev, found, module)
@@ -142,10 +141,54 @@ def _calls(ev: Evaluator, found: Found, module: Module, lookup: Lookup) -> None:
         found.provided |= union.provided
 
 
+def _handed_on(ev: Evaluator, found: Found, module: Module) -> None:
+    """Functions that somebody else is given to call; of classes it is not known whether they are called."""
+    for call, scope in handed.calls(module):
+        if not _may_be_given(call.func, scope) or not _has_effect(ev, call, scope):
+            continue
+        union = Found()
+        _of_call(ev, union, call, scope, nothing)
+        blind = any(isinstance(one, ast.Starred) for one in call.args)
+        for need, function, where in union.rows:
+            if blind and isinstance(need, Unknown):
+                need = need._replace(reason=handed.ELSEWHERE)
+            found.rows.append((need, function, where))
+
+
+def _may_be_given(func: ast.expr, scope: Scope) -> bool:
+    """Whether a function that is handed on is worth looking up: most names are no functions."""
+    if isinstance(func, ast.Attribute):
+        return func.attr in _LASTS
+    if not isinstance(func, ast.Name):
+        return False
+    if func.id in scope.module.imported or f"builtins.{func.id}" in _EFFECTS:
+        return True
+    home = holder(func.id, scope)
+    kept = home.bindings[func.id] if home is not None else ()
+    return any(isinstance(one.what, ast.Attribute) and one.what.attr in _LASTS for one in kept)
+
+
+def _has_effect(ev: Evaluator, call: ast.Call, scope: Scope) -> bool:
+    """Whether what is called is a function that may matter; fields of objects have names like methods."""
+    for one in ev.values(call.func, scope):
+        if isinstance(one, Symbol) and one.name in _EFFECTS:
+            return not one.name.rpartition(".")[2][:1].isupper()
+        if isinstance(one, Method) and (one.name in _EFFECTS or one.name.rpartition(".")[2] in _ASKING):
+            return True
+    return False
+
+
 def _of_call(ev: Evaluator, found: Found, call: ast.Call, scope: Scope, lookup: Lookup) -> None:
     for target in ev.values(call.func, scope):
         if isinstance(target, Symbol | Method):
             _effects(Site(ev, found, call, scope, target), lookup)
+        elif target == BY_NAME:
+            _by_name(Site(ev, found, call, scope, Symbol("getattr")))
+
+
+def _by_name(site: Site) -> None:
+    """`getattr(os, name)()`: any function of a module that has some that matter."""
+    site.add(Execution("function", False, site.by, site.place(), ()))
 
 
 def _may_matter(call: ast.Call, scope: Scope) -> bool:

@@ -20,6 +20,7 @@ SECRET = ("KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PWD", "CREDENTIALS", 
 _NO_SECRET = ("PUBLIC_KEY", "MAX_TOKEN", "PWD", "OLDPWD")
 _SETTINGS = ("pydantic_settings.BaseSettings", "pydantic.BaseSettings")
 _WHOLE = "all of the environment is taken"
+_ALL = tuple(f"{name}.{what}" for name in access.ENVIRON for what in ("copy", "items", "values"))
 
 
 def is_secret(name: str) -> bool:
@@ -30,6 +31,9 @@ def is_secret(name: str) -> bool:
 
 def variables(site: Site) -> bool:
     """Add the variable that a call reads; False when it reads none."""
+    if site.name in _ALL:
+        site.unknown("environment", _WHOLE)
+        return True
     if not reads_environment(site.name) or site.name == "os.environ.pop":
         return False
     names = site.texts(0, ("key", "varname", "option", "var"))

@@ -195,6 +195,8 @@ def _computed(ev: Evaluator, node: ast.expr, scope: Scope) -> Values:
 
 
 def _constant(ev: Evaluator, node: ast.Constant, scope: Scope) -> Values:
+    if isinstance(node.value, bytes):
+        return (Text(node.value.decode("utf-8", "replace")),)
     return (Text(node.value) if isinstance(node.value, str) else Const(node.value),)
 
 

@@ -94,7 +94,7 @@ class Execution(Record):
     """Text or data that is run as code."""
 
     what: str
-    """`code`, `data` (unpickling runs what the data says), `download` or `import`."""
+    """`code`, `data` (unpickling runs what the data says), `download`, `function` or `import`."""
     fixed: bool
     """What is run is written in the project."""
     by: str

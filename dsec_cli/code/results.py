@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from dsec_cli.code import access
+from dsec_cli.code import access, naming
 from dsec_cli.code.abstract import (
     HOLE,
     Bound,
@@ -24,6 +24,8 @@ from dsec_cli.code.abstract import (
     distinct,
     joined,
 )
+from dsec_cli.code.known.modules import HOLDERS
+from dsec_cli.code.symbols import Imported
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
     from dsec_cli.code.symbols import Scope
 
 COMPUTED = Unknown("it is computed")
+BY_NAME = Unknown("its name is computed")
+"""A function of somebody else's module, and nobody knows which."""
 _TEMPORARY = "/tmp"  # noqa: S108  # where Python makes them, unless TMPDIR says otherwise
 ENVIRONMENT = {
     "os.getenv": 0, "os.getenvb": 0, "os.environ.get": 0, "os.environ.pop": 0,
@@ -187,6 +191,31 @@ def _address(ev: Evaluator, call: ast.Call, scope: Scope) -> Iterable[Value]:
     return (*whole, *(joined([parts[0], below], "/") if below else ()))
 
 
+def _attribute(ev: Evaluator, call: ast.Call, scope: Scope) -> Iterable[Value]:
+    """`getattr(thing, "name", default)`; of a library, a computed name may be any function."""
+    if len(call.args) < 2 or any(isinstance(one, ast.Starred) for one in call.args):
+        return
+    for base in ev.values(call.args[0], scope):
+        for name in ev.texts(call.args[1], scope):
+            if HOLE not in name.text:
+                yield from access.attribute(ev, base, name.text)
+            else:
+                yield BY_NAME if isinstance(base, Symbol) and base.name in HOLDERS else COMPUTED
+    if len(call.args) > 2:
+        yield from ev.values(call.args[2], scope)
+
+
+def _module(ev: Evaluator, call: ast.Call, scope: Scope) -> Iterable[Value]:
+    """`importlib.import_module("a.b")`, and `__import__("a.b")`, which gives `a`."""
+    top = isinstance(call.func, ast.Name) and call.func.id == "__import__"
+    for name in ev.texts(call.args[0], scope) if call.args else ():
+        dotted = name.text.partition(".")[0] if top else name.text
+        if HOLE in name.text or not dotted or dotted.startswith("."):
+            yield COMPUTED
+        else:
+            yield from naming.member(ev, scope.module.path, Imported(dotted, None))
+
+
 def _dictionary(ev: Evaluator, call: ast.Call, scope: Scope) -> Iterable[Value]:
     return (Shape(call, scope),) if call.keywords else _first(ev, call, scope)
 
@@ -198,7 +227,8 @@ _SYMBOLS: dict[str, Callable[[Evaluator, ast.Call, Scope], Iterable[Value]]] = {
     "pathlib.Path.home": _fixed(FilePath("~")), "tempfile.gettempdir": _fixed(Text(_TEMPORARY)),
     "tempfile.mkdtemp": _fixed(Text(f"{_TEMPORARY}/{HOLE}", "it is a temporary folder")),
     "urllib.parse.urljoin": _address, "dataclasses.field": _field, "pydantic.Field": _field,
-    "typing.cast": _second,
+    "typing.cast": _second, "builtins.getattr": _attribute, "builtins.__import__": _module,
+    "importlib.import_module": _module,
     **dict.fromkeys(
         ("os.path.abspath", "os.path.realpath", "os.path.expanduser", "os.path.normpath", "os.fspath",
          "os.path.expandvars", "builtins.list", "builtins.tuple", "builtins.set", "builtins.sorted",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dsec_cli.cells import shown, wrap
+from dsec_cli.code.compare.egress import destination
 from dsec_cli.code.compare.reasons import worded
 from dsec_cli.code.needs import MODULE, UNREACHED
 from dsec_cli.words import joined, say
@@ -103,8 +104,7 @@ def _variable(one: Variable) -> str:
 
 
 def _egress(one: Egress) -> str:
-    port = f":{one.port}" if one.port is not None else ""
-    place = f"{one.host}{port}{f' ({one.scheme})' if one.scheme else ''}"
+    place = f"{destination(one.host, one.port)}{f' ({one.scheme})' if one.scheme else ''}"
     rate = say(", at most {rate}", rate=one.rate) if one.rate else ""
     variable = say(", unless {variable} says otherwise", variable=one.variable) if one.variable else ""
     return say("{place}{rate}{variable}", place=place, rate=rate, variable=variable)
@@ -135,6 +135,7 @@ _RUN = {
     "code": say("text as code"),
     "data": say("data that can run code"),
     "download": say("code that is downloaded"),
+    "function": say("a function by a computed name"),
     "import": say("an import by name"),
 }
 

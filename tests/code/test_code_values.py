@@ -91,6 +91,20 @@ HOSTS = {
     "a-dictionary": ("d = {}\nd.get('https://h.com')", set()),
     "prefix": ("import requests\ndef f(p): requests.get('https://h.com' + p)", {"h.com:443"}),
     "file-address": ("import pandas; pandas.read_csv('file:///x.csv')", set()),
+    "bytes": ("import requests; requests.get(b'https://h.com')", {"h.com:443"}),
+    "attribute-by-name": ("import requests; getattr(requests, 'get')('https://h.com')", {"h.com:443"}),
+    "module-by-name": ("import importlib\nimportlib.import_module('requests').get('https://h.com')", {"h.com:443"}),
+    "dunder-import": ("r = __import__('requests'); r.get('https://h.com')", {"h.com:443"}),
+    "to-thread": ("import asyncio, requests\nasync def f(): await asyncio.to_thread(requests.get, 'https://h.com')", {"h.com:443"}),
+    "executor": ("import requests\ndef f(loop): loop.run_in_executor(None, requests.get, 'https://h.com')", {"h.com:443"}),
+    "submitted": ("import requests\ndef f(pool): pool.submit(requests.post, 'https://h.com', timeout=1)", {"h.com:443"}),
+    "thread": ("import threading, requests\nthreading.Thread(target=requests.get, args=('https://h.com',)).start()", {"h.com:443"}),
+    "partial": ("from functools import partial\nimport requests\np = partial(requests.get, 'https://h.com')", {"h.com:443"}),
+    "alias-handed-on": ("import asyncio, requests\ng = requests.get\nasyncio.to_thread(g, 'https://h.com')", {"h.com:443"}),
+    "alias-of-either": ("import requests\ng = requests.get if x else requests.post\ng('https://h.com')", {"h.com:443"}),
+    "fields-of-options": ("import argparse\na = argparse.ArgumentParser().parse_args()\nif a.save: print(a.get, a.open)", set()),
+    "key-of-a-sort": ("def f(d): return max(d, key=d.get)", set()),
+    "classes-handed-on": ("import httpx\nclass C(httpx.Client): pass\nisinstance(x, httpx.Client)", set()),
     "sqlite": ("import sqlalchemy; sqlalchemy.create_engine('sqlite:///x.db')", set()),
 }  # fmt: skip
 
@@ -118,6 +132,11 @@ UNKNOWN = {
     "prefix": ("import requests\ndef f(p): requests.get('https://h.com' + p)", "what follows h.com"),
     "itself": ("import requests\nu = u\nrequests.get(u)", "depends on itself"),
     "stars": ("import requests\nrequests.get(*x)", "given by * or **"),
+    "function-handed-on": ("import requests\nmap(requests.get, x)", "it is handed on, and called elsewhere"),
+    "function-kept": ("import requests\nclass C:\n def __init__(self, f=requests.get): self.f = f", "it is handed on"),
+    "partial-without": ("from functools import partial\nimport requests\np = partial(requests.get, timeout=3)", "it is handed on"),
+    "no-port": ("import requests\nrequests.get('http://h.com:99999/')", "99999 is no port"),
+    "word-for-port": ("import requests\nrequests.get('http://h.com:web/')", "web is no port"),
     "yielded": ("import requests\ndef f():\n yield 'https://h.com'\nrequests.get(f())", "a.f yields it"),
     "other-module": ("import requests\nfrom b import u\nrequests.get(u)", "u is not found in b.py"),
 }  # fmt: skip
@@ -129,6 +148,19 @@ def test_unknown_hosts_say_why(name: str, reading) -> None:
     needs = reading.needs(a=text, b="v = 1")
     assert [one.kind for one in needs.unknowns] == ["egress"]
     assert want in needs.unknowns[0].reason
+
+
+def test_a_computed_name_of_a_library_is_said(reading) -> None:
+    needs = reading.needs(a="import os, sys\ngetattr(os, sys.argv[1])('x')\nf = getattr(os, x)\nf()")
+    assert [(one.what, one.fixed) for one in needs.execution] == [("function", False)] * 2
+    harmless = reading.needs(a="import math\ngetattr(math, x)(1)\nclass C:\n def f(self): getattr(self, x)()")
+    assert not harmless.execution
+
+
+@pytest.mark.parametrize("taken", ["os.environ.copy()", "os.environ.items()", "dict(os.environ)"])
+def test_all_of_the_environment(taken: str, reading) -> None:
+    [one] = reading.needs(a=f"import os\nx = {taken}").unknowns
+    assert (one.kind, one.reason) == ("environment", "all of the environment is taken")
 
 
 FILES = {

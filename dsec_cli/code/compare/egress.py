@@ -38,6 +38,13 @@ def missing_egress(needs: Needs, contract: Contract) -> Iterator[Missing]:
             yield from _rates(named[0], uses)
 
 
+def destination(host: str, port: int | None) -> str:
+    """Host and port as addresses have them: `[fe80::1]:443`."""
+    if port is None:
+        return host
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 def is_loopback(host: str) -> bool:
     """Whether a host is this machine."""
     return host in ("localhost", "::1", "0.0.0.0") or host.startswith("127.") or not host  # noqa: S104
@@ -62,7 +69,7 @@ def _host(host: str, port: int | None, uses: list[Egress], *, stated: bool) -> M
     fields += [f"ports: [{port}]"] if ports else []
     fields += [f"rate_limit: {rate}"] if rate else []
     item = "{" + ", ".join(fields) + "}"
-    where = host if port is None else f"{host}:{port}"
+    where = destination(host, port)
     refused = (
         say("what security_policy.network.egress does not list is refused")
         if stated

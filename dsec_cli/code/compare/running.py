@@ -68,6 +68,8 @@ def _what(what: str) -> str:
         return say("data is read in a way that can run code", "data")
     if what == "download":
         return say("code that is downloaded is run", "download")
+    if what == "function":
+        return say("a function of a library is called by a computed name", "function")
     return say("a module is imported by a name that is not fixed", "import")
 
 
@@ -78,6 +80,8 @@ def _advice(what: str) -> str:
         return say("use a format that holds data only: safetensors, JSON, torch.load(weights_only=True)")
     if what == "download":
         return say("take trust_remote_code out, or keep the code and fix its revision")
+    if what == "function":
+        return say("choose from a dictionary of functions instead")
     return say("import from a list of names")
 
 
@@ -92,6 +96,8 @@ def _execution(what: str, uses: list[Execution], tools: frozenset[str]) -> Missi
         reason = say("it can do whatever the job may do; {seen}", seen=seen)
         return _finding(message, reason, _advice(what), Severity.WARNING, uses)
     reason = say("whoever makes it has the job's rights; {seen}", seen=seen)
+    if what == "function":
+        reason = say("which one, and what it touches, cannot be known; {seen}", seen=seen)
     return _finding(_what(what), reason, _advice(what), Severity.INFO, uses)
 
 
