@@ -70,6 +70,15 @@ def judge(marker: str, known: Mapping[str, str], *, extras: frozenset[str] = fro
     return None if None in answers else False
 
 
+def is_marker(text: str) -> bool:
+    """Whether it can be read as an environment marker."""
+    try:
+        _whole(_tokens(text), {})
+    except _Unreadable:
+        return False
+    return True
+
+
 def _tokens(marker: str) -> Tokens:
     tokens, at = [], 0
     text = marker.strip()

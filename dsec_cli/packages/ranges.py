@@ -51,6 +51,16 @@ def _of_clause(clause: str) -> Ranges:
     return EVERYTHING if limit is None else _compared(operator or "==", limit)
 
 
+def unread(wanted: str) -> str:
+    """The first clause that `of` takes for everything because it cannot be compared; "": there is none."""
+    for clause in map(str.strip, wanted.split(",")):
+        operator = next((known for known in OPERATORS if clause.startswith(known)), "")
+        bound = clause[len(operator) :].strip().removesuffix(".*")
+        if clause and parse(bound) is None:
+            return clause
+    return ""
+
+
 def _compared(operator: str, limit: Version) -> Ranges:
     key = public(limit)
     match operator:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dsec.errors import FileProblem
-from dsec.versions import range_problem
+from dsec.versions import NO_VERSION, range_problem
 from dsec_cli.packages.known import PYTHON, Facts, Row
-from dsec_cli.packages.ranges import MOST, point
+from dsec_cli.packages.ranges import MOST, point, unread
 from dsec_cli.packages.requirement import normalised
 from dsec_cli.words import say
 
@@ -17,6 +17,8 @@ FORMAT = "dsec.conflicts/1"
 NOTES = "_notes"
 """File of rows that no metadata tell; no package's normalised name begins like it."""
 _HINT = "the form of a table is in docs/reference/package-table.md"
+_SHOWN = 80
+"""Characters of a text of the user's that a message repeats."""
 _ROW = {"package", "versions", "on", "needs", "when", "source", "why"}
 _FILE = {"$schema", "format", "package", "checked", "releases", "read", "rows"}
 
@@ -70,7 +72,7 @@ def _row(one: object, own: str, where: str) -> Row:
         "" if listed else _range(one, "versions", where),
         normalised(_text(one, "on", where)),
         _range(one, "needs", where),
-        _text(one, "when", where) if "when" in one else "",
+        _marker(one, where),
         _text(one, "source", where),
         _text(one, "why", where) if "why" in one else "",
     )
@@ -99,16 +101,35 @@ def _texts(one: Mapping[str, object], key: str, where: str) -> tuple[str, ...]:
 def _range(one: Mapping[str, object], key: str, where: str) -> str:
     text = _text(one, key, where)
     problem = range_problem(text)
+    if not problem and unread(text):
+        # A row over versions that cannot be compared would hold for all of them.
+        problem = NO_VERSION.format(clause=unread(text))
     if problem:
         raise FileProblem(
             say(
                 "{where}: {key} {text!r} is no range: {problem}",
                 where=where,
                 key=key,
-                text=text,
-                problem=problem,
+                text=_short(text),
+                problem=_short(problem),
             ),
             hint=_HINT,
+        )
+    return text
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def _marker(one: Mapping[str, object], where: str) -> str:
+    from dsec_cli.packages.markers import is_marker
+
+    text = _text(one, "when", where) if "when" in one else ""
+    if text and not is_marker(text):
+        raise FileProblem(
+            say("{where}: when {text!r} is no environment marker", where=where, text=_short(text)),
+            hint=say("such as python_version < '3.10'"),
         )
     return text
 

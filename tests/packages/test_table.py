@@ -118,6 +118,10 @@ def test_a_users_table_adds_to_the_shipped_one() -> None:
     ("change", "words"),
     [
         ({"needs": ">>1"}, "rows[0]: needs '>>1' is no range"),
+        ({"versions": ">=" + "1" * 2000}, "rows[0]: versions '>=1111"),
+        ({"versions": "===what-ever"}, "rows[0]: versions '===what-ever' is no range"),
+        ({"when": "python_version"}, "rows[0]: when 'python_version' is no environment marker"),
+        ({"when": "foo bar"}, "rows[0]: when 'foo bar' is no environment marker"),
         ({"needs": 5}, "rows[0]: needs is no text"),
         ({"versions": [1]}, "rows[0]: versions is no list of versions"),
         ({"versions": ""}, "rows[0]: versions is no text"),

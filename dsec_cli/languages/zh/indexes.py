@@ -33,6 +33,8 @@ TEXTS: dict[str, str] = {
     "{where}: {key} is no list of versions": "{where}：{key} 不是版本列表",
     "{where}: {key} {text!r} is no range: {problem}": "{where}：{key} {text!r} 不是版本范围：{problem}",
     "{where} is no JSON: {problem}": "{where} 不是 JSON：{problem}",
+    "{where}: when {text!r} is no environment marker": "{where}：when 的 {text!r} 不是环境标记",
+    "such as python_version < '3.10'": "例如 python_version < '3.10'",
     "{where}: unknown key {key!r}": "{where}：未知的键 {key!r}",
     "the form of a table is in docs/reference/package-table.md": "表的格式见 docs/reference/package-table.md",
     "from the index": "来自索引",
