@@ -14,6 +14,7 @@ from __future__ import annotations
 from heapq import heappop, heappush
 
 from dsec.core.grants import Grants
+from dsec.core.lean import lean_run
 from dsec.core.trial import NEVER, Run, places
 
 TYPE_CHECKING = False
@@ -47,10 +48,15 @@ class Machine:
         self.grants = Grants(inventory, [work.demand for work in kinds])
         self.devices = self.grants.kinds
         """Per bucket, what it asks of devices and tokens; -1: nothing."""
-        self.mixed = self.grants.mixed and max(self.devices, default=-1) >= 0
+        some = max(self.devices, default=-1) >= 0
+        self.mixed = self.grants.mixed and some
+        self.lean = not some and not any(self.workers)
+        """Whether Steps take processors and memory alone."""
 
     def run(self, graph: Graph, order: Sequence[int], manner: Manner) -> Run | None:
         """The schedule that `order` leads to; None as soon as it must end after the limit."""
+        if self.lean:
+            return lean_run(self, graph, order, manner)
         return _Course(self, graph, order, manner).to_the_end()
 
 
