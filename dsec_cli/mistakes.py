@@ -92,7 +92,12 @@ def _value(option: Option, called: str, text: str) -> UsageError | None:
     if choices and text not in choices:
         return _no_choice(called, text, choices)
     digits = text[1:] if text[:1] == "-" else text
-    if option[2] == "int" and not (digits.isascii() and digits.isdigit() and len(digits) < 19):
+    if option[2] == "int" and digits.isascii() and digits.isdigit() and len(digits) > 18:
+        return UsageError(
+            say("{option} takes no number of more than 18 digits", option=called),
+            hint=say("such as {option} 3", option=called),
+        )
+    if option[2] == "int" and not (digits.isascii() and digits.isdigit()):
         return UsageError(
             say("{option} takes a whole number, not {text!r}", option=called, text=text),
             hint=say("such as {option} 3", option=called),

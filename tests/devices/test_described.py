@@ -263,6 +263,23 @@ def test_an_unknown_profile_names_the_others() -> None:
     assert "8xa100-sxm-80gb" in caught.value.hint
 
 
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("4xrtx4090", "4xrtx-4090?"),
+        ("4x4090", "4xrtx-4090?"),
+        ("8xA100", "8xa100-sxm-40gb or 8xa100-sxm-80gb?"),
+        ("1xh100", "8xh100-sxm-80gb?"),
+        ("l40s", "1xl40s or 4xl40s or 8xl40s?"),
+        ("8xb20", "8xb200?"),
+    ],
+)
+def test_a_near_miss_is_told_the_nearest_machine(name: str, meant: str) -> None:
+    with pytest.raises(InventoryProblem) as caught:
+        read_inventory(f"builtin:{name}")
+    assert f"did you mean {meant}" in caught.value.hint
+
+
 def test_examples_are_inventories() -> None:
     paths = sorted(EXAMPLES.glob("*.*"))
     assert len(paths) >= 4

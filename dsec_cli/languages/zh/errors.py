@@ -24,6 +24,7 @@ TEXTS: dict[str, str] = {
     "{option} cannot be {text!r}": "{option} 不能是 {text!r}",
     "{name} is missing": "缺少 {name}",
     "options come after the command: {program} COMMAND": "选项写在命令之后：{program} COMMAND",
+    "{option} takes no number of more than 18 digits": "{option} 不接受超过 18 位的数",
     "{option} takes a whole number, not {text!r}": "{option} 要求整数，而不是 {text!r}",
     "{word!r} is a word too many": "多了一个词 {word!r}",
     "such as {option} 3": "例如 {option} 3",

@@ -23,6 +23,7 @@ TEXTS: dict[str, str] = {
     "leave it out": "去掉它",
     "no built-in inventory is called {name!r}": "没有名为 {name!r} 的内置资源清单",
     "there are {names}": "有 {names}",
+    "did you mean {meant}? there are {names}": "是不是想写 {meant}？有 {names}",
     "{name} lists no GPU": "{name} 没有列出 GPU",
     "{name} lists {count} GPUs but its matrix has {count_2}": "{name} 列出 {count} 张 GPU，其矩阵却有 {count_2} 块",
     "{name} declares XML entities": "{name} 声明了 XML 实体",

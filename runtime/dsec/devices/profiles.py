@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dsec.cards import resolve
 from dsec.devices.described import from_document
 from dsec.errors import InventoryProblem
 from dsec.inventory import Inventory
-from dsec.words import say
+from dsec.words import joined, say
 
 PREFIX = "builtin:"
 
@@ -50,8 +51,31 @@ def profile(spec: str) -> Inventory:
     """The profile that `builtin:NAME` names; raises InventoryProblem with the names there are."""
     name = spec.removeprefix(PREFIX)
     if name not in _PROFILES:
-        raise InventoryProblem(
-            say("no built-in inventory is called {name!r}", name=name),
-            hint=say("there are {names}", names=", ".join(names())),
-        )
+        raise InventoryProblem(say("no built-in inventory is called {name!r}", name=name), hint=_hint(name))
     return from_document({"name": f"{PREFIX}{name}", **_PROFILES[name]}, spec)
+
+
+def _hint(name: str) -> str:
+    near, there = _near(name), ", ".join(names())
+    if not near:
+        return say("there are {names}", names=there)
+    meant = joined(" or ", near)
+    return say("did you mean {meant}? there are {names}", meant=meant, names=there)
+
+
+def _near(name: str) -> tuple[str, ...]:
+    """Profiles of the GPU type that is named in any way, of as many GPUs if there are; else of like spelling."""
+    count, times, kind = name.lower().partition("x")
+    if not times or not count.isdigit():
+        count, kind = "", name
+    alike = [one for one in names() if _type(one) in resolve(kind)]
+    same = [one for one in alike if one.startswith(f"{count}x")]
+    if same or alike:
+        return tuple(same or alike)
+    from difflib import get_close_matches
+
+    return tuple(get_close_matches(name.lower(), names(), n=1, cutoff=0.75))
+
+
+def _type(name: str) -> str:
+    return name.partition("x")[2]
