@@ -64,7 +64,7 @@ def _hint(name: str) -> str:
 
 
 def _near(name: str) -> tuple[str, ...]:
-    """Profiles of the GPU type that is named in any way, of as many GPUs if there are; else of like spelling."""
+    """Profiles of the GPU type that is meant, of as many GPUs if there are; else of like spelling."""
     count, times, kind = name.lower().partition("x")
     if not times or not count.isdigit():
         count, kind = "", name
