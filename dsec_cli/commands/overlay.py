@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dsec import events, journal, outcomes
 from dsec.core.fold import RunState, fold
+from dsec.core.overlap import thousandths
 from dsec.core.readiness import Readiness
 from dsec.errors import FileProblem
 from dsec.planfile import load_plan
@@ -142,7 +143,7 @@ def observed(
             cause=causes.get(name, ""),
             waited_ms=median_low(waits[name]) if name in waits else None,
             gpu_ms=gpu,
-            gpu_permille=gpu * 1000 // whole if gpu is not None and whole else None,
+            gpu_permille=thousandths(gpu, whole) if gpu is not None and whole else None,
         )
     return seen
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dsec.core.contest import Contest
 from dsec.core.measures import measure
-from dsec.core.overlap import Rounds, covered, overlap
+from dsec.core.overlap import Rounds, idle, overlap
 from dsec.core.schedule import Slice, Work, slices_of
 from dsec.core.search import best_order
 from dsec.record import Record
@@ -103,7 +103,7 @@ def analyze(
         slices=tuple(slices),
         makespan_ms=best.run.makespan,
         gpus=len(inventory.devices),
-        gpu_idle_permille=_idle(slices, len(inventory.devices), best.run.makespan),
+        gpu_idle_permille=idle(slices, len(inventory.devices), 0, best.run.makespan),
         overlap=_repeated(successors, works, found, rounds=rounds, inventory=inventory),
         order=best.order,
         quick=best.quick,
@@ -139,15 +139,3 @@ def worker_of(worker: str | None, call: str | None, step_id: str) -> str:
     if not call:
         return ""
     return worker or step_id
-
-
-def _idle(slices: Sequence[Slice], gpus: int, span: int) -> int | None:
-    """Thousandths of GPU time in which no Step held the device."""
-    if not gpus or not span:
-        return None
-    by_device: dict[str, list[tuple[int, int]]] = {}
-    for part in slices:
-        for uuid in part.devices:
-            by_device.setdefault(uuid, []).append((part.start, part.end))
-    busy = sum(covered(intervals) for intervals in by_device.values())
-    return 1000 - busy * 1000 // (gpus * span)

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dsec.core.leases import Ledger
-from dsec.core.overlap import Rounds, covered, overlap
+from dsec.core.overlap import Rounds, idle, overlap, thousandths
 from dsec.core.schedule import Work, list_schedule, makespan
 from dsec.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from dsec.core.overlap import Overlap
-    from dsec.core.schedule import Slice
     from dsec.plan import Plan
 
 
@@ -73,18 +70,6 @@ def use_of(plan: Plan) -> Use:
     )
     return Use(
         span,
-        _idle(slices, len(plan.inventory.devices), span),
-        busy * 1000 // (cores * span) if cores and span else None,
+        idle(slices, len(plan.inventory.devices), 0, span),
+        thousandths(busy, cores * span) if cores and span else None,
     )
-
-
-def _idle(slices: Sequence[Slice], gpus: int, span: int) -> int | None:
-    """Thousandths of GPU time in which no Step held the device."""
-    if not gpus or not span:
-        return None
-    by_device: dict[str, list[tuple[int, int]]] = {}
-    for part in slices:
-        for uuid in part.devices:
-            by_device.setdefault(uuid, []).append((part.start, part.end))
-    busy = sum(covered(intervals) for intervals in by_device.values())
-    return 1000 - busy * 1000 // (gpus * span)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from dsec.core.overlap import thousandths
 from dsec.record import Record
 from dsec_cli.dag.cycles import Cycle, Cycles
 from dsec_cli.words import joined, say
@@ -176,7 +177,8 @@ def time_text(ms: int) -> str:
     if ms < 1000:
         return f"{ms}ms"
     if ms < 59_950:
-        return f"{ms / 1000:.1f}".removesuffix(".0") + "s"
+        tenths = (ms + 50) // 100
+        return f"{tenths // 10}.{tenths % 10}".removesuffix(".0") + "s"
     seconds = (ms + 500) // 1000
     hours, minutes, rest = seconds // 3600, seconds // 60 % 60, seconds % 60
     parts = [(hours, "h"), (minutes, "m"), (rest, "s")]
@@ -248,7 +250,7 @@ def idle_texts(picture: Picture, found: Analysis) -> list[tuple[str, int]]:
     return [
         (
             _because(one.reason, [picture.graph.steps[at].id for at in one.steps]),
-            one.gpu_ms * 1000 // whole,
+            thousandths(one.gpu_ms, whole),
         )
         for one in picture.idle
     ]

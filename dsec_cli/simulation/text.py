@@ -35,8 +35,8 @@ _CAUSES: dict[str, str] = {
 def render(played: Played, tell: Tell = str) -> str:
     """Headline, use, waits, faults, cost, what was assumed; said by `tell`."""
     lines = [*_headline(played, tell), "", *_use(played, tell), "", *_waits(played, tell)]
-    if played.history.recoveries:
-        lines += ["", *_recoveries(played, tell)]
+    if played.scene.faults:
+        lines += ["", *_recoveries(played, tell), *_too_late(played, tell)]
     lines += ["", *_rest(played, tell)]
     return "\n".join(_plain(line).rstrip() for line in lines) + "\n"
 
@@ -68,7 +68,11 @@ def _headline(played: Played, tell: Tell) -> Iterator[str]:
         )
     yield _cut(tell(text))
     if found.never:
-        yield tell(say("  {never} Steps were never done", never=never))
+        yield tell(
+            say("  1 Step was never done")
+            if found.never == 1
+            else say("  {never} Steps were never done", never=never)
+        )
     for inventory, alike in groupby(played.machines, key=lambda one: _like(one.inventory)):
         names = [machine.name for machine in alike]
         several = f"{names[0]} - {names[-1]}" if len(names) > 3 else ", ".join(names)
@@ -140,7 +144,8 @@ def _waits(played: Played, tell: Tell) -> Iterator[str]:
     texts = [f"{one / 1000:.2f}" if hunger.many else "-" for one in shares]
     yield _columns(tell(say("hunger of Steps")), (f"{hunger.many:,}", *texts))
     if found.hungry:
-        text = say("{count} Steps", count=f"{found.hungry:,}")
+        many = f"{found.hungry:,}"
+        text = say("1 Step") if found.hungry == 1 else say("{count} Steps", count=many)
         yield _row(tell, say("  above {share}", share=f"{HUNGRY / 1000:g}"), tell(text))
 
 
@@ -162,9 +167,18 @@ def _recoveries(played: Played, tell: Tell) -> Iterator[str]:
             continue
         waits = sorted(one.waits_ms)
         longest, half = time_text(waits[-1]), time_text(waits[(len(waits) - 1) // 2])
-        yield tell(
-            say("  all worked again after {longest}, half of them after {half};", longest=longest, half=half)
+        text = (
+            say(
+                "  the others worked again after {longest}, half of them after {half};",
+                longest=longest,
+                half=half,
+            )
+            if one.open
+            else say(
+                "  all worked again after {longest}, half of them after {half};", longest=longest, half=half
+            )
         )
+        yield tell(text)
         if assumed:
             text = say(
                 "  {time} of that is assumed for noticing and restoring, the rest is waiting",
@@ -175,6 +189,16 @@ def _recoveries(played: Played, tell: Tell) -> Iterator[str]:
         yield tell(text)
 
 
+def _too_late(played: Played, tell: Tell) -> Iterator[str]:
+    """Faults that nothing was left for."""
+    came = {one.fault for one in played.history.recoveries}
+    time = time_text(played.measures.end_ms)
+    for fault in played.scene.faults:
+        if fault not in came:
+            text = say("fault {fault}: it never came, for all ended at {time}", fault=fault.text, time=time)
+            yield _cut(tell(text))
+
+
 def _effect(one: Recovery) -> str:
     if one.fault.kind in ("slow", "straggler"):
         if not one.hit:
@@ -182,6 +206,8 @@ def _effect(one: Recovery) -> str:
         return say("1 Step slowed down") if one.hit == 1 else say("{count} Steps slowed down", count=one.hit)
     if not one.hit:
         return say("no Step was hit")
+    if one.open and one.hit == 1:
+        return say("1 Step hit, and it never ran again")
     if one.open:
         return say("{count} Steps hit, {never} never ran again", count=one.hit, never=one.open)
     return say("1 Step hit") if one.hit == 1 else say("{count} Steps hit", count=one.hit)
@@ -229,4 +255,5 @@ def _cost(found: Measures, tell: Tell) -> Iterator[str]:
 
 
 def _money(millionths: int) -> str:
-    return f"{millionths // 1_000_000:,}.{millionths % 1_000_000 // 10_000:02}"
+    cents = (millionths + 5_000) // 10_000
+    return f"{cents // 100:,}.{cents % 100:02}"

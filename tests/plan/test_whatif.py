@@ -316,8 +316,8 @@ def test_use_is_counted_by_hand(make):
     """load 2 s, then act 9 s beside judge 7 s, then learn 4 s: 15 s, of which two GPUs work 20 of 30."""
     plan = compiled(changed(job(make), order_steps(step_graph(job(make))), (), {}), machine())
     found = use_of(plan)
-    assert (found.makespan, found.gpu_idle_permille) == (15_000, 1000 - 20_000 * 1000 // 30_000)
-    assert found.cpu_busy_permille == 22_000 * 1000 // (4 * 15_000)
+    assert (found.makespan, found.gpu_idle_permille) == (15_000, round(10_000 * 1000 / 30_000))
+    assert found.cpu_busy_permille == round(22_000 * 1000 / (4 * 15_000))
 
 
 def test_noise_is_drawn_from_the_steps_and_nothing_else(make):

@@ -121,6 +121,19 @@ def test_the_plan_s_makespan_is_what_the_plan_states(folder, capfd):
     assert (found["makespan_ms"], found["planned_ms"]) == (stated, stated)
 
 
+@pytest.mark.parametrize(
+    ("faults", "said"),
+    [
+        (["gpu-lost:0@9h"], "fault gpu-lost:0@9h: it never came, for all ended at"),
+        ([f"gpu-lost:{at}@30s" for at in range(8)], "1 Step hit, and it never ran again"),
+    ],
+)
+def test_a_fault_that_comes_too_late_or_ends_a_step_for_good(folder, capfd, faults, said):
+    argv = [word for fault in faults for word in ("--fault", fault)]
+    assert simulate("dsandbox.yaml", *BOX, "--iterations", "1", *argv) in (0, 1)
+    assert said in capfd.readouterr().out
+
+
 def test_tokens_belong_to_the_job_wherever_it_is_played(folder, capfd):
     text = CONTRACT.replace("steps:", "tokens: {seat: 1}\nsteps:", 1)
     text = text.replace("resources: {", "resources: {tokens: {seat: 1}, ")

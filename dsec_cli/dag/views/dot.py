@@ -16,6 +16,7 @@ from dsec_cli.dag.view import (
     distinct,
     loop_pairs,
     pace_text,
+    share_text,
     state_text,
     time_text,
     ways_of,
@@ -117,7 +118,7 @@ def _title(picture: Picture) -> str:
         if found.overlap is not None:
             facts.append(f"iterations: {pace_text(found.overlap, found.makespan_ms)}")
         if found.gpu_idle_permille is not None:
-            facts.append(f"GPUs idle {found.gpu_idle_permille / 10:.0f} %")
+            facts.append(f"GPUs idle {share_text(found.gpu_idle_permille)}")
     elif cycles_of(picture):
         facts.append("this graph cannot run: it has cycles (red)")
     if picture.graph.carried:

@@ -9,6 +9,12 @@ TEXTS: dict[str, str] = {
         "{title} 的模拟：{jobs} 个智能体，{done} 个 Step 在 {time} 内完成"
     ),
     "simulation of {title}: {done} Steps done in {time}": "{title} 的模拟：{done} 个 Step 在 {time} 内完成",
+    "  1 Step was never done": "  1 个 Step 始终未完成",
+    "  the others worked again after {longest}, half of them after {half};": (
+        "  其余的在 {longest} 后全部恢复工作，其中一半在 {half} 后；"
+    ),
+    "fault {fault}: it never came, for all ended at {time}": "故障 {fault}：未发生，因为一切在 {time} 时已结束",
+    "1 Step hit, and it never ran again": "1 个 Step 受影响，且再未运行",
     "  {never} Steps were never done": "  {never} 个 Step 始终未完成",
     "  as planned: {time}": "  与计划一致：{time}",
     "  planned: {time}": "  计划为：{time}",

@@ -75,7 +75,7 @@ def overlap(
         total=ends[-1] + (rounds.iterations - simulated) * period,
         period=period,
         loop=_tightest(successors, works, rounds),
-        gpu_idle_permille=_idle(slices, ends[middle], ends[-1], len(inventory.devices)),
+        gpu_idle_permille=idle(slices, len(inventory.devices), ends[middle], ends[-1]),
     )
 
 
@@ -146,7 +146,8 @@ def _longest(
     return tuple(reversed(path))
 
 
-def _idle(slices: Sequence[Slice], start: int, end: int, gpus: int) -> int | None:
+def idle(slices: Sequence[Slice], gpus: int, start: int, end: int) -> int | None:
+    """Thousandths of GPU time between two times in which no Step held the device; None without any."""
     if not gpus or end <= start:
         return None
     by_device: dict[str, list[tuple[int, int]]] = {}
@@ -154,7 +155,12 @@ def _idle(slices: Sequence[Slice], start: int, end: int, gpus: int) -> int | Non
         for uuid in part.devices:
             by_device.setdefault(uuid, []).append((max(part.start, start), min(part.end, end)))
     busy = sum(covered(intervals) for intervals in by_device.values())
-    return 1000 - busy * 1000 // (gpus * (end - start))
+    return thousandths(gpus * (end - start) - busy, gpus * (end - start))
+
+
+def thousandths(part: int, whole: int) -> int:
+    """The share that `part` is of `whole`, to the nearest thousandth."""
+    return (part * 1000 + whole // 2) // whole
 
 
 def covered(intervals: list[tuple[int, int]]) -> int:

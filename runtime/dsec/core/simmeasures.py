@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec.core.overlap import covered
+from dsec.core.overlap import covered, thousandths
 from dsec.record import Record
 
 TYPE_CHECKING = False
@@ -123,7 +123,7 @@ def _hunger(real: Sequence[Piece]) -> list[int]:
         key = piece.at, piece.iteration
         waited[key] = waited.get(key, 0) + piece.from_ms - piece.ready_ms
         whole[key] = whole.get(key, 0) + piece.to_ms - piece.ready_ms
-    return [waited[key] * 1000 // whole[key] for key in waited if whole[key]]
+    return [thousandths(waited[key], whole[key]) for key in waited if whole[key]]
 
 
 def _stops(real: Sequence[Piece]) -> tuple[tuple[str, int], ...]:
@@ -187,7 +187,7 @@ def _lost_time(history: History) -> int:
 
 
 def _share(part: int, whole: int) -> int | None:
-    return part * 1000 // whole if whole > 0 else None
+    return thousandths(part, whole) if whole > 0 else None
 
 
 def _cpu(scene: Scene, real: Sequence[Piece], end: int) -> int | None:
@@ -249,4 +249,9 @@ def _cost(scene: Scene, real: Sequence[Piece], history: History, prices: Mapping
             by_device[uuid].append((piece.from_ms, piece.to_ms))
     whole = sum((known[kind] or 0) * history.end_ms for kind in devices.values())
     busy = sum((known[devices[uuid]] or 0) * covered(list(times)) for uuid, times in by_device.items())
-    return Cost(whole // 3_600_000, (whole - busy) // 3_600_000, ())
+    return Cost(_per_hour(whole), _per_hour(whole - busy), ())
+
+
+def _per_hour(amount: int) -> int:
+    """A price per hour times milliseconds, as an amount."""
+    return (amount + 1_800_000) // 3_600_000
