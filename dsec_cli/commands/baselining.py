@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from dsec_cli.source.text import SourceText
 
 NAME, VERSION = "dsec.baseline", 1
+MOST_BYTES = 64 * 2**20
 MOST_NAMED = 10
 """Entries that are gone are named up to this many."""
 
@@ -59,7 +60,13 @@ def read(path: str) -> tuple[Known, ...]:
     """The entries of a baseline file; raises FileProblem."""
     try:
         with open(path, "rb") as file:
-            whole = json.loads(file.read().decode("utf-8"))
+            data = file.read(MOST_BYTES + 1)
+        if len(data) > MOST_BYTES:
+            raise FileProblem(
+                say("{path} is larger than {most} MiB", path=path, most=MOST_BYTES >> 20),
+                hint="check the name",
+            )
+        whole = json.loads(data.decode("utf-8"))
     except OSError as problem:
         raise FileProblem(
             say("baseline {path} could not be read: {why}", path=path, why=system(problem)),
@@ -96,7 +103,7 @@ def _known(path: str, entry: object) -> Known:
 def _damaged(path: str, why: str) -> FileProblem:
     return FileProblem(
         say("baseline {path} cannot be used: {why}", path=path, why=why),
-        hint=say("write it anew: dsec lint --write-baseline {path}", path=path),
+        hint=say("remove it, and write it anew: dsec lint --write-baseline {path}", path=path),
     )
 
 

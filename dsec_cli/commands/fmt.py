@@ -27,7 +27,7 @@ def main(args: Args) -> int:
     for path in paths:
         try:
             old = read_source(path, stdin_name=args.stdin_name)
-            new = _tidied(old)
+            new = _tidied(old, path)
             changed += new.data != old.data
             _deliver(args, path, old, new=new, tell=tell)
             done += 1
@@ -42,12 +42,12 @@ def main(args: Args) -> int:
     return codes.NO if changed and (args.check or args.diff) else codes.YES
 
 
-def _tidied(old: SourceText) -> SourceText:
+def _tidied(old: SourceText, path: str) -> SourceText:
     new = tidied(old)
     if new is None:
         raise FileProblem(
             say("{name} cannot be read as a whole, so it is left as it is", name=old.name),
-            hint=say("see what is wrong with: dsec lint {name}", name=old.name),
+            hint=say("see what is wrong with: dsec lint {name}", name=path),
         )
     return new
 

@@ -66,7 +66,8 @@ def _stored(path: str | None, inventory_path: str | None) -> Prepared | None:
         return None
     try:
         with open(path, "rb") as file:
-            raw = file.read()
+            raw = file.read(1)
+            raw += file.read() if raw == b"{" else b""  # a plan is JSON, and a device may have no end
     except OSError as problem:
         raise FileProblem(
             say("{path}: {why}", path=path, why=system(problem)), hint="name a contract or a plan"

@@ -222,6 +222,14 @@ def test_a_damaged_baseline_is_one_line_and_exit_3(
     assert "(hint: " in text
 
 
+@pytest.mark.parametrize("option", ["--baseline", "--write-baseline"])
+def test_a_baseline_without_end_is_not_read_to_it(ds: Ds, tmp_path: Path, option: str) -> None:
+    (tmp_path / "dsandbox.yaml").write_text(BAD)
+    ran = ds("ds-contract-lint", option, "/dev/zero")
+    assert (ran.returncode, ran.stdout) == (3, b"")
+    assert ran.stderr == b"dsec: error: /dev/zero is larger than 64 MiB (hint: check the name)\n"
+
+
 def test_a_baseline_that_cannot_be_written(ds: Ds, tmp_path: Path) -> None:
     (tmp_path / "dsandbox.yaml").write_text(BAD)
     ran = ds("ds-contract-lint", "--write-baseline", "no/such/base.json")

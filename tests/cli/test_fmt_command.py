@@ -95,3 +95,9 @@ def test_our_own_contracts_are_in_their_usual_form(ds: Ds) -> None:
     for path in sorted((ROOT / "examples").glob("**/*.yaml")):
         ran = ds("dsec", "fmt", "--diff", os.fspath(path))
         assert (ran.returncode, ran.stdout.decode()) == (0, ""), path
+
+
+def test_the_hint_for_standard_input_can_be_typed(ds: Ds) -> None:
+    ran = ds("dsec", "fmt", "-", stdin=b"a: [")
+    assert (ran.returncode, ran.stdout) == (3, b"")
+    assert b"dsec lint -)" in ran.stderr

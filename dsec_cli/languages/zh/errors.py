@@ -47,7 +47,7 @@ TEXTS: dict[str, str] = {
     "check its permissions": "检查它的权限",
     "baseline {path} cannot be used: {why}": "基线 {path} 无法使用：{why}",
     "baseline {path} was written by a newer DSec ({name}/{version})": "基线 {path} 由更新的 DSec（{name}/{version}）写成",
-    "write it anew: dsec lint --write-baseline {path}": "重新写出：dsec lint --write-baseline {path}",
+    "remove it, and write it anew: dsec lint --write-baseline {path}": "先删除它，再重新写出：dsec lint --write-baseline {path}",
     "baseline {path} could not be read: {why}": "无法读取基线 {path}：{why}",
     "write it with: dsec lint --write-baseline {path}": "写出它：dsec lint --write-baseline {path}",
     "update DSec": "升级 DSec",
