@@ -68,8 +68,13 @@ def convert(
     if not draft.steps:
         raise ImportProblem(
             say("{name} has nothing to run", name=sources[0].name),
-            hint=say("a {name} file is {summary}", name=kind.name, summary=said(kind.summary)),
+            hint=_instead(kind, notes.all_left()),
         )
     left, taken = notes.all_left(), notes.all_taken()
     text = write(draft, kind.name, left=left, taken=taken, tell=tell)
     return Imported(text, len(draft.steps), left, taken)
+
+
+def _instead(kind: Kind, left: tuple[Left, ...]) -> str:
+    """Why a file came to no Step: the first thing that was not mapped, else what it was taken for."""
+    return left[0].line() if left else say("it was read as {summary}", summary=said(kind.summary))

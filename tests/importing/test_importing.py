@@ -257,3 +257,18 @@ def test_command_asked_wrongly(argv: list[str], code: int, words: str, tmp_path:
 def test_the_module_of_the_command_is_found_by_its_name() -> None:
     assert callable(importlib.import_module("dsec_cli.commands.import").main)
     assert Draft._fields[0] == "name"
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "why"),
+    [
+        ("compose", "services:\n  a: 3\n", "f:2:3: a: a mapping is expected"),
+        ("dvc", 'stages:\n  a: {foreach: "${gone}", do: {cmd: x}}\n', "no variable is called gone"),
+        ("compose", "services: {}\n", "it was read as a compose file (services)"),
+    ],
+)
+def test_a_file_that_comes_to_nothing_says_why(kind: str, text: str, why: str) -> None:
+    with pytest.raises(ImportProblem, match="nothing to run") as caught:
+        convert(BY_NAME[kind], (SourceText("f", text.encode()),), {})
+    assert caught.value.hint is not None
+    assert why in caught.value.hint

@@ -24,7 +24,7 @@ TEXTS: dict[str, str] = {
     "a variable that only Slurm sets": "只有 Slurm 才设置的变量",
     "a Step gets the variables that its contract names": "Step 只得到契约中写明的变量",
     "{name} has nothing to run": "{name} 中没有可运行的内容",
-    "a {name} file is {summary}": "{name} 文件是{summary}",
+    "it was read as {summary}": "它被当作{summary}来读",
     "{name} has no services": "{name} 没有 services",
     "retries: {count}, where a service is restarted without end": "retries：服务会无限次重启时取 {count}",
     "{condition}: a Step waits until the other one has ended": "{condition}：Step 会等到另一个结束",
