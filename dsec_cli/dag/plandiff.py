@@ -154,7 +154,24 @@ def _change(change: Change) -> str:
         return f"{change.field}: added {_short(change.new)}"
     if change.new is None:
         return f"{change.field}: removed"
-    return f"{change.field}: {_short(change.old)} -> {_short(change.new)}"
+    old, new = _differing(change.old, change.new)
+    if old == []:
+        return f"{change.field}: added {_short(_only(new))}"
+    if new == []:
+        return f"{change.field}: removed {_short(_only(old))}"
+    return f"{change.field}: {_short(_only(old))} -> {_short(_only(new))}"
+
+
+def _differing(old: object, new: object) -> tuple[object, object]:
+    """Of two lists what only one of them has, unless they differ in their order alone."""
+    if not (isinstance(old, list) and isinstance(new, list)):
+        return old, new
+    gone, come = [one for one in old if one not in new], [one for one in new if one not in old]
+    return (gone, come) if gone or come else (old, new)
+
+
+def _only(value: object) -> object:
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
 
 
 def _short(value: object) -> str:

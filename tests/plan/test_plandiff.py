@@ -40,3 +40,16 @@ def test_a_link_that_goes_another_way_is_one_difference(make):
     assert changed == ("links.A -> B.protocol", "pcie", "nvlink-p2p")
     assert diff(old, old).plan == ()
     assert [change.field for change in diff(plan, old).plan] == ["links.A -> B"]
+
+
+def test_of_lists_what_differs_is_shown(make):
+    plan = compiled(make, OLD)
+    [step] = plan.steps
+    old = plan._replace(steps=(step._replace(reasons=("the same", "one way")),), hash="1")
+    for reasons, shown in (
+        (("the same", "another way"), "reasons: one way -> another way"),
+        (("the same",), "reasons: removed one way"),
+        (("the same", "one way", "and more"), "reasons: added and more"),
+    ):
+        text = diff_text(diff(old, plan._replace(steps=(step._replace(reasons=reasons),), hash="2")))
+        assert text.endswith(f"    {shown}\n")
