@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from dsec_cli.options import Args
 
 
+_INTERRUPTED = 130
+"""As `exit` has it, which is not imported yet where this is needed."""
+
+
 def dsec() -> int:
     """Entry of `dsec`."""
     return _enter("dsec")
@@ -49,6 +53,13 @@ def leave(code: int) -> int:
 
 
 def _enter(program: str, *, lints: bool = False) -> int:
+    try:
+        return _entered(program, lints=lints)
+    except KeyboardInterrupt:  # while modules were imported, or the cache was asked
+        return leave(_INTERRUPTED)
+
+
+def _entered(program: str, *, lints: bool) -> int:
     argv = sys.argv[1:]
     if f"_{program.replace('-', '_').upper()}_COMPLETE" in os.environ:
         return _completed(program)

@@ -13,6 +13,7 @@ import pytest
 
 from dsec.errors import DSecError, RunProblem
 from dsec_cli import exit as codes
+from dsec_cli import fast
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -126,3 +127,12 @@ def test_a_full_disk_is_named() -> None:
     assert "standard output" in done.stderr
     assert "No space left" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", ["contract_lint", "dsec", "dag_analyze"])
+def test_ctrl_c_while_a_program_starts_is_no_traceback(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    left: list[int] = []
+    monkeypatch.setattr(fast, "leave", lambda code: left.append(code) or code)
+    monkeypatch.setattr(fast, "_entered", lambda *_, **__: failing(KeyboardInterrupt())())
+    assert getattr(fast, name)() == codes.INTERRUPTED
+    assert left == [codes.INTERRUPTED]
