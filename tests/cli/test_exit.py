@@ -132,7 +132,12 @@ def test_a_full_disk_is_named() -> None:
 @pytest.mark.parametrize("name", ["contract_lint", "dsec", "dag_analyze"])
 def test_ctrl_c_while_a_program_starts_is_no_traceback(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     left: list[int] = []
-    monkeypatch.setattr(fast, "leave", lambda code: left.append(code) or code)
+
+    def leave(code: int) -> int:
+        left.append(code)
+        return code
+
+    monkeypatch.setattr(fast, "leave", leave)
     monkeypatch.setattr(fast, "_entered", lambda *_, **__: failing(KeyboardInterrupt())())
     assert getattr(fast, name)() == codes.INTERRUPTED
     assert left == [codes.INTERRUPTED]
