@@ -37,7 +37,7 @@ def plan_text(plan: Plan, tell: Tell = str) -> str:
     inventory = inventory_text(plan.inventory)
     lines = [
         tell(say("plan {name}: {counts}", name=plan.name, counts=_counts(plan))),
-        tell(say("inventory: {inventory}", inventory=inventory)),
+        *_told("", tell(say("inventory: {inventory}", inventory=inventory)), 0, deeper=11),
         "",
     ]
     heads = ("#", " ", say("Step"), say("tolerance"), say("takes"), say("time"), say("on"))
@@ -114,7 +114,8 @@ def _step(number: int, step: PlannedStep, *, critical: bool, tell: Tell) -> Iter
     yield _columns((str(number), "*" if critical else " ", name, step.level, takes, time, on))
     needs = [_need(edge.step, edge.kind, edge.staleness) for edge in step.needs]
     if needs:
-        yield tell(say("      needs {steps}", steps=joined(", ", needs)))
+        first, *others = wrap(tell(say("needs {steps}", steps=joined(", ", needs))), 80 - 12)
+        yield from (f"      {first}", *(f"{' ' * 12}{other}" for other in others))
     if step.placement.devices:
         text = f"      {step.reasons[0]}"
         yield from textwrap.wrap(text, 80, subsequent_indent=" " * 8, break_on_hyphens=False)
@@ -182,9 +183,12 @@ def _orders(schedule: Schedule) -> str:
 
 def _gap(plan: Plan) -> str:
     bound, span = plan.analysis.lower_bound_ms, plan.analysis.makespan_ms
-    if span == bound:
-        return say(", and nothing can be faster there")
-    return say("; no schedule there is shorter than {time}", time=time_text(bound))
+    if span != bound:
+        text = say("; no schedule there is shorter than {time}", time=time_text(bound))
+    else:
+        text = say(", and nothing can be faster there")
+    # An elastic Step may start with more GPUs, and a bound is one for the numbers that are stated.
+    return say("{text}, each Step on as many GPUs as it states", text=text) if plan.elastic else text
 
 
 def _plain(text: str) -> str:

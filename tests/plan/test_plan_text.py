@@ -1,0 +1,42 @@
+"""What `dsec plan` prints: within 80 columns, and true of Steps that may have more GPUs than they state."""
+
+import pytest
+
+from dsec_cli.cells import cells
+from dsec_cli.fast import run
+
+HEAD = """name: job
+baseline: {gpu: {count: 1, type: a100-sxm-80gb}, cpu: 1}
+elasticity: {gpu: {min_count: 1, max_count: 2}}
+fault_tolerance: {level: pauseable, checkpoint_grace_period: 30s}
+dependencies: []
+steps:
+"""
+
+
+@pytest.fixture
+def planned(tmp_path, monkeypatch, capfd):
+    def shown(steps, *options):
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "dsandbox.yaml").write_text(HEAD + steps)
+        assert run("dsec", ["plan", "--inventory", "builtin:8xa100-sxm-80gb", *options]) == 0
+        return capfd.readouterr().out
+
+    return shown
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_many_needs_are_wrapped(planned, language):
+    ids = [f"simulate-episode-{at}" for at in range(30)]
+    steps = "".join(f"  - {{id: {one}, run: a {one}, timeout: 1m}}\n" for one in ids)
+    text = planned(
+        f"{steps}  - {{id: last, run: z, timeout: 1m, needs: [{', '.join(ids)}]}}\n", "--lang", language
+    )
+    assert max(map(cells, text.splitlines()[:-1])) <= 80
+    assert all(one in text for one in ids)
+
+
+def test_a_bound_is_one_for_the_numbers_of_gpus_that_are_stated(planned):
+    step = "  - {id: A, run: a, timeout: 1m, expected_duration: 10s, resources: {gpu: {count: 1%s}}}\n"
+    assert "nothing can be faster there, each" in planned(step % ", max_count: 2")
+    assert "nothing can be faster there\n" in planned(step % "")
