@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from bisect import bisect_right
 
 from dsec.errors import FileProblem
 from dsec.plan import Source
@@ -11,7 +10,7 @@ from dsec.record import Record
 from dsec_cli.commands.sources import read_source
 from dsec_cli.contract.build import build_all
 from dsec_cli.diagnostics import Place, concretise
-from dsec_cli.source.locate import Keys, Starts, step_ids
+from dsec_cli.source.locate import Keys, placing, step_ids
 from dsec_cli.source.text import Span
 from dsec_cli.source.yaml import parse
 from dsec_cli.words import say
@@ -132,17 +131,13 @@ def _merged(own: Contract, extra: Contract, added: set[str]) -> Contract:
 def locator(opened: Opened, name_of: Callable[[str], str]) -> Callable[[Path], Source]:
     """From paths to places; `name_of` decides how files are called."""
     places = [
-        (name_of(part.text.name), Starts(part.document).of, part.text.line_starts()) for part in opened.parts
+        placing(part.document, part.text.line_starts(), name_of(part.text.name), Source._make)
+        for part in opened.parts
     ]
-    owners, make = opened.owners, Source._make
-
-    def place(path: Path) -> Source:
-        name, start_of, lines = places[owners.get(str(path[0]), 0) if owners and path else 0]
-        offset = start_of(path)
-        line = bisect_right(lines, offset)
-        return make((name, line, offset - lines[line - 1] + 1))
-
-    return place
+    owners = opened.owners
+    if not owners:
+        return places[0]
+    return lambda path: places[owners.get(str(path[0]), 0) if path else 0](path)
 
 
 NAMES = {

@@ -12,5 +12,10 @@ LEVEL = "pauseable"
 
 def level_of(step: Step, contract: Contract) -> str:
     """The Step's tolerance level: its own, else the contract's, else pauseable."""
+    return step.level or contract_level(contract)
+
+
+def contract_level(contract: Contract) -> str:
+    """The level of Steps that state none."""
     tolerance = contract.fault_tolerance
-    return step.level or (tolerance.level if tolerance is not None else None) or LEVEL
+    return (tolerance.level if tolerance is not None else None) or LEVEL

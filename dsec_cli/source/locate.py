@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 from dsec.record import Record
 from dsec_cli.source.resolve import follow, is_merge, merge_sources
 from dsec_cli.source.text import Span
@@ -10,7 +12,12 @@ from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from collections.abc import Mapping as Table
+    from collections.abc import Sequence as Row
+    from typing import TypeVar
+
+    Made = TypeVar("Made")
 
 _IDENTITIES = {"steps": ("id",), "tasks": ("id", "name")}
 """Lists whose items are called by a key of theirs, in logical paths."""
@@ -106,35 +113,39 @@ def locate(document: Document, path: Path, part: str = "value") -> Span:
     return find(document, path, part).span
 
 
-class Starts:
-    """Where `locate` begins, for the many paths into the lists of one document."""
+def placing(
+    document: Document, lines: Row[int], name: str, make: Callable[[tuple[str, int, int]], Made]
+) -> Callable[[Path], Made]:
+    """From a path to what `make` makes of `name`, line and column of where `locate` begins.
 
-    __slots__ = ("_document", "_lists")
+    For the many paths into the lists of one document; `lines` are the offsets at which its lines start.
+    """
+    root = document.root
+    lists: dict[str | int, tuple[Node, ...]] = {
+        key.text: value.items
+        for key, value in (root.entries if isinstance(root, Mapping) and root.plain else ())
+        if isinstance(key, Scalar) and isinstance(value, Sequence)
+    }
 
-    def __init__(self, document: Document) -> None:
-        self._document = document
-        self._lists: dict[object, tuple[Node, ...]] = {}
-        """The items of plain lists at the root."""
-        root = document.root
-        for key, value in root.entries if isinstance(root, Mapping) and root.plain else ():
-            if isinstance(key, Scalar) and isinstance(value, Sequence):
-                self._lists[key.text] = value.items
+    def place(path: Path) -> Made:
+        depth, start = len(path), -1
+        items = lists.get(path[0]) if depth > 1 else None
+        if items is not None:
+            at = path[1]
+            node = items[at] if type(at) is int and 0 <= at < len(items) else None
+            if type(node) is Mapping and node.plain:
+                start = _start_in(node, path, depth)
+        if start < 0:
+            start = locate(document, path).start
+        line = bisect_right(lines, start)
+        return make((name, line, start - lines[line - 1] + 1))
 
-    def of(self, path: Path) -> int:
-        """Where that path's place begins."""
-        items = self._lists.get(path[0]) if len(path) > 1 else None
-        at = path[1] if items is not None else None
-        if items is not None and type(at) is int and 0 <= at < len(items):
-            node = items[at]
-            start = _start_in(node, path) if type(node) is Mapping and node.plain else -1
-            if start >= 0:
-                return start
-        return locate(self._document, path).start
+    return place
 
 
-def _start_in(item: Mapping, path: Path) -> int:
+def _start_in(item: Mapping, path: Path, depth: int) -> int:
     """Where a list's plain item, a scalar in it, or one in a list in it begins; -1: look closely."""
-    depth, entries = len(path), item.entries
+    entries = item.entries
     if depth == 2:
         return -1 if item.flow or not entries else entries[0][0].start  # type: ignore[union-attr]
     name = path[2]

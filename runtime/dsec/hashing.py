@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Protocol
 else:
     Protocol = object  # importing `typing` costs a run as much as reading its plan
@@ -31,9 +31,14 @@ def framed(part: bytes) -> bytes:
 
 def digest_framed(parts: Sequence[bytes]) -> str:
     """`digest` of a domain and parts that are framed already."""
+    return blake3_of()(b"".join(parts)).hexdigest()
+
+
+def blake3_of() -> Callable[[bytes], Hasher]:
+    """BLAKE3 of bytes, for who hashes so often that importing it each time would be felt."""
     from blake3 import blake3
 
-    return blake3(b"".join(parts)).hexdigest()
+    return blake3
 
 
 def digest_joined(domain: str, *parts: Sequence[bytes | memoryview]) -> str:

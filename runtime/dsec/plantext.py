@@ -21,6 +21,7 @@ quoted: Callable[[str], str] = encode_basestring
 """Canonical JSON of a string."""
 _PLACE = b',"steps":[],"tool":'
 """Where the Steps go; a quote within a string would have a backslash before it."""
+_EMPTY = '""'
 _AT_ONCE = 1000
 """Steps whose text is put together at once: a large plan is never held as one text besides its bytes."""
 
@@ -32,13 +33,18 @@ class Written(tuple["PlannedStep", ...]):
     """The text, cut anywhere."""
 
 
-def written_steps(steps: Sequence[PlannedStep], texts: Texts | None = None) -> Written:
-    """The same Steps with their text; `texts` are what is written of their values already."""
+def written_steps(
+    steps: Sequence[PlannedStep], texts: Texts | None = None, commands: Sequence[str] | None = None
+) -> Written:
+    """The same Steps with their text; `texts` and `commands` are what is written of them already."""
     if isinstance(steps, Written):
         return steps
     texts, comma, pieces = texts or Texts(), "", []
+    if commands is None:
+        commands = [command_text(step.command) for step in steps]
     for at in range(0, len(steps), _AT_ONCE):
-        text = ",".join([step_text(step, texts) for step in steps[at : at + _AT_ONCE]])
+        some = zip(steps[at : at + _AT_ONCE], commands[at : at + _AT_ONCE], strict=True)
+        text = ",".join([step_text(step, texts, command) for step, command in some])
         pieces.append(f"{comma}{text}".encode())
         comma = ","
     found = Written(steps)
@@ -74,15 +80,28 @@ class _Words(dict[str, str]):
         return text
 
 
+class _Same(dict[int, str]):
+    """From a value that many Steps share, by its `id`, to its text: a table by value must read all of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._texts = _Kept(written)
+        self._held: list[object] = []
+        """So that no other value gets the `id` of one that is gone."""
+
+    def of(self, value: object) -> str:
+        """The text of a value whose `id` is not known yet."""
+        self._held.append(value)
+        text = self[id(value)] = self._texts[value]
+        return text
+
+
 class Texts:
     """The texts of values that many Steps have, by field: values of two fields may be equal and differ."""
 
     def __init__(self) -> None:
-        self.commands = _Kept(_command)
-        self.demands = _Kept(written)
-        self.placements = _Kept(written)
-        self.retries = _Kept(written)
-        self.variables = _Kept(written)
+        self.demands, self.placements, self.retries = _Same(), _Same(), _Same()
+        self.variables, self.reasons = _Same(), _Same()
         self.lists = _Kept(strings)
         self.words: Mapping[str, str] = _Words()
 
@@ -92,21 +111,28 @@ def written(value: object) -> str:
     return canonical(value).decode("utf-8")
 
 
-def step_text(step: PlannedStep, texts: Texts) -> str:
-    """One Step, keys sorted."""
-    src, lists, words = step.src, texts.lists, texts.words
+def step_text(step: PlannedStep, texts: Texts, command: str) -> str:
+    """One Step, keys sorted; the text of its command is there already."""
+    (id_, name, _, env, cwd, needs, demand, level, timeout, grace, retries, inputs, outputs, place) = step[
+        :14
+    ]
+    estimate, source, rank, slack, reasons, key, (file, line, column) = step[14:]
+    lists, words, demands, variables = texts.lists, texts.words, texts.demands, texts.variables
+    placements, said, again = texts.placements, texts.reasons, texts.retries
     return (
-        f'{{"command":{texts.commands[step.command]},"cwd":{words[step.cwd]}'
-        f',"demand":{texts.demands[step.demand]},"env":{texts.variables[step.env]}'
-        f',"estimate_ms":{step.estimate_ms:d},"estimate_source":{words[step.estimate_source]}'
-        f',"grace_ms":{step.grace_ms:d},"id":{quoted(step.id)},"inputs":{lists[step.inputs]}'
-        f',"key":{quoted(step.key)},"level":{words[step.level]},"name":{quoted(step.name)}'
-        f',"needs":{_edges(step.needs, words) if step.needs else "[]"}'
-        f',"outputs":{lists[step.outputs]},"placement":{texts.placements[step.placement]}'
-        f',"rank_ms":{step.rank_ms:d},"reasons":{lists[step.reasons]}'
-        f',"retries":{texts.retries[step.retries]},"slack_ms":{step.slack_ms:d}'
-        f',"src":{{"column":{src.column:d},"file":{words[src.file]},"line":{src.line:d}}}'
-        f',"timeout_ms":{step.timeout_ms:d}}}'
+        f'{{"command":{command},"cwd":{words[cwd]}'
+        f',"demand":{demands.get(id(demand)) or demands.of(demand)}'
+        f',"env":{variables.get(id(env)) or variables.of(env)}'
+        f',"estimate_ms":{estimate:d},"estimate_source":{words[source]}'
+        f',"grace_ms":{grace:d},"id":{quoted(id_)},"inputs":{lists[inputs] if inputs else "[]"}'
+        f',"key":{quoted(key)},"level":{words[level]},"name":{quoted(name) if name else _EMPTY}'
+        f',"needs":{_edges(needs, words) if needs else "[]"}'
+        f',"outputs":{lists[outputs] if outputs else "[]"}'
+        f',"placement":{placements.get(id(place)) or placements.of(place)}'
+        f',"rank_ms":{rank:d},"reasons":{said.get(id(reasons)) or said.of(reasons)}'
+        f',"retries":{again.get(id(retries)) or again.of(retries)},"slack_ms":{slack:d}'
+        f',"src":{{"column":{column:d},"file":{words[file]},"line":{line:d}}}'
+        f',"timeout_ms":{timeout:d}}}'
     )
 
 
@@ -115,7 +141,7 @@ def strings(values: Sequence[str]) -> str:
     return f"[{','.join(map(quoted, values))}]"
 
 
-def _command(command: Command) -> str:
+def command_text(command: Command) -> str:
     """Most Steps have one of their own, so it is written without looking at what it is made of."""
     argv, shell, call, args, worker = command
     return (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dsec_cli.source.locate import Starts, locate
+from dsec_cli.source.locate import locate, placing
 from dsec_cli.source.resolve import follow
 from dsec_cli.source.text import SourceText
 from dsec_cli.source.tree import Mapping, Sequence
@@ -34,7 +34,9 @@ def paths(node, path=()):
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_it_begins_where_the_located_range_does(name):
-    for document in parse(SourceText.from_bytes("x.yaml", TEXTS[name].encode())).documents:
-        starts = Starts(document)
+    text = SourceText.from_bytes("x.yaml", TEXTS[name].encode())
+    for document in parse(text).documents:
+        place = placing(document, text.line_starts(), "x", tuple)
         for path in paths(document.root):
-            assert starts.of(path) == locate(document, path).start, path
+            at = text.position(locate(document, path).start)
+            assert place(path) == ("x", at.line, at.column), path
