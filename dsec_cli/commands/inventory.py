@@ -10,7 +10,7 @@ from dsec.codec import decode, encode
 from dsec.devices import nvml, smi, visible
 from dsec.devices.described import from_document
 from dsec.devices.profiles import PREFIX, profile
-from dsec.errors import InventoryProblem
+from dsec.errors import FileProblem, InventoryProblem
 from dsec.inventory import FORMAT, Inventory, steady
 from dsec_cli.commands.sources import read_source
 from dsec_cli.commands.speaking import listener
@@ -47,7 +47,7 @@ def read_inventory(spec: str | None) -> Inventory:
         return visible.restrict(nvml.read(), os.environ)
     if spec.startswith(PREFIX):
         return profile(spec)
-    source = read_source(spec)
+    source = _file(spec)
     if source.undecodable is not None:
         raise InventoryProblem(
             say("{spec} is no text: {undecodable}", spec=spec, undecodable=source.undecodable[1]),
@@ -60,6 +60,17 @@ def read_inventory(spec: str | None) -> Inventory:
     if isinstance(document, dict) and "format" in document:
         return stored(document, spec)
     return from_document(document, spec)
+
+
+def _file(spec: str) -> SourceText:
+    try:
+        return read_source(spec)
+    except FileProblem as problem:
+        if not isinstance(problem.__cause__, FileNotFoundError):
+            raise
+        raise FileProblem(
+            problem.what, hint=say("name a file that dsec inventory --json wrote, or builtin:NAME")
+        ) from problem
 
 
 _OTHER_OUTPUT = {

@@ -63,8 +63,9 @@ def test_files_that_are_no_inventory(tmp_path: Path, text: str, what: str) -> No
 
 
 def test_a_missing_or_binary_file(tmp_path: Path) -> None:
-    with pytest.raises(FileProblem):
+    with pytest.raises(FileProblem) as caught:
         read_inventory(str(tmp_path / "absent.yaml"))
+    assert "dsec inventory --json" in caught.value.hint
     path = tmp_path / "binary"
     path.write_bytes(b"\xff\xfe\xfa\x00\x80cpu")
     with pytest.raises(DSecError):
