@@ -192,6 +192,8 @@ def _runs(site: Site) -> bool:
     name = site.name
     if name in known.CODE:
         _execution(site, "code", known.CODE[name])
+    elif name in known.AGENTS and _carries_out(site):
+        site.add(Execution("code", False, site.by, site.place(), ()))
     elif name in known.DATA and not _harmless(site):
         _execution(site, "data", known.DATA[name])
     elif name in known.IMPORTS:
@@ -203,6 +205,14 @@ def _runs(site: Site) -> bool:
     else:
         return False
     return True
+
+
+def _carries_out(site: Site) -> bool:
+    """Whether an agent of AutoGen runs the code that it is sent."""
+    given = site.values(None, ("code_execution_config",))
+    if given is None:
+        return known.AGENTS[site.name] or access.opaque(site.call)
+    return given not in ((Const(False),), (Const(None),))
 
 
 def _execution(site: Site, what: str, at: int) -> None:

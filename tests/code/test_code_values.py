@@ -157,6 +157,22 @@ def test_a_computed_name_of_a_library_is_said(reading) -> None:
     assert not harmless.execution
 
 
+@pytest.mark.parametrize(
+    ("made", "runs"),
+    [
+        ("UserProxyAgent('u')", True),
+        ("UserProxyAgent('u', code_execution_config=False)", False),
+        ("UserProxyAgent('u', code_execution_config={'use_docker': False})", True),
+        ("AssistantAgent('a')", False),
+        ("ConversableAgent('a', **options)", True),
+        ("ConversableAgent('a', code_execution_config={'work_dir': 'x'})", True),
+    ],
+)
+def test_agents_that_run_what_a_model_writes(made: str, runs: bool, reading) -> None:
+    needs = reading.needs(a=f"import autogen\nautogen.{made}")
+    assert [(one.what, one.fixed) for one in needs.execution] == [("code", False)] * runs
+
+
 @pytest.mark.parametrize("taken", ["os.environ.copy()", "os.environ.items()", "dict(os.environ)"])
 def test_all_of_the_environment(taken: str, reading) -> None:
     [one] = reading.needs(a=f"import os\nx = {taken}").unknowns

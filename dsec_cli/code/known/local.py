@@ -104,6 +104,12 @@ CODE: dict[str, int] = {
     "builtins.execfile": 0, "types.CodeType": 0, "pandas.eval": 0,
 }  # fmt: skip
 """Calls that run text as code."""
+AGENTS: dict[str, bool] = {
+    "autogen.UserProxyAgent": True, "autogen.ConversableAgent": False, "autogen.AssistantAgent": False,
+    "autogen.agentchat.UserProxyAgent": True, "autogen.agentchat.ConversableAgent": False,
+    "autogen.agentchat.AssistantAgent": False,
+}  # fmt: skip
+"""Agents that run what a model writes, by default or where `code_execution_config` is given."""
 DATA: dict[str, int] = {
     "pickle.load": 0, "pickle.loads": 0, "pickle.Unpickler": 0, "dill.load": 0, "dill.loads": 0,
     "cloudpickle.load": 0, "cloudpickle.loads": 0, "joblib.load": 0, "torch.load": 0,

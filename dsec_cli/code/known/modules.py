@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 _TABLES: tuple[Iterable[str], ...] = (
     network.URLS, network.HOSTS, network.ADDRESSES, network.LISTEN_ADDRESSES, network.LISTEN_HOSTS,
     network.SERVERS, network.HUB_CALLS, local.OPENS, local.FILES, local.PROGRAMS, local.CODE, local.DATA,
-    local.IMPORTS,
+    local.IMPORTS, local.AGENTS,
 )  # fmt: skip
 EFFECTS = frozenset(name for table in _TABLES for name in table)
 """Everything that is read as a call that matters."""
