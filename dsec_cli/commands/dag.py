@@ -111,4 +111,8 @@ def _run_of(args: Args) -> tuple[str, Run]:
     from dsec_cli.commands.overlay import overlay
 
     found = overlay(args.job_id, folder=os.path.dirname(args.file or "") or ".", environ=os.environ)
-    return args.file or found.contract, found.run
+    path = args.file or found.contract
+    if os.path.realpath(path) != os.path.realpath(found.contract):
+        note = say("note: run {job} was started from {contract}", job=found.run.job, contract=found.contract)
+        sys.stderr.write(listener(args.lang)(note) + "\n")
+    return path, found.run

@@ -119,8 +119,12 @@ def observed(
     attempts: dict[str, int] = {}
     for (one, _), number in state.attempts.items():
         attempts[one] = attempts.get(one, 0) + number
-    # What is tried again has not failed yet.
-    lost = [one for one in state.failed if one not in state.running and one not in state.retrying]
+    # What is tried again has not failed yet, nor has what the end of the run cut off.
+    lost = [
+        one
+        for one, last in state.failed.items()
+        if last.cause != "interrupted" and one not in state.running and one not in state.retrying
+    ]
     failed, running, dropped = (_per_step(some) for some in (lost, state.running, state.dropped))
     held, causes = _held(bars, span), _causes(told)
     whole, waits = span * len(plan.inventory.devices), waits_of(plan, told)

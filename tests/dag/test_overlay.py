@@ -57,3 +57,18 @@ def test_failures_retries_and_held_gpus_are_counted():
     assert failure_text(found) == "1 failure, 1 retry, the last exited with code 3"
     assert (seen["b"].state, seen["b"].waited_ms, seen["b"].gpu_ms) == ("waiting", None, None)
     assert failure_text(seen["b"]) == ""
+
+
+def test_what_the_end_of_a_run_cut_off_waits_and_has_not_failed():
+    plan = make_plan(make_step("a"), make_step("b"))
+    told = [
+        START,
+        spawn(0, "a"),
+        spawn(0, "b"),
+        ended(9, "a", cause="interrupted"),
+        ended(9, "b", cause="exit", code=1),
+    ]
+    bars, span = bars_of(told)
+    seen = observed(plan, fold(told), told, bars, span)
+    assert (seen["a"].state, seen["a"].failures) == ("waiting", 0)
+    assert (seen["b"].state, seen["b"].failures) == ("failed", 1)

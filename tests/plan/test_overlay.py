@@ -76,3 +76,10 @@ def test_the_picture_of_a_run_is_made_as_the_documents_have_it(ran):
     done = call("dag_analyze", "--job-id", "abc123", "--output", "dot", cwd=ran)
     assert done.stdout.startswith("digraph dag {")
     assert "run abc123: failed" in done.stdout
+
+
+def test_a_run_of_another_contract_is_said_to_be_one(ran):
+    (ran / "other.yaml").write_text(CONTRACT)
+    done = call("dag_analyze", "other.yaml", "--job-id", "abc123", cwd=ran)
+    assert (done.returncode, done.stderr) == (0, "note: run abc123 was started from ds_config.yaml\n")
+    assert call("dag_analyze", "./ds_config.yaml", "--job-id", "abc123", cwd=ran).stderr == ""
