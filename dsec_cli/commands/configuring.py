@@ -110,7 +110,8 @@ def _read(folder: str) -> Configured | None:
 def _content(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
-            return file.read()
+            # Editors on Windows begin files with a mark that nobody sees, and that TOML does not know.
+            return file.read().removeprefix(b"\xef\xbb\xbf")
     except OSError as problem:
         raise FileProblem(
             say("{path} could not be read: {why}", path=path, why=system(problem)),

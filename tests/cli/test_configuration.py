@@ -53,6 +53,12 @@ def test_both_files_are_read(ds: Ds, bad: Path, name: str, head: str) -> None:
     assert ran.returncode == 0
 
 
+@pytest.mark.parametrize(("name", "head"), [(".dsec.toml", "[lint]"), ("pyproject.toml", "[tool.dsec.lint]")])
+def test_a_byte_order_mark_hides_nothing(ds: Ds, bad: Path, name: str, head: str) -> None:
+    (bad / name).write_text(f'{head}\r\nselect = ["DS503"]\r\n', "utf-8-sig")
+    assert codes(ds("ds-contract-lint", "-f", "json")) == ["DS503"]
+
+
 def test_the_own_file_goes_before_the_shared_one(ds: Ds, bad: Path) -> None:
     (bad / ".dsec.toml").write_text('[lint]\nselect = "DS503"\n')
     (bad / "pyproject.toml").write_text('[tool.dsec.lint]\nselect = "DS505"\n')
