@@ -108,7 +108,26 @@ def stored(document: dict[str, Any], name: str) -> Inventory:
             ),
             hint="use the dsec that wrote it",
         )
-    return steady(decode(Inventory, fields, where=name))
+    return _sound(steady(decode(Inventory, fields, where=name)), name)
+
+
+def _sound(inventory: Inventory, name: str) -> Inventory:
+    """The same; raises InventoryProblem for one that no machine is like, as after an edit by hand."""
+    devices = inventory.devices
+    amounts = (inventory.memory_bytes, *(device.memory_bytes for device in devices))
+    wrong = (
+        ("cpu_m", inventory.cpu_m < 1),
+        ("memory_bytes", any(amount is not None and amount < 1 for amount in amounts)),
+        ("speed", any(device.speed < 1 for device in devices)),
+        ("uuid", len({device.uuid for device in devices}) < len(devices)),
+    )
+    for field, is_wrong in wrong:
+        if is_wrong:
+            raise InventoryProblem(
+                say("{name} has a {field} that no machine has", name=name, field=field),
+                hint=say("write it again: dsec inventory --json"),
+            )
+    return inventory
 
 
 def _json(source: SourceText) -> object:

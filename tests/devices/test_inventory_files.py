@@ -62,6 +62,25 @@ def test_files_that_are_no_inventory(tmp_path: Path, text: str, what: str) -> No
         read_inventory(str(path))
 
 
+@pytest.mark.parametrize(
+    ("field", "before", "after"),
+    [
+        ("cpu_m", '"cpu_m": 16000', '"cpu_m": -5'),
+        ("memory_bytes", '"memory_bytes": ', '"memory_bytes": -'),
+        ("speed", '"speed": ', '"speed": -'),
+        ("uuid", "GPU-rtx-3090-1", "GPU-rtx-3090-0"),
+    ],
+)
+def test_a_saved_machine_that_cannot_be_is_refused(
+    tmp_path: Path, field: str, before: str, after: str
+) -> None:
+    text = as_json(read_inventory("builtin:2xrtx-3090"))
+    assert before in text
+    (tmp_path / "box.json").write_text(text.replace(before, after))
+    with pytest.raises(InventoryProblem, match=f"a {field} that no machine has"):
+        read_inventory(str(tmp_path / "box.json"))
+
+
 def test_a_missing_or_binary_file(tmp_path: Path) -> None:
     with pytest.raises(FileProblem) as caught:
         read_inventory(str(tmp_path / "absent.yaml"))

@@ -24,6 +24,8 @@ TEXTS: dict[str, str] = {
     "leave it out": "去掉它",
     "no built-in inventory is called {name!r}": "没有名为 {name!r} 的内置资源清单",
     "there are {names}": "有 {names}",
+    "{name} has a {field} that no machine has": "{name} 中的 {field} 是任何机器都不可能有的",
+    "write it again: dsec inventory --json": "请重新生成：dsec inventory --json",
     "did you mean {meant}? there are {names}": "是不是想写 {meant}？有 {names}",
     "{name} lists no GPU": "{name} 没有列出 GPU",
     "{name} lists {count} GPUs but its matrix has {count_2}": "{name} 列出 {count} 张 GPU，其矩阵却有 {count_2} 块",
