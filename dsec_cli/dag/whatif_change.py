@@ -62,7 +62,9 @@ def changed(
             words = say("without {step}", step=change.step)
         elif change.field == "split":
             asked[change.step] = _whole(change)
-            words = say("{step} in {parts} parts", step=change.step, parts=change.value)
+            whole = say("{step} in one piece", step=change.step)
+            parts = say("{step} in {parts} parts", step=change.step, parts=change.value)
+            words = whole if change.value == 1 else parts
         elif change.field == "duration":
             steps[change.step], words = _timed(steps[change.step], change, known)
         else:

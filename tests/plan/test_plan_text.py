@@ -7,7 +7,7 @@ from dsec_cli.fast import run
 
 HEAD = """name: job
 baseline: {gpu: {count: 1, type: a100-sxm-80gb}, cpu: 1}
-elasticity: {gpu: {min_count: 1, max_count: 2}}
+elasticity: {gpu: {min_count: 1, max_count: 4}}
 fault_tolerance: {level: pauseable, checkpoint_grace_period: 30s}
 dependencies: []
 steps:
@@ -40,3 +40,21 @@ def test_a_bound_is_one_for_the_numbers_of_gpus_that_are_stated(planned):
     step = "  - {id: A, run: a, timeout: 1m, expected_duration: 10s, resources: {gpu: {count: 1%s}}}\n"
     assert "nothing can be faster there, each" in planned(step % ", max_count: 2")
     assert "nothing can be faster there\n" in planned(step % "")
+
+
+def test_a_bound_with_many_types_is_wrapped(planned, capfd):
+    steps = "".join(
+        f"  - {{id: s{at}, run: a, timeout: 1m, resources: {{gpu: {{count: 3, type: a100}}}}}}\n"
+        for at in range(4)
+    )
+    planned(steps)
+    assert run("ds-dag-analyze", ["--inventory", "builtin:8xa100-sxm-80gb"]) == 0
+    lines = capfd.readouterr().out.splitlines()
+    assert any(line.startswith("lower bound") for line in lines)
+    assert max(map(cells, lines)) <= 80
+
+
+def test_a_step_that_is_not_cut_is_in_one_piece(planned):
+    step = "  - {id: A, run: a, timeout: 1m, layers: {memory: 8Gi, count: 4}, resources: {gpu: {count: 1}}}\n"
+    text = planned(step, "--what-if", "step=A,split=1")
+    assert " 1  A in one piece\n" in text

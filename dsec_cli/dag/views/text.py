@@ -97,33 +97,41 @@ def _counted(amount: int, noun: str) -> str:
     return _ONE[noun] if amount == 1 else say(_MANY[noun], count=amount)
 
 
-def _labelled(picture: Picture, label: str, text: str) -> str:
-    """A label in its column, and what is said of it."""
+def _head(picture: Picture, label: str) -> str:
     told = picture.tell(label)
-    return told + " " * (19 - cells(told)) + picture.tell(text)
+    return told + " " * (19 - cells(told))
+
+
+def _labelled(picture: Picture, label: str, text: str) -> Iterator[str]:
+    """A label in its column, and what is said of it; below each other where a line is too narrow."""
+    head, told = _head(picture, label), picture.tell(text)
+    if cells(head) + cells(told) <= WIDTH:
+        yield head + told
+    else:
+        yield from hung(head, told)
 
 
 def _analysis(picture: Picture, found: Analysis) -> Iterator[str]:
     ids = [picture.graph.steps[at].id for at in found.critical_path]
     time, steps = time_text(found.critical_path_ms), _counted(len(ids), "Step")
-    yield _labelled(picture, say("critical path (*)"), say("{time} in {steps}", time=time, steps=steps))
+    yield from _labelled(picture, say("critical path (*)"), say("{time} in {steps}", time=time, steps=steps))
     yield from _path(ids)
     on = say("{time} on {machine}", time=time_text(found.makespan_ms), machine=said(picture.basis))
-    yield _labelled(picture, say("one iteration"), on)
+    yield from _labelled(picture, say("one iteration"), on)
     limit, bound = max(found.bounds_ms, key=lambda pair: pair[1])
     if any(found.slacks_ms):
         meaning = say("how much later a Step may start without delaying the end")
-        yield _labelled(picture, say("slack (+)"), meaning)
+        yield from _labelled(picture, say("slack (+)"), meaning)
     low = say(
         "{time}, set by the {limit}",
         time=time_text(bound),
         limit=_PATH if limit == "critical path" else limit,
     )
-    yield _labelled(picture, say("lower bound"), low)
+    yield from _labelled(picture, say("lower bound"), low)
     if found.gpu_idle_permille is not None:
         share, gpus = share_text(found.gpu_idle_permille), _counted(found.gpus, "GPU")
         idle = say("{share} of {gpus} in that iteration", share=share, gpus=gpus)
-        yield _labelled(picture, say("idle GPU time"), idle)
+        yield from _labelled(picture, say("idle GPU time"), idle)
         for text, permille in idle_texts(picture, found):
             share = f"{share_text(permille):>4} "
             yield from hung(f"{'':<18} {share}", picture.tell(text))
@@ -158,27 +166,29 @@ def _links(picture: Picture) -> Iterator[str]:
     import textwrap  # costs start-up, and few graphs have links
 
     for link in picture.links[:MOST_LINKS]:
-        text = _labelled(picture, say("link"), link_text(link))
+        text = _head(picture, say("link")) + picture.tell(link_text(link))
         yield from textwrap.wrap(text, WIDTH, subsequent_indent=" " * 21, break_on_hyphens=False)
     if len(picture.links) > MOST_LINKS:
         count = len(picture.links) - MOST_LINKS
-        yield _labelled(picture, "", say("{count} more links: --output json shows them all", count=count))
+        yield from _labelled(
+            picture, "", say("{count} more links: --output json shows them all", count=count)
+        )
 
 
 def _overlap(picture: Picture, found: Overlap, makespan: int) -> Iterator[str]:
     """What repeating costs, and which loop sets the pace."""
     whole = say("{time} in all: {pace}", time=time_text(found.total), pace=pace_text(found, makespan))
-    yield _labelled(picture, _counted(picture.iterations, "iteration"), whole)
+    yield from _labelled(picture, _counted(picture.iterations, "iteration"), whole)
     if found.gpu_idle_permille is not None:
         share = share_text(found.gpu_idle_permille)
-        yield _labelled(picture, "", say("idle GPU time then: {share}", share=share))
+        yield from _labelled(picture, "", say("idle GPU time then: {share}", share=share))
     if found.loop is not None:
         ids = [picture.graph.steps[at].id for at in found.loop.path]
         lag, period = found.loop.lag, time_text(found.loop.period)
         later = say("the iteration {count} later", count=lag)
         back = say("the next iteration") if lag == 1 else later
         path = " > ".join(ids if len(ids) <= 8 else [*ids[:4], "...", *ids[-3:]])
-        yield _labelled(picture, "", say("not below {time}: {which} waits for", time=period, which=back))
+        yield from _labelled(picture, "", say("not below {time}: {which} waits for", time=period, which=back))
         yield f"{'':<18} {shorten(path, WIDTH - 19)}"
 
 
@@ -201,7 +211,7 @@ def _sources(picture: Picture, found: Analysis) -> Iterator[str]:
         counts[one.source] = counts.get(one.source, 0) + 1
     parts = [say(_MEANING[source], count=counts[source]) for source in _MEANING if source in counts]
     if parts:
-        yield _labelled(picture, say("durations"), joined("; ", parts))
+        yield from _labelled(picture, say("durations"), joined("; ", parts))
 
 
 _PATH = say("critical path")

@@ -74,6 +74,7 @@ TEXTS: dict[str, str] = {
     "as it stands": "现状",
     "on {inventory}": "在 {inventory} 上",
     "without {step}": "去掉 {step}",
+    "{step} in one piece": "{step} 不切分",
     "{step} in {parts} parts": "{step} 切成 {parts} 部分",
     "{step} {field} {before} -> {after}": "{step} {field} {before} -> {after}",
     "whole device": "整个设备",
