@@ -82,10 +82,11 @@ def analyze(
     if measures is None:
         raise AssertionError("a graph with an order has no cycle")
     nodes = measures.nodes
-    works = [
-        Work(demands[at], weights[at], rank, worker_of(step.worker, step.run and step.run.call, step.id))
-        for at, (step, rank) in enumerate(zip(graph.steps, nodes.ranks, strict=True))
+    workers = [
+        worker_of(step.worker, step.run.call, step.id) if step.run is not None and step.run.call else ""
+        for step in graph.steps
     ]
+    works = list(map(Work._make, zip(demands, weights, nodes.ranks, workers, strict=True)))
     found = best_order(Contest(successors, order.sequence, works, inventory, starts=nodes.starts))
     best = found.best
     slices = slices_of(best.run)

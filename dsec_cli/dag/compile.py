@@ -13,7 +13,7 @@ from dsec.planfile import seal
 from dsec.record import Record
 from dsec.versions import coerced
 from dsec_cli.dag.analysis import analyze, rounds_of
-from dsec_cli.dag.demand import demand_of, gpu_count
+from dsec_cli.dag.demand import demands_of, gpu_count
 from dsec_cli.dag.elastic import elastic_steps
 from dsec_cli.dag.estimates import estimate
 from dsec_cli.dag.linking import links_of
@@ -71,7 +71,7 @@ def compile_plan(
     devices. Same arguments, same bytes.
     """
     steps = order.graph.steps
-    demands = [demand_of(step, contract) for step in steps]
+    demands = demands_of(steps, contract)
     # Free memory is read anew before anything starts; a plan that held it would change by the minute.
     # Free disk is looked at once: a Step that needs more would fail late and leave the disk full.
     settled = settle(order.graph, contract, demands, steady(inventory), known=known)

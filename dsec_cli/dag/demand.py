@@ -7,12 +7,28 @@ from dsec.plan import Demand, Terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dsec_cli.contract.values import Contract, Gpu, GpuMemory, Step
 
 ONE_CORE = 1000
 """Assumed where a Step states no cpu: it is a process, and processes compute."""
 NETWORK = "network bit/s"
 """The job's network rate as something that Steps take parts of; no name in a contract has a blank."""
+
+
+def demands_of(steps: Iterable[Step], contract: Contract) -> list[Demand]:
+    """What each Step takes; of those that state the same it is the same object."""
+    known: dict[object, Demand] = {}
+    found: list[Demand] = []
+    for step in steps:
+        _, gpu, cpu_m, memory, disk, _, network, *_, tokens, _ = step.demand
+        case = cpu_m, memory, disk, network, tokens, gpu and (*gpu[1:], step.layers)
+        demand = known.get(case)
+        if demand is None:
+            demand = known[case] = demand_of(step, contract)
+        found.append(demand)
+    return found
 
 
 def demand_of(step: Step, contract: Contract) -> Demand:

@@ -30,7 +30,7 @@ def _one(step: Step, learned_ms: int | None) -> Estimate:
     if learned_ms is not None:
         return Estimate(_two_digits(learned_ms), "history")
     if step.expect is not None:
-        return Estimate(step.expect.ms, "declared")
+        return Estimate._make((step.expect.ms, "declared"))
     return Estimate(DEFAULT_MS, "default")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dsec.hashing import blake3_of, framed
 from dsec.plan import Command, Edge, PlannedStep, Retries
-from dsec.plantext import Texts, command_text, quoted, written, written_steps
+from dsec.plantext import Texts, command_text, put_together, quoted, step_text, written
 from dsec.record import Record
 from dsec.units import Duration
 from dsec_cli.dag.analysis import worker_of
@@ -19,11 +19,9 @@ if TYPE_CHECKING:
     from dsec_cli.contract.values import Contract, EnvVar, Step
     from dsec_cli.dag.analysis import Analysis
     from dsec_cli.dag.cycles import Order
-    from dsec_cli.dag.graph import StepGraph
+    from dsec_cli.dag.graph import Edge as Stated
     from dsec_cli.source.tree import Path
 
-    _Times = tuple[int, str, int, int]
-    """Estimate and its source, rank, slack."""
     _Does = tuple[str, str, tuple[tuple[str, str], ...], int, str, tuple[str, ...], tuple[str, ...]]
     """Command, folder, variables, number of GPUs, id, inputs, outputs."""
 
@@ -46,29 +44,18 @@ class Decided(Record):
 
 def lowered(decided: Decided) -> tuple[PlannedStep, ...]:
     """The plan's Steps, in topological order."""
-    graph, found, texts = decided.order.graph, decided.found, Texts()
-    write, needs = _Writer(decided, texts), _needs(graph, decided)
-    planned: list[PlannedStep] = []
-    commands: list[str] = []
-    for at in decided.order.sequence:
-        step, command = write.step(
-            graph.steps[at],
-            needs[at],
-            found.demands[at],
-            decided.places[at],
-            (*found.estimates[at], found.ranks_ms[at], found.slacks_ms[at]),
-        )
-        planned.append(step)
-        commands.append(command)
-    return written_steps(planned, texts, commands)
+    return put_together(map(_Writer(decided).step, decided.order.sequence))
 
 
 class _Writer:
     """Writes Steps down; each after those that it waits for."""
 
-    def __init__(self, decided: Decided, texts: Texts) -> None:
-        contract = decided.contract
-        self._texts, self._locate = texts, decided.locate
+    def __init__(self, decided: Decided) -> None:
+        contract, found = decided.contract, decided.found
+        self._texts, self._locate = Texts(), decided.locate
+        self._steps, self._demands, self._places = decided.order.graph.steps, found.demands, decided.places
+        self._estimates, self._ranks, self._slacks = found.estimates, found.ranks_ms, found.slacks_ms
+        self._needs = _Needs(decided)
         self._keys: dict[str, bytes] = {}
         """By Step, its key as others are hashed over it."""
         self._hasher = blake3_of()
@@ -76,17 +63,20 @@ class _Writer:
         self._env = _env(contract.env_vars)
         self._grace_ms, self._level = _grace_ms(contract), contract_level(contract)
 
-    def step(
-        self, step: Step, needs: tuple[Edge, ...], demand: Demand, place: Placement, times: _Times
-    ) -> tuple[PlannedStep, str]:
-        """One Step, and the text of its command."""
-        env, retries, ms = step.env, step.retries, step.timeout
+    def step(self, at: int) -> tuple[PlannedStep, str]:
+        """One Step and its text: all at once, while what it is made of is at hand."""
+        step, demand, place, (ms, source) = (
+            self._steps[at],
+            self._demands[at],
+            self._places[at],
+            self._estimates[at],
+        )
+        env, retries, timeout, needs = step.env, step.retries, step.timeout, self._needs.of(at)
         env = tuple(sorted({**dict(self._env), **dict(env)}.items())) if env else self._env
         inputs = tuple([text for _, text in step.inputs]) if step.inputs else ()
         outputs = tuple([text for _, text in step.outputs]) if step.outputs else ()
         command, cwd, name = _command(step), step.cwd or ".", step.id
-        command_as_text = command_text(command)
-        key = self._key((command_as_text, cwd, env, demand.gpu_count, name, inputs, outputs), needs)
+        written_command = command_text(command)
         # In the order of the fields: naming 21 of them takes longer than all that is computed here.
         planned = PlannedStep._make(
             (
@@ -98,19 +88,22 @@ class _Writer:
                 needs,
                 demand,
                 step.level or self._level,
-                ms.ms if ms is not None else 0,
+                timeout.ms if timeout is not None else 0,
                 step.grace.ms if step.grace else self._grace_ms,
                 NO_RETRIES if retries is None else Retries(retries.max, retries.backoff.ms, retries.factor),
                 inputs,
                 outputs,
                 place,
-                *times,
-                self._reasons.of(step, needs, demand, place, times[1]),
-                key,
+                ms,
+                source,
+                self._ranks[at],
+                self._slacks[at],
+                self._reasons.of(step, needs, demand, place, source),
+                self._key((written_command, cwd, env, demand.gpu_count, name, inputs, outputs), needs),
                 self._locate(step.path),
             )
         )
-        return planned, command_as_text
+        return planned, step_text(planned, self._texts, written_command)
 
     def _key(self, does: _Does, needs: tuple[Edge, ...]) -> str:
         """Merkle key: what decides the Step's result, and the keys of what it waits for.
@@ -129,7 +122,7 @@ class _Writer:
         own = (
             f'{{"carried":{carried},"command":{command},"cwd":{self._texts.words[cwd]}'
             f',"env":{variables.get(id(env)) or variables.of(env)}'
-            f',"gpu_count":{gpus:d},"id":{quoted(name)},"inputs":{lists[inputs] if inputs else "[]"}'
+            f',"gpu_count":{gpus},"id":{quoted(name)},"inputs":{lists[inputs] if inputs else "[]"}'
             f',"outputs":{lists[outputs] if outputs else "[]"}}}'
         ).encode()
         parts = [_DOMAIN, len(own).to_bytes(8, "little"), own]
@@ -160,27 +153,38 @@ def _env(variables: Sequence[EnvVar]) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _needs(graph: StepGraph, decided: Decided) -> list[tuple[Edge, ...]]:
-    """Per Step, one edge for each Step it waits for and for each one whose earlier iteration it reads.
+class _Needs:
+    """One edge for each Step that a Step waits for and for each one whose earlier iteration it reads.
 
     Where several statements make the same edge, the first counts.
     """
-    staleness = decided.contract.iterations.max_staleness if decided.contract.iterations is not None else 0
-    numbers, locate, make = graph.numbers, decided.locate, Edge._make
-    found: list[dict[str, Edge]] = [{} for _ in graph.steps]
-    for source, target, kind, path, _ in graph.edges:
-        mine = found[numbers[target]]
-        if source not in mine:
-            mine[source] = make((source, kind, 0, locate(path)))
-    needs = [tuple(mine.values()) for mine in found]
-    late: dict[int, dict[str, Edge]] = {}
-    for edge in graph.carried:
-        more = late.setdefault(numbers[edge.target], {})
-        if edge.source not in more:
-            more[edge.source] = Edge(edge.source, "carried", staleness, locate(edge.path))
-    for at, more in late.items():
-        needs[at] = (*needs[at], *more.values())
-    return needs
+
+    def __init__(self, decided: Decided) -> None:
+        graph, stated = decided.order.graph, decided.contract.iterations
+        numbers = graph.numbers
+        self._locate = decided.locate
+        self._staleness = stated.max_staleness if stated is not None else 0
+        self._edges: list[list[Stated]] = [[] for _ in graph.steps]
+        for edge in graph.edges:
+            self._edges[numbers[edge[1]]].append(edge)
+        self._carried: dict[int, list[Stated]] = {}
+        for edge in graph.carried:
+            self._carried.setdefault(numbers[edge.target], []).append(edge)
+
+    def of(self, at: int) -> tuple[Edge, ...]:
+        """Those of one Step."""
+        mine: dict[str, Edge] = {}
+        make, locate = Edge._make, self._locate
+        for source, _, kind, path, _ in self._edges[at]:
+            if source not in mine:
+                mine[source] = make((source, kind, 0, locate(path)))
+        if at not in self._carried:
+            return tuple(mine.values())
+        late: dict[str, Edge] = {}
+        for edge in self._carried[at]:
+            if edge.source not in late:
+                late[edge.source] = Edge(edge.source, "carried", self._staleness, locate(edge.path))
+        return (*mine.values(), *late.values())
 
 
 class _Reasons:

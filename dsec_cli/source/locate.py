@@ -127,6 +127,9 @@ def placing(
         if isinstance(key, Scalar) and isinstance(value, Sequence)
     }
 
+    usual: dict[str | int, int] = {}
+    """Of a key in an item, which of its entries it was when it was last looked for: items are often alike."""
+
     def place(path: Path) -> Made:
         depth, start = len(path), -1
         items = lists.get(path[0]) if depth > 1 else None
@@ -134,7 +137,7 @@ def placing(
             at = path[1]
             node = items[at] if type(at) is int and 0 <= at < len(items) else None
             if type(node) is Mapping and node.plain:
-                start = _start_in(node, path, depth)
+                start = _start_in(node, path, depth, usual)
         if start < 0:
             start = locate(document, path).start
         line = bisect_right(lines, start)
@@ -143,21 +146,25 @@ def placing(
     return place
 
 
-def _start_in(item: Mapping, path: Path, depth: int) -> int:
+def _start_in(item: Mapping, path: Path, depth: int, usual: dict[str | int, int]) -> int:
     """Where a list's plain item, a scalar in it, or one in a list in it begins; -1: look closely."""
     entries = item.entries
     if depth == 2:
         return -1 if item.flow or not entries else entries[0][0].start  # type: ignore[union-attr]
     name = path[2]
-    for key, value in entries:
-        if key.text == name:  # type: ignore[union-attr]
-            if type(value) is Sequence and depth == 4:
-                at, items = path[3], value.items
-                value = items[at] if type(at) is int and 0 <= at < len(items) else value
-            elif depth > 3:
-                return -1
-            return value.start if type(value) is Scalar else -1
-    return -1
+    at = usual.get(name, 0)
+    if at >= len(entries) or entries[at][0].text != name:  # type: ignore[union-attr]
+        found = [place for place, (key, _) in enumerate(entries) if key.text == name]  # type: ignore[union-attr]
+        if not found:
+            return -1
+        at = usual[name] = found[0]
+    value = entries[at][1]
+    if depth == 4 and type(value) is Sequence:
+        number, items = path[3], value.items
+        value = items[number] if type(number) is int and 0 <= number < len(items) else value
+    elif depth > 3:
+        return -1
+    return value.start if type(value) is Scalar else -1
 
 
 def find(document: Document, path: Path, part: str = "value", *, keys: Keys | None = None) -> Located:

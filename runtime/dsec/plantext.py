@@ -12,7 +12,7 @@ from dsec.codec import canonical
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
     from dsec.plan import Command, Edge, Plan, PlannedStep
@@ -33,23 +33,30 @@ class Written(tuple["PlannedStep", ...]):
     """The text, cut anywhere."""
 
 
-def written_steps(
-    steps: Sequence[PlannedStep], texts: Texts | None = None, commands: Sequence[str] | None = None
-) -> Written:
-    """The same Steps with their text; `texts` and `commands` are what is written of them already."""
+def written_steps(steps: Sequence[PlannedStep]) -> Written:
+    """The same Steps with their text."""
     if isinstance(steps, Written):
         return steps
-    texts, comma, pieces = texts or Texts(), "", []
-    if commands is None:
-        commands = [command_text(step.command) for step in steps]
-    for at in range(0, len(steps), _AT_ONCE):
-        some = zip(steps[at : at + _AT_ONCE], commands[at : at + _AT_ONCE], strict=True)
-        text = ",".join([step_text(step, texts, command) for step, command in some])
-        pieces.append(f"{comma}{text}".encode())
-        comma = ","
-    found = Written(steps)
-    found.pieces = tuple(pieces)
-    return found
+    texts = Texts()
+    return put_together((step, step_text(step, texts, command_text(step.command))) for step in steps)
+
+
+def put_together(steps: Iterable[tuple[PlannedStep, str]]) -> Written:
+    """Steps that come each with its text."""
+    found: list[PlannedStep] = []
+    some: list[str] = []
+    pieces: list[bytes] = []
+    for step, text in steps:
+        found.append(step)
+        some.append(text)
+        if len(some) == _AT_ONCE:
+            pieces.append(",".join(some).encode())
+            some = [""]  # so that the next piece begins with a comma
+    if len(some) > 1 or (some and not pieces):
+        pieces.append(",".join(some).encode())
+    whole = Written(found)
+    whole.pieces = tuple(pieces)
+    return whole
 
 
 def plan_pieces(plan: Plan) -> list[bytes]:
@@ -123,16 +130,16 @@ def step_text(step: PlannedStep, texts: Texts, command: str) -> str:
         f'{{"command":{command},"cwd":{words[cwd]}'
         f',"demand":{demands.get(id(demand)) or demands.of(demand)}'
         f',"env":{variables.get(id(env)) or variables.of(env)}'
-        f',"estimate_ms":{estimate:d},"estimate_source":{words[source]}'
-        f',"grace_ms":{grace:d},"id":{quoted(id_)},"inputs":{lists[inputs] if inputs else "[]"}'
+        f',"estimate_ms":{estimate},"estimate_source":{words[source]}'
+        f',"grace_ms":{grace},"id":{quoted(id_)},"inputs":{lists[inputs] if inputs else "[]"}'
         f',"key":{quoted(key)},"level":{words[level]},"name":{quoted(name) if name else _EMPTY}'
         f',"needs":{_edges(needs, words) if needs else "[]"}'
         f',"outputs":{lists[outputs] if outputs else "[]"}'
         f',"placement":{placements.get(id(place)) or placements.of(place)}'
-        f',"rank_ms":{rank:d},"reasons":{said.get(id(reasons)) or said.of(reasons)}'
-        f',"retries":{again.get(id(retries)) or again.of(retries)},"slack_ms":{slack:d}'
-        f',"src":{{"column":{column:d},"file":{words[file]},"line":{line:d}}}'
-        f',"timeout_ms":{timeout:d}}}'
+        f',"rank_ms":{rank},"reasons":{said.get(id(reasons)) or said.of(reasons)}'
+        f',"retries":{again.get(id(retries)) or again.of(retries)},"slack_ms":{slack}'
+        f',"src":{{"column":{column},"file":{words[file]},"line":{line}}}'
+        f',"timeout_ms":{timeout}}}'
     )
 
 
@@ -152,8 +159,8 @@ def command_text(command: Command) -> str:
 
 def _edges(edges: Sequence[Edge], words: Mapping[str, str]) -> str:
     texts = [
-        f'{{"kind":{words[kind]},"src":{{"column":{column:d},"file":{words[file]},"line":{line:d}}}'
-        f',"staleness":{staleness:d},"step":{quoted(step)}}}'
+        f'{{"kind":{words[kind]},"src":{{"column":{column},"file":{words[file]},"line":{line}}}'
+        f',"staleness":{staleness},"step":{quoted(step)}}}'
         for step, kind, staleness, (file, line, column) in edges
     ]
     return f"[{','.join(texts)}]"

@@ -169,7 +169,7 @@ class Duration(Quantity):
     @property
     def ms(self) -> int:
         """Whole milliseconds, rounded up, for stored forms."""
-        return -(-int(self) // 10**6)
+        return -(-self // 1_000_000)
 
 
 class MilliCelsius(Quantity):
