@@ -83,6 +83,9 @@ class _Course:
         self._place = places(order)
         self._waits = list(graph.waits)
         self._buckets: list[list[int]] = [[] for _ in machine.workers]
+        self._kinds = list(zip(self._buckets, machine.cpus, machine.memories, machine.workers, strict=True))
+        self._refused: set[int] = set()
+        """What cannot be had of devices until a Step ends."""
         self._arrived: list[int] = []
         for step, count in enumerate(self._waits):
             if not count:
@@ -117,18 +120,25 @@ class _Course:
         """Start what may start now; False when the schedule must then end after the limit."""
         machine, order, buckets, tails = self._machine, self._order, self._buckets, self._graph.tails
         latest, n = self._limit - self._now, len(self._order)
-        cpus, memories = machine.cpus, machine.memories
+        cpus, memories, devices, bucket_of = (
+            machine.cpus,
+            machine.memories,
+            machine.devices,
+            machine.bucket_of,
+        )
+        self._refused.clear()
         heads, first = self._fitting()
         waiting, promised = -1, self._waiting
         while heads and (self._cpu >= machine.least or waiting < 0):
-            place, number = heappop(heads)
+            place = heappop(heads)
             if waiting < 0 and place > first:
                 waiting = self._wait_for(order[first % n], promised)
+            step = order[place % n]
+            number = bucket_of[step]
             if machine.workers[number] in self._busy:
                 continue
-            step = order[place % n]
             enough = cpus[number] <= self._cpu and memories[number] <= self._memory
-            if not (enough and self._begin(step, number, waiting)):
+            if not (enough and devices[number] not in self._refused and self._begin(step, number, waiting)):
                 if waiting < 0:
                     waiting = self._wait_for(step, promised)
                 continue
@@ -139,24 +149,22 @@ class _Course:
             bucket = buckets[number]
             heappop(bucket)
             if bucket:
-                heappush(heads, (bucket[0], number))
+                heappush(heads, bucket[0])
         if waiting < 0 and first < NEVER:
             waiting = self._wait_for(order[first % n], promised)
         self._waiting = waiting
         return True
 
-    def _fitting(self) -> tuple[list[tuple[int, int]], int]:
+    def _fitting(self) -> tuple[list[int], int]:
         """The heads of the buckets that find processors and memory enough, and the first of the others."""
-        machine, cpu, memory, busy = self._machine, self._cpu, self._memory, self._busy
-        cpus, memories, workers = machine.cpus, machine.memories, machine.workers
+        cpu, memory, busy = self._cpu, self._memory, self._busy
         heads, first = [], NEVER
-        for number, bucket in enumerate(self._buckets):
+        for bucket, needed, more, worker in self._kinds:
             if bucket:
-                place = bucket[0]
-                if cpus[number] <= cpu and memories[number] <= memory:
-                    heads.append((place, number))
-                elif place < first and workers[number] not in busy:
-                    first = place
+                if needed <= cpu and more <= memory:
+                    heads.append(bucket[0])
+                elif bucket[0] < first and worker not in busy:
+                    first = bucket[0]
         heads.sort()
         return heads, first
 
@@ -175,6 +183,7 @@ class _Course:
         if machine.devices[number] >= 0:
             answer = machine.grants.grant(state, number, quick=self._quick)
             if answer is None:
+                self._refused.add(machine.devices[number])
                 return False
             state, group = answer
         if waiting >= 0:
@@ -204,7 +213,7 @@ class _Course:
 
     def _end_next(self) -> None:
         """Let time pass until a Step ends; take back what all that end then hold."""
-        machine, running, n = self._machine, self._running, len(self._order)
+        machine, running, n, waits = self._machine, self._running, len(self._order), self._waits
         self._now = running[0] // n
         after = (self._now + 1) * n
         while running and running[0] < after:
@@ -217,8 +226,8 @@ class _Course:
             if machine.workers[number]:
                 self._busy.discard(machine.workers[number])
             for target in self._graph.successors[step]:
-                self._waits[target] -= 1
-                if not self._waits[target]:
+                waits[target] = left = waits[target] - 1
+                if not left:
                     self._arrive(target)
 
     def _arrive(self, step: int) -> None:
