@@ -64,7 +64,7 @@ def step_graph(contract: Contract) -> StepGraph:
             index[step.id] = len(steps)
             steps.append(step)
     direct, carried = _stated(contract, steps)
-    known = [edge for edge in direct if edge.source in index and edge.target in index]
+    known = [edge for edge in direct if edge[0] in index and edge[1] in index]
     kept, cuts, misplaced = _cut(steps, index, known)
     return StepGraph(
         steps=tuple(steps),
@@ -80,8 +80,8 @@ def step_graph(contract: Contract) -> StepGraph:
 def adjacency(size: int, index: dict[str, int], edges: list[Edge]) -> tuple[tuple[int, ...], ...]:
     """Successor lists of `edges`: ascending, without doubles."""
     targets: list[list[int]] = [[] for _ in range(size)]
-    for edge in edges:
-        targets[index[edge.source]].append(index[edge.target])
+    for source, target, _, _, _ in edges:
+        targets[index[source]].append(index[target])
     return packed((sorted(set(some)) if len(some) > 1 else some for some in targets), len(edges))
 
 
@@ -89,10 +89,11 @@ def _stated(contract: Contract, steps: list[Step]) -> tuple[list[Edge], list[Edg
     direct: list[Edge] = []
     carried: list[Edge] = []
     outputs = Outputs(steps)
+    make = Edge._make
     for step in steps:
-        for need in step.needs:
-            edge = Edge._make((need.step, step.id, "order", need.path, ""))
-            (carried if need.carried else direct).append(edge)
+        name = step.id
+        for path, source, earlier_round in step.needs:
+            (carried if earlier_round else direct).append(make((source, name, "order", path, "")))
         for path, text in step.inputs:
             # A Step that rewrites its own input in place does not wait for itself.
             others = [writer for writer in outputs.writers(text) if writer != step.id]

@@ -160,11 +160,15 @@ class _Grid:
         wide = self._wide = len(self._tails)
         row = {head: (bisect_right(self._heads, head) - 1) * wide for head in set(heads)}
         column = {tail: bisect_right(self._tails, tail) - 1 for tail in set(tails)}
-        self.cells: dict[tuple[Demand, int], int] = {}
-        for work, head, tail in zip(works, heads, tails, strict=True):
-            cell = work.demand, row[head] + column[tail]
-            self.cells[cell] = self.cells.get(cell, 0) + work.duration
-        self.demands = sorted({demand for demand, _ in self.cells}, key=sortable)
+        numbers: dict[Demand, int] = {}
+        times: dict[int, int] = {}
+        size = wide * len(self._heads)
+        for (demand, duration, _, _), head, tail in zip(works, heads, tails, strict=True):
+            cell = numbers.setdefault(demand, len(numbers)) * size + row[head] + column[tail]
+            times[cell] = times.get(cell, 0) + duration
+        demands = list(numbers)
+        self.cells = {(demands[cell // size], cell % size): time for cell, time in times.items()}
+        self.demands = sorted(demands, key=sortable)
 
     def bounds(self, resource: Resource) -> Iterable[tuple[str, int]]:
         """The bound of the whole area, and the highest of those with a head and a tail."""
