@@ -10,6 +10,7 @@ from dsec_cli.source.yaml import parse
 
 TEXTS = {
     "block": "a: 1\nsteps:\n  - id: S0\n    needs: [A, B]\n  - run: |\n      x\n    needs:\n      - C\n",
+    "unlike": "steps:\n  - {id: A, needs: [B]}\n  - needs: [C, D]\n    id: B\n  - id: C\n    x: y\n  - x:\n",
     "flow": "{steps: [{id: S0, needs: []}, {}, [1, [2]]], b: {c: }}\n",
     "alias": "x: &x {id: S0, needs: [A]}\nsteps:\n  - *x\n  - <<: *x\n    run: y\n  - &z S\nk: *z\n",
     "twice": "a: 1\na: {b: 2}\n1: x\n'2': y\n",
