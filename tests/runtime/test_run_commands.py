@@ -198,3 +198,29 @@ def test_a_run_is_left_without_taking_it_apart(job, kit):
     )
     assert "collects: False" in told.stdout
     assert "taken apart" not in told.stdout
+
+
+BESIDE_A_THREAD = """
+import sys, threading, time
+threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
+from dsec_cli.fast import dsec
+dsec()
+"""
+
+
+def test_another_thread_takes_no_end_of_a_step_away(tmp_path):
+    """A library's thread does not block signals, so the kernel may give it one that we wait for."""
+    steps = "".join(f"  - {{id: S{at}, run: /bin/true, timeout: 1m}}\n" for at in range(60))
+    (tmp_path / "dsandbox.yaml").write_text(
+        "name: t\nbaseline: {cpu: 2, memory: 1Gi}\nelasticity: {}\n"
+        f"fault_tolerance: {{level: pauseable}}\ndependencies: []\nsteps:\n{steps}"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", BESIDE_A_THREAD, "run", "--quiet"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -148,7 +148,7 @@ def execute(
     )
     journal.sync()
     warden = Warden(session.run)
-    loop = Loop(sockets=any(step.command.call for step in session.plan.steps))
+    loop = Loop(sockets=_threaded() or any(step.command.call for step in session.plan.steps))
     children = Children(loop, spare=(warden.pid,))
     runner = _runner(session, children=children, recorder=recorder, environ=environ)
     _heed_signals(loop, children, runner)
@@ -165,6 +165,11 @@ def execute(
     journal.close()
     warden.dismiss()
     return Outcome(word, runner.cancelled, detail, tuple(runner.failed), time.monotonic() - begun)
+
+
+def _threaded() -> bool:
+    """Whether another thread (a library's own) could take the signal that tells of a child's end."""
+    return len(os.listdir("/proc/self/task")) > 1
 
 
 def _heed_signals(loop: Loop, children: Children, runner: Runner) -> None:
