@@ -64,13 +64,17 @@ def _title(kind: str, section: type[Section]) -> str:
 
 
 def _cleaned(value: Any, *, names: bool = False) -> Any:
-    """Without pydantic's made-up titles, which editors show in place of descriptions."""
+    """Without pydantic's made-up titles, which editors show in place of descriptions; names kept to forms."""
     if isinstance(value, list):
         return [_cleaned(item) for item in value]
     if not isinstance(value, dict):
         return value
-    return {
+    cleaned = {
         key: _cleaned(inner, names=key in ("properties", "$defs") and not names)
         for key, inner in value.items()
         if names or key != "title"
     }
+    if "patternProperties" in cleaned and not names:
+        # A name of another form is refused by the model, which JSON Schema does only when told.
+        cleaned.setdefault("additionalProperties", False)
+    return cleaned

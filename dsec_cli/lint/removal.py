@@ -20,17 +20,17 @@ def removed(facts: Facts, path: Path) -> tuple[Edit, ...]:
     if here is None or here.parent is None or _anchored(here.node):
         return ()
     parent, text = here.parent, facts.text.text
-    spans = _spans(parent)
+    spans, at = _spans(parent, here.at)
     if parent.flow:
-        return _from_flow(text, spans, here.at)
+        return _from_flow(text, spans, at)
     if len(spans) == 1:
         return ()
     if isinstance(parent, Sequence):
-        dash = _dash(text, spans[here.at].start, parent.span.start)
-        return _lines(text, Span(dash, spans[here.at].end), first=here.at == 0) if dash >= 0 else ()
-    if not text[line_start(text, spans[here.at].start) : spans[here.at].start].strip(" "):
-        return _lines(text, spans[here.at], first=here.at == 0)
-    return _first_of_item(text, spans, here.at)
+        dash = _dash(text, spans[at].start, parent.span.start)
+        return _lines(text, Span(dash, spans[at].end), first=here.at == 0) if dash >= 0 else ()
+    if not text[line_start(text, spans[at].start) : spans[at].start].strip(" "):
+        return _lines(text, spans[at], first=here.at == 0)
+    return _first_of_item(text, spans, at)
 
 
 def comment_removed(text: str, comment: Comment) -> tuple[Edit, ...]:
@@ -42,10 +42,13 @@ def comment_removed(text: str, comment: Comment) -> tuple[Edit, ...]:
     return (Edit(_whole_lines(text, start, stop), ""),)
 
 
-def _spans(node: Mapping | Sequence) -> list[Span]:
+def _spans(node: Mapping | Sequence, at: int) -> tuple[list[Span], int]:
+    """Where the entry number `at` and its neighbours stand, and which of these it is."""
+    start = max(0, at - 1)
     if isinstance(node, Sequence):
-        return [item.span for item in node.items]
-    return [Span(key.span.start, max(key.span.end, value.span.end)) for key, value in node.entries]
+        return [item.span for item in node.items[start : at + 2]], at - start
+    near = node.entries[start : at + 2]
+    return [Span(key.span.start, max(key.span.end, value.span.end)) for key, value in near], at - start
 
 
 def _anchored(root: Node) -> bool:
