@@ -120,7 +120,7 @@ def bad_form(text: str, at: Path, form: str, *, part: str = "value") -> Finding:
             "{text} is no {form}: it must be {says}",
             "must-3",
             text=shown(text),
-            form=_NOUNS[form],
+            form=_NOUNS.get(form, form),
             says=grammar.says,
         ),
         say("for example {example}", example=grammar.example),
