@@ -24,7 +24,7 @@ KIND_NAMES = {
     "plugin": say("a plugin manifest"),
     "environment": say("an environment"),
 }
-_NOUNS = {
+NOUNS = {
     "size": say("size"),
     "bandwidth": say("bandwidth"),
     "byte rate": say("byte rate"),
@@ -34,8 +34,10 @@ _NOUNS = {
     "request rate": say("request rate"),
     "GPU memory": say("GPU memory"),
     "step id": say("step id"),
+    "token name": say("token name"),
     "variable name": say("variable name"),
     "call": say("call"),
+    "reduction": say("reduction"),
     "content hash": say("content hash"),
 }
 """What kinds of quantities and forms are called."""
@@ -120,7 +122,7 @@ def bad_form(text: str, at: Path, form: str, *, part: str = "value") -> Finding:
             "{text} is no {form}: it must be {says}",
             "must-3",
             text=shown(text),
-            form=_NOUNS.get(form, form),
+            form=NOUNS[form],
             says=grammar.says,
         ),
         say("for example {example}", example=grammar.example),
@@ -224,7 +226,7 @@ def bad_quantity(at: Path, kind: str, problem: UnitProblem, *, text: str) -> Fin
 
 def _why(problem: UnitProblem) -> str:
     """What is wrong with a quantity, in words that can be translated."""
-    args: dict[str, str] = {name: _NOUNS.get(arg, arg) for name, arg in problem.args_of_reason.items()}
+    args: dict[str, str] = {name: NOUNS.get(arg, arg) for name, arg in problem.args_of_reason.items()}
     return say(problem.template, **args)
 
 
@@ -238,7 +240,7 @@ class Where(Record):
 
 def with_article(kind: str) -> str:
     """The kind of quantity as a noun: `a size`, `an amount of GPU memory`."""
-    noun = _NOUNS[kind]
+    noun = NOUNS[kind]
     if kind == quantities.GPU_MEMORY:
         return say("an amount of {kind}", kind=noun)
     return say("a {kind}", kind=noun)

@@ -61,13 +61,11 @@ def is_content_hash(text: str) -> bool:
     return algorithm in ("blake3", "sha256") and len(digits) == 64 and _HEX.issuperset(digits)
 
 
+_NAME = say("a letter or digit followed by at most 63 letters, digits, '_', '.' or '-'")
+_NAME_PATTERN = "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
 FORMS = {
-    "step id": Form(
-        say("a letter or digit followed by at most 63 letters, digits, '_', '.' or '-'"),
-        "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$",
-        is_step_id,
-        "S2.policy-forward",
-    ),
+    "step id": Form(_NAME, _NAME_PATTERN, is_step_id, "S2.policy-forward"),
+    "token name": Form(_NAME, _NAME_PATTERN, is_step_id, "judge-api"),
     "variable name": Form(
         say("letters, digits and '_', not beginning with a digit"),
         "^[A-Za-z_][A-Za-z0-9_]*$",

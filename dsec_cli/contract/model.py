@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from dsec_cli.contract.leaves import Bandwidth, Count, Hours, Many, Span, StepId, Text, Whole, Written
+from dsec_cli.contract.leaves import Bandwidth, Count, Hours, Many, Span, Text, TokenName, Whole, Written
 from dsec_cli.contract.model_operations import Deploy, Plugin, PluginUse, Policy
 from dsec_cli.contract.model_resources import Baseline, Dependency, Elasticity, FaultTolerance
 from dsec_cli.contract.model_sandbox import IncludeCode, RuntimeContext, SecurityPolicy
@@ -38,7 +38,7 @@ class Statement(Section):
     include_code: IncludeCode | None = optional("Source files in snapshots.", "B 4.3", key="include-code")
     steps: Many[Step] | None = optional("The Steps.", "A 3")
     iterations: Iterations | None = optional("How often the Steps repeat.", "SPEC A5", default="once")
-    tokens: dict[StepId, Annotated[int, Whole(1, 1_000_000)]] | None = optional(
+    tokens: dict[TokenName, Annotated[int, Whole(1, 1_000_000)]] | None = optional(
         "What Steps may hold only so many of at a time: licences, seats, calls of a service.",
         "SPEC D4",
         example={"judge-api": 4},

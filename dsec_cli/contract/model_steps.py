@@ -23,6 +23,7 @@ from dsec_cli.contract.leaves import (
     Span,
     StepId,
     Text,
+    TokenName,
     VariableName,
     Whole,
     Written,
@@ -102,7 +103,7 @@ class Resources(Section):
     disk: Size | None = optional("Disk space.", "SPEC A4", example="20GB")
     pcie: ByteRate | None = optional("Rate over PCIe.", "A 3", example="12GB/s")
     network: Bandwidth | None = optional("Network rate.", "SPEC A4", example="1Gbps")
-    tokens: dict[StepId, Annotated[int, Whole(1, 1_000_000)]] | None = optional(
+    tokens: dict[TokenName, Annotated[int, Whole(1, 1_000_000)]] | None = optional(
         "How many of the contract's `tokens` it holds while it runs.", "SPEC D4", example={"judge-api": 1}
     )
 

@@ -22,7 +22,7 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...], dict[str, tuple[Any, ...]]]] = {
         "include-code": ("section", "IncludeCode"),
         "steps": ("list", ("section", "Step"), 0),
         "iterations": ("section", "Iterations"),
-        "tokens": ("dict", ("form", "step id"), ("whole", 1, 1000000)),
+        "tokens": ("dict", ("form", "token name"), ("whole", 1, 1000000)),
         "tasks": ("list", ("section", "Task"), 0),
         "communication": ("list", ("section", "Communication"), 0),
         "data_source": ("text",),
@@ -216,7 +216,7 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...], dict[str, tuple[Any, ...]]]] = {
         "disk": ("quantity", "size"),
         "pcie": ("quantity", "byte rate"),
         "network": ("quantity", "bandwidth"),
-        "tokens": ("dict", ("form", "step id"), ("whole", 1, 1000000)),
+        "tokens": ("dict", ("form", "token name"), ("whole", 1, 1000000)),
     }),
     "Layer": ("steps[].layers[]", ("memory",), {
         "name": ("text",),

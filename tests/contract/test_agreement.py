@@ -57,7 +57,8 @@ BEYOND_PATTERNS = (
 def quantity(kind: str) -> st.SearchStrategy[Any]:
     units = BY_NAME["size" if kind == GPU_MEMORY else kind].units
     parts = st.tuples(*map(st.sampled_from, (("1", "24", "0", "7.", "+2"), ("", " "), sorted(units))))
-    plain = parts.map("".join)
+    # 24 EFLOPS are legal to a pattern, and more than any machine has.
+    plain = parts.filter(lambda one: float(one[0]) * units[one[2]] < 2**63).map("".join)
     extra = {GPU_MEMORY: ["24GB-class", "80GB-class"], "duration": ["1h30m", "1m30.5s", "1 h30 m", "5µs"]}
     return plain | st.sampled_from(extra[kind]) if kind in extra else plain
 

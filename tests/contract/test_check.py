@@ -7,6 +7,9 @@ import pytest
 from dsec_cli.contract import suggest
 from dsec_cli.contract.amending import unread_colon
 from dsec_cli.contract.check import check
+from dsec_cli.contract.complaints import NOUNS
+from dsec_cli.contract.forms import FORMS
+from dsec_cli.contract.quantities import BY_NAME, GPU_MEMORY
 from dsec_cli.diagnostics import Finding
 from dsec_cli.source.text import SourceText
 from dsec_cli.source.yaml import parse
@@ -333,3 +336,16 @@ def test_words_for_synonyms_exist(word: str) -> None:
 )
 def test_only_a_key_with_a_colon_in_it_holds_its_value(key, said):
     assert (f"`{said}`" in unread_colon(key)) == bool(said)
+
+
+def test_every_kind_of_text_has_a_noun():
+    assert set(NOUNS) == {*BY_NAME, GPU_MEMORY, *FORMS}
+
+
+def test_a_wrong_name_of_a_token_is_called_one():
+    assert only("tokens: {a b: 1}\n").message == f"'a b' is no token name: it must be {GRAMMAR}"
+
+
+def test_a_wrong_reduction_is_called_one():
+    [found] = findings("steps: [{id: a, run: x, timeout: 1m, all_reduce: middle of}]\n")
+    assert found.message.startswith("'middle of' is no reduction")
