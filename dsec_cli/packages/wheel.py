@@ -70,5 +70,5 @@ def metadata_of(size: int, tail: bytes, get: Get, *, most: int) -> bytes:
             if len(names) != 1 or names[0].filename.count("/") != 1 or names[0].file_size > most:
                 return b""
             return wheel.read(names[0])
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError):
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError):
         return b""
