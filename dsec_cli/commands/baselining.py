@@ -142,13 +142,11 @@ def notes(path: str, gone: tuple[Known, ...], moved: tuple[tuple[str, str], ...]
 def _moved(path: str, moved: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
     if not moved:
         return ()
-    named = [f"{old} -> {new}" for old, new in moved[:MOST_NAMED]]
-    more = [f"+{len(moved) - MOST_NAMED}"] if len(moved) > MOST_NAMED else []
     return (
         say(
             "{file}: taken for renamed: {files} (--write-baseline {file} notes it)",
             file=path,
-            files=", ".join([*named, *more]),
+            files=_first([f"{old} -> {new}" for old, new in moved]),
         ),
     )
 
@@ -156,15 +154,19 @@ def _moved(path: str, moved: tuple[tuple[str, str], ...]) -> tuple[str, ...]:
 def _gone(path: str, gone: tuple[Known, ...]) -> tuple[str, ...]:
     if not gone:
         return ()
-    named = [f"{one.code} {one.file} {one.path}".rstrip() for one in gone[:MOST_NAMED]]
-    more = [f"+{len(gone) - MOST_NAMED}"] if len(gone) > MOST_NAMED else []
     return (
         say(
             "{file}: no longer found: {entries} (--write-baseline {file} drops them)",
             file=path,
-            entries=", ".join([*named, *more]),
+            entries=_first([f"{one.code} {one.file} {one.path}".rstrip() for one in gone]),
         ),
     )
+
+
+def _first(names: list[str]) -> str:
+    """The first of many, and how many more there are."""
+    more = [f"+{len(names) - MOST_NAMED}"] if len(names) > MOST_NAMED else []
+    return ", ".join([*names[:MOST_NAMED], *more])
 
 
 def write(

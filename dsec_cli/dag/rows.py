@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dsec_cli.cells import cells, padded
 from dsec_cli.dag.view import (
     demand_text,
     failure_text,
@@ -126,20 +127,9 @@ class _Rows:
                 yield from hung("     ", failure_text(one))
 
 
-def cells(text: str) -> int:
-    """Columns of a terminal that a text takes: 2 for a wide character, none for one that joins another."""
-    if text.isascii():
-        return len(text)
-    import unicodedata
-
-    joins = ("Mn", "Me", "Cf")
-    wide = unicodedata.east_asian_width
-    return sum(0 if unicodedata.category(ch) in joins else 1 + (wide(ch) in "WF") for ch in text)
-
-
 def _columns(name: str, level: str, demand: str, times: str) -> str:
     row = ((name, _NAME), (level, 11), (demand, 22), (times, 0))
-    return " ".join(text + " " * (width - cells(text)) for text, width in row).rstrip()
+    return " ".join(padded(text, width) for text, width in row).rstrip()
 
 
 def _times(analysis: Analysis, group: Sequence[int]) -> str:

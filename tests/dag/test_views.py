@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dsec_cli.cells import cells
 from dsec_cli.commands.opened import locator, open_contract
 from dsec_cli.dag.graph import step_graph
 from dsec_cli.dag.picture import picture_of
-from dsec_cli.dag.rows import cells
 from dsec_cli.dag.view import Observed, Run, View, state_text, time_text
 from dsec_cli.dag.views.dot import quoted
 from dsec_cli.dag.views.mermaid import escaped

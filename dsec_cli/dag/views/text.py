@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dsec_cli.cells import cells
 from dsec_cli.dag.findings import cut_lines, edge_text, loop_text, remains_text
-from dsec_cli.dag.rows import LONGEST_NAME, WIDTH, cells, hung, rows_of, shorten, wrap_words
+from dsec_cli.dag.rows import LONGEST_NAME, WIDTH, hung, rows_of, shorten, wrap_words
 from dsec_cli.dag.view import (
     Picture,
     View,
