@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 
+from dsec import wholefile
 from dsec.engines.local import execute
 from dsec.errors import DSecError, FileProblem, PlanProblem
 from dsec.ports import Nobody
@@ -144,12 +145,7 @@ def folder_of(plan_path: str, plan: Plan) -> str:
 
 def write_whole(path: str, data: bytes) -> None:
     """Write a file whole or not at all."""
-    aside = f"{path}.{os.getpid()}.tmp"
     try:
-        with open(aside, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(aside, path)
+        wholefile.write_whole(path, [data])
     except OSError as problem:
         raise FileProblem(say("{path}: {why}", path=path, why=system(problem))) from None

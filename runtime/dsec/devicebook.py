@@ -6,6 +6,7 @@ import os
 
 from dsec.core.experience import NOTHING, Experience, Pace
 from dsec.errors import FileProblem, StoredFormError
+from dsec.wholefile import write_whole
 from dsec.words import say, system
 
 TYPE_CHECKING = False
@@ -98,12 +99,6 @@ def write_devices(state: str, known: Experience) -> None:
     """Replace the file as a whole; raises OSError when the folder cannot be written to."""
     import json
 
-    path = os.path.join(state, NAME)
-    aside = f"{path}.{os.getpid()}.tmp"
     paces = {step: {uuid: one._asdict() for uuid, one in all_.items()} for step, all_ in known.paces.items()}
     document = {"version": VERSION, "ran_out": known.ran_out, "paces": paces}
-    with open(aside, "w", encoding="utf-8") as file:
-        file.write(json.dumps(document, sort_keys=True) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(aside, path)
+    write_whole(os.path.join(state, NAME), [json.dumps(document, sort_keys=True).encode(), b"\n"])

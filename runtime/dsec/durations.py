@@ -6,6 +6,7 @@ import os
 
 from dsec.errors import FileProblem, StoredFormError
 from dsec.record import Record
+from dsec.wholefile import write_whole
 from dsec.words import say, system
 
 TYPE_CHECKING = False
@@ -83,11 +84,9 @@ def write_durations(state: str, learned: Mapping[str, Learned]) -> None:
     """Replace the file as a whole; raises OSError when the folder cannot be written to."""
     from json.encoder import encode_basestring as quoted
 
-    path = os.path.join(state, NAME)
-    aside = f"{path}.{os.getpid()}.tmp"
     steps = ", ".join(
         [f'{quoted(step)}: {{"ms": {ms}, "n": {n}}}' for step, (ms, n) in sorted(learned.items())]
     )
-    with open(aside, "w", encoding="utf-8") as file:
-        file.write(f'{{"steps": {{{steps}}}, "version": {VERSION}}}\n')
-    os.replace(aside, path)
+    text = f'{{"steps": {{{steps}}}, "version": {VERSION}}}\n'
+    # Not forced to the disk: a run need not wait for what the next one learns again.
+    write_whole(os.path.join(state, NAME), [text.encode()], durable=False)

@@ -11,11 +11,8 @@ from dsec.hashing import digest_joined
 from dsec.plan import FORMAT, Plan
 from dsec.plantext import plan_pieces, written_steps
 from dsec.special import open_special
+from dsec.wholefile import write_whole
 from dsec.words import say, system
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 _FAMILY = FORMAT.rpartition("/")[0] + "/"
 _LARGEST = 256 * 2**20
@@ -48,32 +45,12 @@ def save_plan(path: str, plan: Plan) -> None:
             with open(special, "wb") as file:
                 file.writelines([*plan_pieces(plan), b"\n"])
             return
-        _replace(os.path.realpath(path), [*plan_pieces(plan), b"\n"])
+        write_whole(os.path.realpath(path), [*plan_pieces(plan), b"\n"])
     except OSError as problem:
         raise FileProblem(
             say("{path}: {why}", path=path, why=system(problem)),
             hint="name a file in a folder you may write to",
         ) from None
-
-
-def _replace(target: str, data: Iterable[bytes]) -> None:
-    aside = f"{target}.{os.getpid()}.tmp"
-    try:
-        with open(aside, "wb") as file:
-            file.writelines(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(aside, target)
-    except OSError:
-        _forget(aside)
-        raise
-
-
-def _forget(path: str) -> None:
-    try:
-        os.unlink(path)
-    except OSError:
-        return
 
 
 def load_plan(path: str) -> Plan:

@@ -1,0 +1,52 @@
+"""Files written whole or not at all, and who writes such."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+import pytest
+
+from dsec.core.experience import NOTHING
+from dsec.devicebook import write_devices
+from dsec.durations import write_durations
+from dsec.errors import FileProblem
+from dsec.wholefile import write_whole
+from dsec_cli.commands import carrying
+
+
+@pytest.mark.parametrize("durable", [True, False])
+def test_a_file_is_replaced_and_nothing_is_left_beside_it(tmp_path, durable):
+    path = tmp_path / "a"
+    path.write_text("old")
+    write_whole(str(path), [b"new, ", b"whole"], durable=durable)
+    assert path.read_text() == "new, whole"
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_a_disk_that_gets_full_leaves_the_old_file_alone(tmp_path):
+    def pieces():
+        yield b"half of it"
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    path = tmp_path / "a"
+    path.write_text("old")
+    with pytest.raises(OSError, match="space"):
+        write_whole(str(path), pieces())
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("durations.json", lambda folder: write_durations(folder, {})),
+        ("devices.json", lambda folder: write_devices(folder, NOTHING)),
+        ("report.json", lambda folder: carrying.write_whole(f"{folder}/report.json", b"{}")),
+    ],
+)
+def test_what_cannot_be_put_in_place_leaves_nothing(tmp_path, name, write):
+    (tmp_path / name).mkdir()
+    with pytest.raises((OSError, FileProblem), match=name):
+        write(str(tmp_path))
+    assert os.listdir(tmp_path) == [name]
