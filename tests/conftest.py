@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tarfile
 import time
 import uuid
 from collections.abc import Iterator
@@ -52,6 +53,29 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip(f"{folder} is absent: captures and suites are not part of the project")
     return folder
+
+
+@pytest.fixture(scope="session")
+def yaml_suite(shared: Path) -> dict[str, bytes]:
+    """The files of the public yaml-test-suite by their path in it, such as `229Q/in.yaml`."""
+    archive = shared / "yaml-test-suite.tar.gz"
+    if not archive.is_file():
+        pytest.skip(f"{archive} is absent: the suite is not part of the project")
+    with tarfile.open(archive) as tar:
+        members = [one for one in tar.getmembers() if one.isfile()]
+        found = {
+            one.name.removeprefix("./"): data.read()
+            for one in members
+            if (data := tar.extractfile(one)) is not None
+        }
+    assert sum(name.endswith("/in.yaml") for name in found) == 402
+    return found
+
+
+@pytest.fixture(scope="session")
+def yaml_inputs(yaml_suite: dict[str, bytes]) -> dict[str, bytes]:
+    """The 402 documents of the suite."""
+    return {name: data for name, data in yaml_suite.items() if name.endswith("/in.yaml")}
 
 
 def _alive() -> list[str]:

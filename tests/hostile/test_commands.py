@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import tarfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -113,41 +112,29 @@ def test_every_changed_hostile_file_is_answered(name: str, change: str, folder: 
         check(everything(folder, changed(FILES[name], f"{name} {turn}", change)))
 
 
-@pytest.fixture(scope="module")
-def suite(shared: Path) -> dict[str, bytes]:
-    """The documents of the public yaml-test-suite."""
-    archive = shared / "yaml-test-suite.tar.gz"
-    if not archive.is_file():
-        pytest.skip(f"{archive} is absent: the suite is not part of the project")
-    with tarfile.open(archive) as tar:
-        members = [one for one in tar.getmembers() if one.isfile() and one.name.endswith("/in.yaml")]
-        return {one.name: data.read() for one in members if (data := tar.extractfile(one)) is not None}
-
-
 PARTS = 8
 
 
-def test_a_sample_of_the_yaml_test_suite_is_answered(suite: dict[str, bytes], folder: Path) -> None:
-    assert len(suite) == 402
-    for name in sorted(suite)[::12]:
-        check(everything(folder, suite[name]))
+def test_a_sample_of_the_yaml_test_suite_is_answered(yaml_inputs: dict[str, bytes], folder: Path) -> None:
+    for name in sorted(yaml_inputs)[::12]:
+        check(everything(folder, yaml_inputs[name]))
 
 
 @pytest.mark.battery
 @pytest.mark.parametrize("part", range(PARTS))
-def test_the_yaml_test_suite_is_answered(part: int, suite: dict[str, bytes], folder: Path) -> None:
-    for name in sorted(suite)[part::PARTS]:
-        check(everything(folder, suite[name]))
+def test_the_yaml_test_suite_is_answered(part: int, yaml_inputs: dict[str, bytes], folder: Path) -> None:
+    for name in sorted(yaml_inputs)[part::PARTS]:
+        check(everything(folder, yaml_inputs[name]))
 
 
 @pytest.mark.battery
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("change", CHANGES)
 def test_the_changed_yaml_test_suite_is_answered(
-    change: str, part: int, suite: dict[str, bytes], folder: Path
+    change: str, part: int, yaml_inputs: dict[str, bytes], folder: Path
 ) -> None:
-    for name in sorted(suite)[part::PARTS]:
-        check(everything(folder, changed(suite[name], name, change)))
+    for name in sorted(yaml_inputs)[part::PARTS]:
+        check(everything(folder, changed(yaml_inputs[name], name, change)))
 
 
 BESIDE = {

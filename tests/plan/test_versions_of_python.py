@@ -1,16 +1,14 @@
 """The compiler gives the same bytes in every Python, also where no wheel of ours can be imported."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from interpreters import VERSIONS, interpreter
 
 ROOT = Path(__file__).resolve().parents[2]
-# Looked up here because tests run with another HOME.
-PYENV = Path("~/.pyenv/versions").expanduser()
 
 # BLAKE3 comes as a wheel for one Python; a hash from the standard library stands in for it on
 # both sides, because what is compared here is everything that is hashed.
@@ -65,16 +63,6 @@ sys.stdout.buffer.write(plan_text(plan).encode())
 """
 
 
-def interpreter(version):
-    """A Python of that version that starts: installed by pyenv, or on PATH; "" when there is none."""
-    found = sorted(PYENV.glob(f"{version}.*/bin/python3"))
-    python = str(found[-1]) if found else shutil.which(f"python{version}") or ""
-    starts = (
-        python and subprocess.run([python, "-S", "-c", ""], capture_output=True, check=False).returncode == 0
-    )
-    return python if starts else ""
-
-
 def compiled(python, folder, seed):
     stand_in = folder / "stand-in"
     stand_in.mkdir(exist_ok=True)
@@ -103,11 +91,9 @@ def bare_conftest():
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
+@pytest.mark.parametrize("version", VERSIONS)
 def test_the_same_bytes_in_every_python(version, tmp_path):
     python = interpreter(version)
-    if not python:
-        pytest.skip(f"Python {version} is not installed here")
     here = compiled(sys.executable, tmp_path, "0")
     assert here.startswith(b'{"analysis"')
     assert compiled(python, tmp_path, "77") == here

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import tarfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -264,12 +263,5 @@ def test_any_text(text: str) -> None:
     same(text)
 
 
-def test_the_public_suite(shared: Path) -> None:
-    archive = shared / "yaml-test-suite.tar.gz"
-    if not archive.is_file():
-        pytest.skip(f"{archive} is absent: the suite is not part of the project")
-    with tarfile.open(archive) as tar:
-        members = [one for one in tar.getmembers() if one.isfile() and one.name.endswith("/in.yaml")]
-        contents = [data.read() for one in members if (data := tar.extractfile(one)) is not None]
-    assert len(contents) == 402
-    assert sum(same(data.decode("utf-8", "replace")) for data in contents) > 20
+def test_the_public_suite(yaml_inputs: dict[str, bytes]) -> None:
+    assert sum(same(data.decode("utf-8", "replace")) for data in yaml_inputs.values()) > 20

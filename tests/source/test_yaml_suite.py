@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import tarfile
-from pathlib import Path
-
 import pytest
 from suite_events import suite_events, tree_events
 from tree_invariants import check
@@ -34,18 +31,12 @@ LIMITS = (
 
 
 @pytest.fixture(scope="module")
-def cases(shared: Path) -> dict[str, dict[str, bytes]]:
-    archive = shared / "yaml-test-suite.tar.gz"
-    if not archive.is_file():
-        pytest.skip(f"{archive} is absent: the suite is not part of the project")
+def cases(yaml_suite: dict[str, bytes]) -> dict[str, dict[str, bytes]]:
     found: dict[str, dict[str, bytes]] = {}
-    with tarfile.open(archive) as tar:
-        for member in tar.getmembers():
-            folder, _, name = member.name.removeprefix("./").rpartition("/")
-            if member.isfile() and name in ("in.yaml", "test.event", "error"):
-                data = tar.extractfile(member)
-                assert data is not None
-                found.setdefault(folder, {})[name] = data.read()
+    for path, data in yaml_suite.items():
+        folder, _, name = path.rpartition("/")
+        if name in ("in.yaml", "test.event", "error"):
+            found.setdefault(folder, {})[name] = data
     return {name: files for name, files in sorted(found.items()) if "in.yaml" in files}
 
 
