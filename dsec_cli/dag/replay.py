@@ -36,8 +36,7 @@ def stage_of(plan: Plan) -> Stage:
                 successors[number[edge.step]].append(at)
     works = [Work(step.demand, step.estimate_ms, step.rank_ms, step.command.worker) for step in plan.steps]
     rounds = Rounds(plan.iterations.count, plan.iterations.in_flight, tuple(carried))
-    chosen = plan.analysis.schedule
-    return Stage(successors, works, rounds, chosen is not None and chosen.devices == "quick")
+    return Stage(successors, works, rounds, plan.quick)
 
 
 def plan_overlap(plan: Plan) -> Overlap | None:

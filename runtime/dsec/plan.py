@@ -236,3 +236,9 @@ class Plan(Record):
     """As the contract states it: `switched`, `p2p` or `off`."""
     elastic: tuple[Elastic, ...] | None = None
     """In the order of the Steps; None: there is none."""
+
+    @property
+    def quick(self) -> bool:
+        """Whether Steps take the quickest free devices rather than those that fit best."""
+        schedule = self.analysis.schedule
+        return schedule is not None and schedule.devices == "quick"

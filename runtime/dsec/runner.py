@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from dsec.core.leases import Lease, Ledger
     from dsec.launch import Launcher
     from dsec.loop import Timer
-    from dsec.plan import Plan, PlannedStep
+    from dsec.plan import Plan
     from dsec.processes import Child, Children, Ended, Launch
     from dsec.recorder import Recorder
     from dsec.workers import Answer
@@ -73,12 +73,11 @@ class Runner:
         self._least_cpu_m = min(ledger.cpu_free_m, *least)
         demands = [step.demand for step in plan.steps]
         self._paces = Paces(demands, [slots(ledger.inventory)])
-        schedule = plan.analysis.schedule
-        self._quick = schedule is not None and schedule.devices == "quick"
+        self._quick = plan.quick
         self._starter = Starter(
             self._scheduler,
             demands,
-            World(ledger, lambda at: self._grant(self._steps[at]), self._held, self._expected_us),
+            World(ledger, self._grant, self._held, self._expected_us),
             # A call may wait for its worker rather than for room, so nothing is kept for it.
             queues=[not step.command.call for step in plan.steps],
             planned=[step.placement.devices for step in plan.steps],
@@ -154,7 +153,8 @@ class Runner:
     def _expected_us(self, at: int, lease: Lease) -> int:
         return self._paces.length(at, self._steps[at].estimate_ms * 1000, lease.devices)
 
-    def _grant(self, step: PlannedStep) -> Lease | None:
+    def _grant(self, at: int) -> Lease | None:
+        step = self._steps[at]
         if step.command.call:
             lease = self._workers.grant(step)
         else:

@@ -299,5 +299,6 @@ def test_the_quickest_devices_are_taken_where_that_ends_earlier(make):
     both = machine(1)._replace(devices=(*machine(1).devices, slow))
     plan = compiled(make.contract([with_gpu(make, "S", count=1, memory=10 * GIB)]), both)
     assert plan.analysis.schedule.devices == "quick"
+    assert plan.quick
     assert (plan.steps[0].placement.devices, plan.analysis.makespan_ms) == (("GPU-0",), 1000)
     assert dict(plan.analysis.schedule.makespans_ms)["fifo"] == 1000

@@ -24,7 +24,7 @@ def of_plan(
     other: Inventory | None = None,
 ) -> Scene:
     """`iterations`: instead of the plan's; `other`: another machine."""
-    stated, schedule = plan.iterations, plan.analysis.schedule
+    stated = plan.iterations
     steps = plan.steps if other is None else moved(plan, other)
     work = Workload(
         steps=steps,
@@ -35,9 +35,8 @@ def of_plan(
         checkpoints_ms=[0] * len(steps),
         spans=spans_of(plan),
     )
-    quick = schedule is not None and schedule.devices == "quick"
     machine = plan.inventory if other is None else other
-    return Scene(work, (machine,), manners=(manners or Manners())._replace(quick=quick))
+    return Scene(work, (machine,), manners=(manners or Manners())._replace(quick=plan.quick))
 
 
 def moved(plan: Plan, other: Inventory) -> tuple[PlannedStep, ...]:
