@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     from dsec.core.simulated import History, Piece, Scene
 
+    _Held = dict[str, list[tuple[int, int]]]
+    """Per device, from when until when each Step held it."""
+
 BUCKETS = 60
 """Parts that the time is cut into to show use over time."""
 HUNGRY = 800
@@ -96,13 +99,14 @@ def measure(scene: Scene, history: History, prices: Mapping[str, int] | None = N
     real = [piece for piece in history.pieces if piece.at not in work.arrivals]
     jobs = _jobs(scene, real, history)
     hunger = _hunger(real)
+    held = _held(scene, real)
     return Measures(
         end_ms=history.end_ms,
         steps=sum(piece.cause == "ok" for piece in real),
         never=sum(at not in work.arrivals for at, _ in history.never),
         jobs=len(jobs),
         jobs_done=sum(job.done for job in jobs.values()),
-        use=_use(scene, real, history),
+        use=_use(scene, real, history, held),
         waits=spread(piece.from_ms - piece.ready_ms for piece in real if piece.attempt == 1),
         job_waits=spread(job.start - job.arrival for job in jobs.values() if job.start >= 0),
         job_times=spread(job.end - job.arrival for job in jobs.values() if job.done),
@@ -111,7 +115,7 @@ def measure(scene: Scene, history: History, prices: Mapping[str, int] | None = N
         stops=_stops(real),
         again_ms=sum(piece.lost_ms for piece in real),
         resized=_resized(scene, real),
-        cost=_cost(scene, real, history, prices or {}),
+        cost=_cost(scene, history, held, prices or {}),
     )
 
 
@@ -163,16 +167,18 @@ def _resized(scene: Scene, real: Sequence[Piece]) -> tuple[int, int]:
     return sum(one < 0 for one in changes), sum(one > 0 for one in changes)
 
 
-def _use(scene: Scene, real: Sequence[Piece], history: History) -> Use:
-    end = history.end_ms
-    by_device: dict[str, list[tuple[int, int]]] = {
-        device.uuid: [] for machine in scene.machines for device in machine.devices
-    }
+def _held(scene: Scene, real: Sequence[Piece]) -> _Held:
+    held: _Held = {device.uuid: [] for machine in scene.machines for device in machine.devices}
     for piece in real:
         for uuid in piece.devices:
-            by_device[uuid].append((piece.from_ms, piece.to_ms))
+            held[uuid].append((piece.from_ms, piece.to_ms))
+    return held
+
+
+def _use(scene: Scene, real: Sequence[Piece], history: History, by_device: _Held) -> Use:
+    end = history.end_ms
     there = len(by_device) * end - _lost_time(history)
-    busy = sum(map(covered, map(list, by_device.values())))
+    busy = sum(map(covered, by_device.values()))
     return Use(
         gpu=_share(busy, len(by_device) * end),
         shared=_share(sum(map(_twice, by_device.values())), len(by_device) * end),
@@ -210,7 +216,7 @@ def _twice(intervals: Sequence[tuple[int, int]]) -> int:
     return total
 
 
-def _over_time(by_device: Mapping[str, Sequence[tuple[int, int]]], end: int) -> tuple[int, ...]:
+def _over_time(by_device: _Held, end: int) -> tuple[int, ...]:
     """Device time held in each part, in thousandths."""
     edges = [end * at // BUCKETS for at in range(BUCKETS + 1)]
     busy = [0] * BUCKETS
@@ -237,18 +243,14 @@ def _merged(intervals: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     return merged
 
 
-def _cost(scene: Scene, real: Sequence[Piece], history: History, prices: Mapping[str, int]) -> Cost:
+def _cost(scene: Scene, history: History, by_device: _Held, prices: Mapping[str, int]) -> Cost:
     devices = {device.uuid: device.type for machine in scene.machines for device in machine.devices}
     known = {kind: prices.get(kind, prices.get("")) for kind in devices.values()}
     unpriced = tuple(sorted(kind for kind, price in known.items() if price is None))
     if unpriced or not devices:
         return Cost(None, None, unpriced)
-    by_device: dict[str, list[tuple[int, int]]] = {uuid: [] for uuid in devices}
-    for piece in real:
-        for uuid in piece.devices:
-            by_device[uuid].append((piece.from_ms, piece.to_ms))
     whole = sum((known[kind] or 0) * history.end_ms for kind in devices.values())
-    busy = sum((known[devices[uuid]] or 0) * covered(list(times)) for uuid, times in by_device.items())
+    busy = sum((known[devices[uuid]] or 0) * covered(times) for uuid, times in by_device.items())
     return Cost(_per_hour(whole), _per_hour(whole - busy), ())
 
 
