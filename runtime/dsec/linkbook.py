@@ -1,4 +1,4 @@
-"""What a Step is told of its communications: the way to each other end, from where both really are."""
+"""What `DSEC_LINKS` tells a Step of its communications: the way to each end, from where both really are."""
 
 from __future__ import annotations
 
@@ -10,9 +10,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec.inventory import Inventory
     from dsec.plan import Link, Plan
-
-VARIABLE = "DSEC_LINKS"
-"""A JSON list, one object for each communication that the Step takes part in."""
 
 
 class LinkBook:
@@ -31,7 +28,8 @@ class LinkBook:
     def text(self, step: str, devices: tuple[str, ...]) -> str:
         """The variable's value for a Step that is started on these devices; empty: it has no link.
 
-        A Step that has not been started yet is taken to be where the plan has it.
+        It is a JSON list, one object for each communication that the Step takes part in. A Step that
+        has not been started yet is taken to be where the plan has it.
         """
         links = self._of.get(step)
         if not links:

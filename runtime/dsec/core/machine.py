@@ -15,6 +15,7 @@ from heapq import heappop, heappush
 
 from dsec.core.grants import Grants
 from dsec.core.lean import lean_run
+from dsec.core.pace import slowed
 from dsec.core.trial import NEVER, Run, places
 
 TYPE_CHECKING = False
@@ -208,8 +209,7 @@ class _Course:
         length = self._machine.durations[step]
         if group is None:
             return length
-        best = self._machine.grants.best_speeds[number]
-        return length if group.speed >= best else -(-length * best // max(group.speed, 1))
+        return slowed(length, self._machine.grants.best_speeds[number], group.speed)
 
     def _end_next(self) -> None:
         """Let time pass until a Step ends; take back what all that end then hold."""

@@ -182,10 +182,6 @@ class Scheduler:
         """Steps that need `step`, now or in a later iteration."""
         return [*self._after[step], *(other for other, _ in self._carried[step])]
 
-    def carried_needs(self, step: int) -> list[tuple[int, int]]:
-        """(Step read, how many iterations earlier) of each carried edge."""
-        return self._carried_before[step]
-
     def _push(self, step: int, iteration: int) -> None:
         heappush(self._bucket_of[step], iteration * self._round + self._order[step])
 
