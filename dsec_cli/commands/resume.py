@@ -9,10 +9,9 @@ import time
 from dsec.engines.local import Session
 from dsec.errors import RunProblem
 from dsec.journal import Journal
-from dsec.launch import fill
 from dsec.quickplan import read_plan
 from dsec.resume import holder, past_of, read_run
-from dsec.rundir import find
+from dsec.rundir import find, missing_output
 from dsec.warden import end_run
 from dsec_cli.commands.carrying import carry_out, check_feasible, inventory_for
 from dsec_cli.commands.depending import keep, look
@@ -108,11 +107,7 @@ def _take(run: RunDir) -> Journal:
 
 
 def _missing(run: RunDir, told: Told, step: PlannedStep, iteration: int) -> str:
-    for output in step.outputs:
-        path = fill(output, work=run.work, iteration=iteration)
-        if not os.path.lexists(os.path.join(told.header.folder, path)):
-            return path
-    return ""
+    return missing_output(step.outputs, told.header.folder, work=run.work, iteration=iteration)
 
 
 def _behind(past: Past) -> int:

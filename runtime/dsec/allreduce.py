@@ -10,6 +10,7 @@ import os
 import sys
 
 from dsec.parts import part_path
+from dsec.rundir import fill
 from dsec.sdk import publishing
 
 TYPE_CHECKING = False
@@ -44,13 +45,7 @@ def all_reduce(context: StepContext, *, how: str, parts: int, outputs: list[str]
 
 
 def _filled(path: str, context: StepContext) -> str:
-    for name, value in (
-        ("{run}", context.run_dir),
-        ("{iteration}", str(context.iteration)),
-        ("{previous}", str(context.iteration - 1)),
-    ):
-        path = path.replace(name, value)
-    return os.path.join(context.contract_dir, path)
+    return os.path.join(context.contract_dir, fill(path, work=context.run_dir, iteration=context.iteration))
 
 
 def _function(target: str) -> Callable[..., object]:

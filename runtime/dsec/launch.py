@@ -7,6 +7,7 @@ import os
 from os import fsencode
 
 from dsec.processes import Launch
+from dsec.rundir import missing_output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,14 +18,6 @@ if TYPE_CHECKING:
     from dsec.rundir import RunDir
 
 _SHELL = ("/bin/sh", "-e", "-c")
-_PLACEHOLDERS = ("{run}", "{iteration}", "{previous}")
-
-
-def fill(path: str, *, work: str, iteration: int) -> str:
-    """A declared path with `{run}`, `{iteration}` and `{previous}` replaced."""
-    for name, value in zip(_PLACEHOLDERS, (work, str(iteration), str(iteration - 1)), strict=True):
-        path = path.replace(name, value)
-    return path
 
 
 def log_name(step: str, *, iteration: int, attempt: int) -> str:
@@ -110,11 +103,7 @@ class Launcher:
 
     def missing_output(self, step: PlannedStep, iteration: int) -> str:
         """The first declared output that does not exist, or ""."""
-        for output in step.outputs:
-            path = fill(output, work=self.run.work, iteration=iteration)
-            if not os.path.lexists(os.path.join(self.folder, path)):
-                return path
-        return ""
+        return missing_output(step.outputs, self.folder, work=self.run.work, iteration=iteration)
 
     def _program(self, name: str, env: dict[bytes, bytes]) -> bytes:
         """Where `name`, which has no slash, is by the Step's own PATH."""

@@ -11,7 +11,9 @@ from dsec.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+_PLACEHOLDERS = ("{run}", "{iteration}", "{previous}")
 
 
 class RunDir(Record):
@@ -40,6 +42,22 @@ class RunDir(Record):
     def work(self) -> str:
         """Folder for the Steps' own files: `{run}` in paths, DSEC_RUN_DIR in the environment."""
         return f"{self.path}/work"
+
+
+def fill(path: str, *, work: str, iteration: int) -> str:
+    """A declared path with `{run}`, `{iteration}` and `{previous}` replaced."""
+    for name, value in zip(_PLACEHOLDERS, (work, str(iteration), str(iteration - 1)), strict=True):
+        path = path.replace(name, value)
+    return path
+
+
+def missing_output(outputs: Sequence[str], folder: str, *, work: str, iteration: int) -> str:
+    """The first of these declared outputs that does not exist, or ""; `folder` is the contract's."""
+    for output in outputs:
+        path = fill(output, work=work, iteration=iteration)
+        if not os.path.lexists(os.path.join(folder, path)):
+            return path
+    return ""
 
 
 def home(folder: str, environ: Mapping[str, str]) -> str:
