@@ -166,6 +166,19 @@ def test_slower_devices_take_longer():
     assert told(simulate(scene(steps, machine))) == ["0 0-60 ok", "1 0-100 ok"]
 
 
+@pytest.mark.parametrize("planned", [(), ("GPU-0",), ("GPU-2",)])
+def test_devices_that_the_plan_has_are_not_taken_where_that_delays_who_waits(planned):
+    """On the slow device, on which it was planned, the last Step would end after the first one."""
+    steps = [
+        step("Runs", GPU, 10, rank=3, devices=("GPU-1",)),
+        step("Waits", need(gpus=3), 5, rank=2),
+        step("Short", GPU, 8, rank=1, devices=planned),
+    ]
+    machine = box([("slow", 500, 80), ("fast", 1000, 80), ("fast", 1000, 80)])
+    history = simulate(scene(steps, machine, manners=Manners(quick=True)))
+    assert told(history) == ["2 0-8 ok", "0 0-10 ok", "1 10-15 ok"]
+
+
 def test_figures_of_a_small_history():
     steps = [step("S", GPU, 60, rank=1), step("T", GPU, 20)]
     what = scene(steps, ONE)

@@ -238,14 +238,22 @@ class Starter:
             if held is None or lease is None:
                 return lease
         if now + self._world.length(at, lease) <= held.time:
-            if self._planned[at] in ((), lease.devices):
-                return lease
-            self._give_back(lease)
-            return self._world.grant(at)
+            return self._as_planned(at, lease, most=held.time - now)
         self._give_back(lease)
         lease = beside(room, demand, held, quick=quick)
         self._seen = room.returned
         return lease
+
+    def _as_planned(self, at: int, lease: Lease, *, most: int) -> Lease | None:
+        """The same on the devices that the plan has for it, where it takes no longer than `most` there."""
+        if self._planned[at] in ((), lease.devices):
+            return lease
+        self._give_back(lease)
+        planned = self._world.grant(at)
+        if planned is None or self._world.length(at, planned) <= most:
+            return planned
+        self._give_back(planned)
+        return self._room.grant(self._demands[at], quick=self._quick)
 
     def _give_back(self, lease: Lease) -> None:
         """Undo a grant: nothing has come back by that."""
