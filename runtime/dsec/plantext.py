@@ -79,14 +79,6 @@ class _Kept(dict["Any", str]):
         return text
 
 
-class _Words(dict[str, str]):
-    """From a string that many Steps have to its text."""
-
-    def __missing__(self, value: str) -> str:
-        text = self[value] = quoted(value)
-        return text
-
-
 class _Same(dict[int, str]):
     """From a value that many Steps share, by its `id`, to its text: a table by value must read all of it."""
 
@@ -109,8 +101,7 @@ class Texts:
     def __init__(self) -> None:
         self.demands, self.placements, self.retries = _Same(), _Same(), _Same()
         self.variables, self.reasons = _Same(), _Same()
-        self.lists = _Kept(strings)
-        self.words: Mapping[str, str] = _Words()
+        self.lists, self.words = _Kept(strings), _Kept(quoted)
 
 
 def written(value: object) -> str:
