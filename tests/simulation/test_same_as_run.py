@@ -9,9 +9,10 @@ from scenes import GIB, box, scene, step
 from dsec.attempts import Past
 from dsec.core.leases import Ledger
 from dsec.core.pace import Span
+from dsec.core.simulated import Manners
 from dsec.core.simulation import simulate
 from dsec.events import Spawn
-from dsec.plan import Analysis, Demand, Elastic, Iterations, Plan
+from dsec.plan import Analysis, Demand, Elastic, Iterations, Plan, Schedule
 from dsec.processes import Ended
 from dsec.runner import Runner
 
@@ -44,7 +45,7 @@ class World:
         self.loop = Clock()
         self.events = []
         self._lengths_us = lengths_us
-        self.journal = SimpleNamespace(sync_due=None, sync_due_s=None, full=False, settle=lambda: None)
+        self.journal = SimpleNamespace(sync_due=None, full=False, settle=lambda: None)
         self.observer = SimpleNamespace(interval_s=None)
 
     def launch(self, step, *, iteration, attempt, devices, log):
@@ -71,9 +72,10 @@ class World:
     tell_all = tell
 
 
-def executed(steps, machine, *, count=1, in_flight=1, elastic=None):
+def executed(steps, machine, *, count=1, in_flight=1, elastic=None, quick=False):
     """(Step, iteration) -> when it started, and on what, as the executor had it."""
-    analysis = Analysis((), 0, 0, 0, (), ())
+    schedule = Schedule("rank", "quick" if quick else "fit", (), 0, (), 0)
+    analysis = Analysis((), 0, 0, 0, (), (), schedule)
     plan = Plan(
         "dsec.plan/1", "", "", "", "", machine, "", Iterations(count, in_flight - 1, in_flight), tuple(steps),
         analysis, (), "", elastic=elastic,
@@ -143,9 +145,10 @@ def plans(draw):
 
 
 @settings(max_examples=50)
-@given(drawn=plans())
-def test_the_executor_starts_what_a_simulation_starts(drawn):
+@given(drawn=plans(), quick=st.booleans())
+def test_the_executor_starts_what_a_simulation_starts(drawn, quick):
     steps, machine, count, in_flight, spans = drawn
     elastic = tuple(Elastic(steps[at].id, span.least, span.most) for at, span in spans.items()) or None
-    done = executed(steps, machine, count=count, in_flight=in_flight, elastic=elastic)
-    assert done == simulated(steps, machine, count=count, in_flight=in_flight, spans=spans)
+    done = executed(steps, machine, count=count, in_flight=in_flight, elastic=elastic, quick=quick)
+    manners = Manners(quick=quick)
+    assert done == simulated(steps, machine, count=count, in_flight=in_flight, spans=spans, manners=manners)

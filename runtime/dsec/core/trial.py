@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
 
+from dsec.core.order import waiting
 from dsec.record import Record
 
 TYPE_CHECKING = False
@@ -67,11 +68,7 @@ class Run(Record):
 
 def graph_of(successors: Adjacency, tails: Sequence[int]) -> Graph:
     """The graph with what each Step waits for counted."""
-    waits = [0] * len(successors)
-    for targets in successors:
-        for target in targets:
-            waits[target] += 1
-    return Graph(successors, tuple(waits), tuple(tails))
+    return Graph(successors, tuple(waiting(successors)), tuple(tails))
 
 
 def equal_slots(works: Sequence[Work], inventory: Inventory) -> int | None:
