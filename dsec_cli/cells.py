@@ -42,7 +42,7 @@ def shown(text: str) -> str:
 
     Bidirectional controls are written out too: they make a line read differently than it parses.
     """
-    if text.isascii() and text.isprintable():
+    if text.isprintable():
         return text
     return "".join(_shown(ch) for ch in text)
 
@@ -54,6 +54,11 @@ def _shown(ch: str) -> str:
         return ch
     code = ord(ch)
     return f"<U+{code:04X}>"
+
+
+def plain(text: str) -> str:
+    """`text` with a space for each character that a terminal would obey: for tables, whose width stays."""
+    return text if text.isprintable() else "".join(ch if ch.isprintable() else " " for ch in text)
 
 
 def wrap(text: str, width: int) -> list[str]:

@@ -75,7 +75,7 @@ def read(path: str) -> tuple[Known, ...]:
     except (ValueError, RecursionError) as problem:
         raise _damaged(path, f"it is no JSON: {problem}") from problem
     name, _, version = str(whole.get("format") if isinstance(whole, dict) else "").partition("/")
-    if name != NAME or not version.isdigit():
+    if name != NAME or not (version.isascii() and version.isdigit() and len(version) < 10):
         raise _damaged(path, f"its format is not {NAME}/{VERSION}")
     if int(version) > VERSION:
         raise FileProblem(

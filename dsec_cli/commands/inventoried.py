@@ -7,7 +7,7 @@ import textwrap
 from dsec.cards import GIB, memory_text
 from dsec.core.groups import islands_of, link_groups
 from dsec.devices.described import AMPLE_CPU_M
-from dsec_cli.cells import cells, padded
+from dsec_cli.cells import cells, padded, plain
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -37,12 +37,7 @@ def render(inventory: Inventory, tell: Tell = str) -> str:
         lines += textwrap.wrap(
             told, WIDTH + len(told) - cells(told), subsequent_indent="      ", break_on_hyphens=False
         )
-    return "\n".join(map(_plain, lines)) + "\n"
-
-
-def _plain(line: str) -> str:
-    """The line without what a terminal would obey: names come from files."""
-    return "".join(ch if ch.isprintable() else " " for ch in line)
+    return "\n".join(map(plain, lines)) + "\n"
 
 
 def _summary(inventory: Inventory) -> Iterator[tuple[str, str]]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dsec_cli.diagnostics import Finding
 
 MOST_PARTS = 1024
+_DIGITS = 10
 _SHOWN = 64
 """Devices that a graph assumes for parts, where no inventory is given."""
 
@@ -38,19 +39,19 @@ def asked_parts(texts: Sequence[str], steps: Collection[str]) -> dict[str, int]:
                 say("--split {text}: there is no Step {name!r}", text=text, name=name),
                 hint=meant(name, steps),
             )
-        asked[name] = part_count(count, text) if equals else FEWEST
+        asked[name] = _part_count(count, text) if equals else FEWEST
     return asked
 
 
-def part_count(text: str, whole: str) -> int:
-    """The number of parts that a text states."""
-    if text.isascii() and text.isdigit() and 1 <= int(text[:9]) <= MOST_PARTS:
-        return int(text)
+def _part_count(count: str, text: str) -> int:
+    """The number of parts that `text` states as its `count`."""
+    if count.isascii() and count.isdigit() and len(count) < _DIGITS and 1 <= int(count) <= MOST_PARTS:
+        return int(count)
     raise UsageError(
         say(
-            "{whole}: {text!r} is no number of parts from 1 to {most}",
-            whole=whole,
+            "--split {text}: {count!r} is no number of parts from 1 to {most}",
             text=text,
+            count=count,
             most=MOST_PARTS,
         ),
         hint=say("S2=2 cuts Step S2 into two parts, S2=1 leaves it whole"),

@@ -118,8 +118,7 @@ def _fields(reading: _Reading, node: Node, name: str, at: Path) -> Values | None
         elif key == MERGE and follow(value) is None:
             whole = False
         else:
-            if where is None:
-                where = complaints.Where(name, reading.kind, frozenset(pair.key for pair in pairs(node)))
+            where = where or _where(reading, node, name)
             reading.findings.append(complaints.unknown_key(key, key_node, (*at, key), where))
     if not node.plain and len(pairs(node)) != len(node.entries):
         reading.findings.extend(_nameless(node))
@@ -127,6 +126,11 @@ def _fields(reading: _Reading, node: Node, name: str, at: Path) -> Values | None
         if key not in values and whole:
             reading.findings.append(complaints.missing_key(key, at, kind=reading.kind))
     return values
+
+
+def _where(reading: _Reading, node: Mapping, name: str) -> complaints.Where:
+    taken = {pair.key for pair in pairs(node)}
+    return complaints.Where(name, reading.kind, tuple(key for key in SECTIONS[name][2] if key not in taken))
 
 
 def _stated(node: Mapping) -> Iterable[tuple[Scalar, Node]]:

@@ -231,11 +231,11 @@ def _why(problem: UnitProblem) -> str:
 
 
 class Where(Record):
-    """Where an unknown key stands: section, document kind, and the keys beside it."""
+    """Where an unknown key stands: section, document kind, and the legal keys that are not stated."""
 
     section: str
     kind: str
-    taken: frozenset[str]
+    free: tuple[str, ...]
 
 
 def with_article(kind: str) -> str:
@@ -251,8 +251,8 @@ def unknown_key(key: str, node: Node, at: Path, where: Where) -> Finding:
     # Only a document with a wrong word pays for what words are near.
     from dsec_cli.contract import amending, suggest
 
-    section, kind, taken = where
-    heading, _, fields = SECTIONS[section]
+    section, kind, free = where
+    heading = SECTIONS[section][0]
     finding = _error(
         "DS101",
         at,
@@ -269,13 +269,13 @@ def unknown_key(key: str, node: Node, at: Path, where: Where) -> Finding:
     if elsewhere:
         return finding._replace(help=elsewhere)
     belongs = suggest.homes(key, section, kind)
-    meant = suggest.nearest(key, [word for word in fields if word not in taken])
+    meant = suggest.nearest(key, free)
     if belongs and not (meant and (meant.sure or suggest.is_synonym(key, meant))):
         return finding._replace(
             help=say("{key} belongs in {join}", key=key, join=joined(" or ", belongs[:2]))
         )
     if meant is None:
-        return finding._replace(help=_legal(fields, taken))
+        return finding._replace(help=_legal(free))
     finding = finding._replace(help=say("did you mean {word}?", word=meant.word))
     return (
         amending.replaced(finding, node, meant.word, safe=meant.sure) if isinstance(node, Scalar) else finding
@@ -292,8 +292,7 @@ def _place(heading: str, at: Path, kind: str) -> str:
     return dotted(at[:-1]) if len(at) > 1 else KIND_NAMES.get(kind, _called(heading))
 
 
-def _legal(fields: dict[str, tuple[object, ...]], taken: frozenset[str]) -> str:
-    free = [word for word in fields if word not in taken]
+def _legal(free: tuple[str, ...]) -> str:
     if not free:
         return say("remove it")
     return say(

@@ -133,21 +133,37 @@ def _strange(word: str, other: str) -> int:
     return len(set(word).difference(other))
 
 
+class _Known(Record):
+    """Legal words, made ready for the thousands of wrong ones that a document may have."""
+
+    words: frozenset[str]
+    folded: dict[str, str]
+    sized: dict[int, list[str]]
+    """By length: it tells most of them apart from a wrong word."""
+
+
+@lru_cache(maxsize=4)
+def _known(legal: tuple[str, ...]) -> _Known:
+    sized: dict[int, list[str]] = {}
+    for word in legal:
+        sized.setdefault(len(word), []).append(word)
+    # Of words that are folded to the same, the first of the alphabet.
+    return _Known(frozenset(legal), {folded(word): word for word in sorted(legal, reverse=True)}, sized)
+
+
 def nearest(word: str, legal: Iterable[str]) -> Suggestion | None:
     """The legal word that is meant, if one is near enough to say so."""
-    words = tuple(legal)
+    known = _known(tuple(legal))
     plain, length = folded(word), len(word)
-    same = [other for other in words if folded(other) == plain]
-    if same:
-        return Suggestion(min(same), sure=True)
+    if plain in known.folded:
+        return Suggestion(known.folded[plain], sure=True)
     if length > 64:
         return None
     synonym = SYNONYMS.get(plain)
-    if synonym in words:
+    if synonym in known.words:
         return Suggestion(synonym, sure=False)
     most = max(1, min(3, length // 3))
-    # A document may have thousands of wrong words, and most legal ones are told apart by their length.
-    like = [other for other in words if -most <= len(other) - length <= most]
+    like = [other for size in range(length - most, length + most + 1) for other in known.sized.get(size, ())]
     near = sorted((edits, other) for other in like if (edits := distance(word, other, most=most)) <= most)
     if not near:
         return None
@@ -162,8 +178,7 @@ def is_synonym(word: str, meant: Suggestion) -> bool:
 
 def homes(key: str, section: str, kind: str) -> tuple[str, ...]:
     """Sections, other than `section`, where `key` is legal; those of the same document kind."""
-    reached = _reached(ROOTS[kind])
-    found = {SECTIONS[name][0] for name in reached if name != section and key in SECTIONS[name][2]}
+    found = {SECTIONS[name][0] for name in _owners(ROOTS[kind]).get(key, ()) if name != section}
     here = SECTIONS[section][0]
     return tuple(sorted(found, key=lambda heading: (_apart(here, heading), heading)))
 
@@ -178,6 +193,15 @@ def _apart(here: str, there: str) -> int:
 
 
 @cache
+def _owners(root: str) -> dict[str, list[str]]:
+    """For each key, the sections that have it, of those which a kind of document may have."""
+    owners: dict[str, list[str]] = {}
+    for name in _reached(root):
+        for key in SECTIONS[name][2]:
+            owners.setdefault(key, []).append(name)
+    return owners
+
+
 def _reached(root: str) -> list[str]:
     names = [root]
     for name in names:

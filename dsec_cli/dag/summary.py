@@ -6,7 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from dsec.core.starting import elastic_pool
-from dsec_cli.cells import cells, padded, wrap
+from dsec_cli.cells import cells, padded, plain, wrap
 from dsec_cli.dag.replay import plan_overlap
 from dsec_cli.dag.view import cores_text, demand_text, link_text, pace_text, time_text
 from dsec_cli.words import joined, say
@@ -58,7 +58,7 @@ def plan_text(plan: Plan, tell: Tell = str) -> str:
     for note in (*plan.notes, *plan.inventory.notes):
         lines += _told("", tell(say("note: {note}", note=note)), 0, deeper=6)
     lines.append(tell(say("hash: {hash}", hash=plan.hash)))
-    return "\n".join(map(_plain, lines)) + "\n"
+    return "\n".join(map(plain, lines)) + "\n"
 
 
 def _columns(row: tuple[str, ...]) -> str:
@@ -189,11 +189,6 @@ def _gap(plan: Plan) -> str:
         text = say(", and nothing can be faster there")
     # An elastic Step may start with more GPUs, and a bound is one for the numbers that are stated.
     return say("{text}, each Step on as many GPUs as it states", text=text) if plan.elastic else text
-
-
-def _plain(text: str) -> str:
-    """The text without what a terminal would obey."""
-    return text if text.isprintable() else "".join(ch if ch.isprintable() else " " for ch in text)
 
 
 def _shorten(text: str, width: int) -> str:

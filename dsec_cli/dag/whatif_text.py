@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dsec.record import Record
-from dsec_cli.cells import cells, padded, wrap
+from dsec_cli.cells import cells, padded, plain, wrap
 from dsec_cli.dag.noise import Spread
 from dsec_cli.dag.replay import plan_overlap, use_of
 from dsec_cli.dag.view import time_text
@@ -69,7 +69,7 @@ def whatif_text(name: str, scenarios: Sequence[Scenario], tell: Tell = str) -> s
         lines += ["", *_block(scenarios, start, tell)]
     lines += ["", tell(say("critical path")), *_paths(scenarios, tell)]
     lines += [*_effects(scenarios, tell), *_notes(scenarios, tell)]
-    return "\n".join(map(_plain, lines)) + "\n"
+    return "\n".join(map(plain, lines)) + "\n"
 
 
 def _legend(scenarios: Sequence[Scenario], tell: Tell) -> Iterator[str]:
@@ -303,8 +303,3 @@ def _document(one: Scenario) -> dict[str, object]:
         "overlapped_gpu_idle_permille": None if repeated is None else repeated.gpu_idle_permille,
         "noise": None if one.spread is None else one.spread._asdict(),
     }
-
-
-def _plain(text: str) -> str:
-    """The text without what a terminal would obey."""
-    return "".join(ch if ch.isprintable() else " " for ch in text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from dsec_cli.cells import cells, shown, wrap
 from dsec_cli.diagnostics import SEVERITY_WORDS, Severity
 from dsec_cli.report.excerpt import Mark, excerpt
@@ -75,6 +77,12 @@ def _labelled(label: str, text: str, report: Report, *, ansi: str) -> list[str]:
     ink = paint(wanted=report.color)
     gap = "" if label.endswith("：") else " "  # a full-width colon brings its own
     indent = cells(label + gap) + 2
-    rows = [row for line in text.split("\n") for row in wrap(shown(line), report.width - indent)]
+    rows = _folded(text, report.width - indent)
     head = f"  {ink(label, ansi)}{gap}{rows[0]}"
     return [head, *(" " * indent + row for row in rows[1:])]
+
+
+@lru_cache(maxsize=64)
+def _folded(text: str, width: int) -> tuple[str, ...]:
+    """The rows of a text; thousands of findings give the same reason and advice."""
+    return tuple(row for line in text.split("\n") for row in wrap(shown(line), width))

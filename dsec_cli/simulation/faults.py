@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 FORM = "KIND:WHAT[xFACTOR]@TIME[+DURATION], such as gpu-lost:3@12m or slow:s1/2x0.5@1h+30m"
 _USUAL = {"slow": 500, "straggler": 2000}
+_DIGITS = 18
 
 
 class _Stated(Record):
@@ -58,6 +59,11 @@ def _factor(text: str, kind: str, what: str) -> tuple[str, int]:
     digits = factor.replace(".", "", 1)
     if not sign or not digits.isascii() or not digits.isdigit():
         return what, _USUAL[kind]
+    if len(digits) > _DIGITS:
+        raise UsageError(
+            say("{text!r}: the factor has more than {most} digits", text=text, most=_DIGITS),
+            hint=say("write {form}", form=FORM),
+        )
     whole, _, part = factor.partition(".")
     permille = int(whole or "0") * 1000 + int(f"{part}000"[:3])
     low, high = (1, 999) if kind == "slow" else (1001, 1_000_000)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from dsec.core.simmeasures import HUNGRY
-from dsec_cli.cells import cells, padded, wrap
+from dsec_cli.cells import cells, padded, plain, wrap
 from dsec_cli.dag.view import time_text
 from dsec_cli.words import say
 
@@ -38,12 +38,7 @@ def render(played: Played, tell: Tell = str) -> str:
     if played.scene.faults:
         lines += ["", *_recoveries(played, tell), *_too_late(played, tell)]
     lines += ["", *_rest(played, tell)]
-    return "\n".join(_plain(line).rstrip() for line in lines) + "\n"
-
-
-def _plain(text: str) -> str:
-    """The text without what a terminal would obey."""
-    return "".join(ch if ch.isprintable() else " " for ch in text)
+    return "\n".join(plain(line).rstrip() for line in lines) + "\n"
 
 
 def _row(tell: Tell, label: str, value: str) -> str:

@@ -203,6 +203,8 @@ def test_what_cannot_be_read_as_a_whole_is_never_known(ds: Ds, tmp_path: Path) -
         (b"[]", "its format is not dsec.baseline/1"),
         (b'{"format": "dsec.lint/1", "findings": []}', "its format is not dsec.baseline/1"),
         (b'{"format": "dsec.baseline/2", "findings": []}', "newer DSec"),
+        (b'{"format": "dsec.baseline/\xc2\xb2", "findings": []}', "its format is not dsec.baseline/1"),
+        (b'{"format": "dsec.baseline/' + b"1" * 5000 + b'"}', "its format is not dsec.baseline/1"),
         (b'{"format": "dsec.baseline/1"}', "it has no list of findings"),
         (b'{"format": "dsec.baseline/1", "findings": [{"code": "DS101"}]}', "an entry lacks one of"),
         (b'{"format": "dsec.baseline/1", "findings": [3]}', "an entry lacks one of"),

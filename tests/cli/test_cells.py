@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsec_cli import cells as module
-from dsec_cli.cells import cells, shown, window, wrap
+from dsec_cli.cells import cells, plain, shown, window, wrap
 
 TEXT = st.text(st.characters(codec=None), max_size=80)
 
@@ -32,6 +32,12 @@ TEXT = st.text(st.characters(codec=None), max_size=80)
 )
 def test_cells(text: str, width: int) -> None:
     assert cells(text) == width
+
+
+@given(TEXT)
+def test_plain_text_commands_nothing_and_is_as_long(text: str) -> None:
+    assert plain(text).isprintable()
+    assert len(plain(text)) == len(text)
 
 
 @given(TEXT)

@@ -324,6 +324,23 @@ def test_distance_counts_swapped_neighbours_once() -> None:
     assert suggest.distance("a", "abcdef", most=3) == 4
 
 
+@pytest.mark.parametrize(
+    ("word", "legal", "meant"),
+    [
+        ("max_count", ("maxcount", "MaxCount", "count"), ("MaxCount", True)),
+        ("gracePeriod", ("level", "checkpoint_grace_period"), ("checkpoint_grace_period", False)),
+        ("gracePeriod", ("level",), None),
+        ("leve", ("level", "lever"), ("level", False)),
+        ("levl", ("level", "count"), ("level", True)),
+        ("l" * 65, ("l" * 64,), None),
+        ("x", (), None),
+    ],
+)
+def test_the_nearest_of_the_legal_words(word: str, legal: tuple[str, ...], meant: object) -> None:
+    assert suggest.nearest(word, legal) == meant
+    assert suggest.nearest(word, legal[::-1]) == meant
+
+
 @pytest.mark.parametrize("word", sorted(suggest.SYNONYMS.values()))
 def test_words_for_synonyms_exist(word: str) -> None:
     from dsec_cli.contract.table import SECTIONS

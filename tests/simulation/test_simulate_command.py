@@ -235,6 +235,7 @@ USAGE = {
     ("dsandbox.yaml", *BOX, "--fault", "gpu-lost:9@1m"): "there is no GPU '9'",
     ("dsandbox.yaml", *BOX, "--fault", "gpu-lost:3@soon"): "does not start with a number",
     ("dsandbox.yaml", *BOX, "--fault", "slow:3x2@1m"): "the factor must be between 0 and 1",
+    ("dsandbox.yaml", *BOX, "--fault", f"slow:3x{'1' * 5000}@1m"): "the factor has more than 18 digits",
     ("dsandbox.yaml", *BOX, "--fault", "straggler:nobody@1m"): "there is no Step 'nobody'",
     ("dsandbox.yaml", *BOX, "--fault", "node-lost:other@1m"): "there is no server 'other'",
     ("dsandbox.yaml", *BOX, "--price", "cheap"): "neither AMOUNT nor TYPE=AMOUNT",
@@ -246,7 +247,7 @@ USAGE = {
 }
 
 
-@pytest.mark.parametrize("argv", USAGE, ids=[" ".join(one[-2:]) for one in USAGE])
+@pytest.mark.parametrize("argv", USAGE, ids=[" ".join(one[-2:])[:60] for one in USAGE])
 def test_what_is_asked_wrongly(folder, argv):
     from dsec_cli.exit import UsageError
 

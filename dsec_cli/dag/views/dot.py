@@ -6,6 +6,7 @@ apart; colour is only ever a second sign.
 
 from __future__ import annotations
 
+from dsec_cli.cells import plain
 from dsec_cli.dag.findings import edge_text
 from dsec_cli.dag.view import (
     Picture,
@@ -212,8 +213,7 @@ def quoted(text: str) -> str:
 
 def escaped(text: str) -> str:
     """Text inside an HTML-like label; what XML does not allow becomes a blank."""
-    plain = "".join(ch if ch.isprintable() else " " for ch in text)
-    return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+    return plain(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
 
 VIEW = View("dot", render)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec_cli.cells import cells
+from dsec_cli.cells import cells, plain
 from dsec_cli.dag.findings import cut_lines, edge_text, loop_text, remains_text
 from dsec_cli.dag.rows import LONGEST_NAME, WIDTH, hung, rows_of, shorten, wrap_words
 from dsec_cli.dag.view import (
@@ -39,7 +39,7 @@ _EDGES = 12
 def render(picture: Picture) -> str:
     """Headline, Steps, then either the analysis or the cycles."""
     if not picture.graph.steps:
-        return "\n".join(map(_plain, _headline(picture))) + "\n"
+        return "\n".join(map(plain, _headline(picture))) + "\n"
     lines = [*_headline(picture), "", *rows_of(picture)]
     if picture.analysis is not None:
         lines += ["", *_analysis(picture, picture.analysis), *_links(picture)]
@@ -49,7 +49,7 @@ def render(picture: Picture) -> str:
     if len(cycles) > MOST_CYCLES:
         more = say("{count} more cycles: --output json shows them all", count=len(cycles) - MOST_CYCLES)
         lines += ["", picture.tell(more)]
-    return "\n".join(map(_plain, lines)) + "\n"
+    return "\n".join(map(plain, lines)) + "\n"
 
 
 def _headline(picture: Picture) -> Iterator[str]:
@@ -255,11 +255,6 @@ _REMAIN = (say("; other loops remain"), say("; too large to find out whether oth
 
 def _at(source: Source) -> str:
     return f"{source.file}:{source.line}:{source.column}"
-
-
-def _plain(text: str) -> str:
-    """The text without what a terminal would obey."""
-    return "".join(ch if ch.isprintable() else " " for ch in text)
 
 
 VIEW = View("text", render)

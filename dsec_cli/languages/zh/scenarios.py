@@ -2,7 +2,7 @@
 
 TEXTS: dict[str, str] = {
     # --split
-    "{whole}: {text!r} is no number of parts from 1 to {most}": "{whole}：{text!r} 不是 1 到 {most} 之间的份数",
+    "--split {text}: {count!r} is no number of parts from 1 to {most}": "--split {text}：{count!r} 不是 1 到 {most} 之间的份数",
     "S2=2 cuts Step S2 into two parts, S2=1 leaves it whole": "S2=2 把 Step S2 切成两部分，S2=1 让它保持完整",
     "--split {text}: there is no Step {name!r}": "--split {text}：没有 Step {name!r}",
     "Step {id} cannot be split: {why}": "Step {id} 无法切分：{why}",

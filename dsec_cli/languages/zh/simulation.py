@@ -80,6 +80,7 @@ TEXTS: dict[str, str] = {
     "{text!r}: there is no GPU {what!r}": "{text!r}：没有 GPU {what!r}",
     "{text!r} is no fault: it begins with none of {kinds}": "{text!r} 不是故障：开头不是 {kinds} 之一",
     "{text!r} is no fault: it lacks @TIME": "{text!r} 不是故障：缺少 @TIME",
+    "{text!r}: the factor has more than {most} digits": "{text!r}：系数多于 {most} 位数字",
     "{text!r}: the factor must be {want}": "{text!r}：系数必须{want}",
     "between 0 and 1": "在 0 与 1 之间",
     "above 1": "大于 1",
