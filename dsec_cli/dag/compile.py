@@ -8,7 +8,7 @@ from dsec.core.placement import slots
 from dsec.core.reasons import reason
 from dsec.hashing import digest
 from dsec.inventory import steady
-from dsec.plan import FORMAT, Analysis, Dependency, Iterations, Placement, Plan, Schedule, Source
+from dsec.plan import FORMAT, Analysis, Budget, Dependency, Iterations, Placement, Plan, Schedule, Source
 from dsec.planfile import seal
 from dsec.record import Record
 from dsec.versions import coerced
@@ -110,8 +110,18 @@ def compile_plan(
             links=links or None,
             nvlink_mode=contract.nvlink_mode,
             elastic=elastic_steps(steps, demands, contract),
+            budget=_budget(contract),
         )
     )
+
+
+def _budget(contract: Contract) -> Budget | None:
+    """GPU-hours as the contract bounds them, in whole GPU-milliseconds."""
+    least, most = (
+        None if hours is None else round(hours * 3_600_000)
+        for hours in (contract.min_gpu_hours, contract.max_gpu_hours)
+    )
+    return None if least is None and most is None else Budget(least, most)
 
 
 def _not_runnable(steps: tuple[Step, ...]) -> list[Finding]:

@@ -18,6 +18,7 @@ _PLAN_LEVEL = (
     "tool",
     "iterations",
     "nvlink_mode",
+    "budget",
     "inventory",
     "analysis",
     "dependencies",

@@ -214,6 +214,15 @@ class Elastic(Record):
     most: int
 
 
+class Budget(Record):
+    """GPU time of the whole run, in GPU-milliseconds; None: the contract says nothing."""
+
+    least_ms: int | None
+    """Charged in any case (`min_gpu_hours`)."""
+    most_ms: int | None
+    """Beyond it the run costs extra, and is ended unless it is nearly done (`max_gpu_hours`)."""
+
+
 class Plan(Record):
     """A compiled contract."""
 
@@ -236,6 +245,8 @@ class Plan(Record):
     """As the contract states it: `switched`, `p2p` or `off`."""
     elastic: tuple[Elastic, ...] | None = None
     """In the order of the Steps; None: there is none."""
+    budget: Budget | None = None
+    """None: the contract bounds no GPU-hours."""
 
     @property
     def quick(self) -> bool:

@@ -16,6 +16,7 @@ from dsec.inventory import Device, Inventory, Node
 from dsec.plan import (
     FORMAT,
     Analysis,
+    Budget,
     Dependency,
     Elastic,
     Iterations,
@@ -127,6 +128,7 @@ def _plan(data: dict[str, Any], steps: tuple[PlannedStep, ...]) -> Plan:
         links=tuple([Link(**one) for one in data["links"]]) if "links" in data else None,
         nvlink_mode=data.get("nvlink_mode"),
         elastic=tuple([Elastic(**one) for one in data["elastic"]]) if "elastic" in data else None,
+        budget=Budget(**data["budget"]) if "budget" in data else None,
     )
 
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from dsec.inventory import Device, Inventory
 from dsec.plan import Source
 from dsec.planfile import parse_plan, plan_bytes
+from dsec.quickplan import parse_plan as quick_plan
 from dsec.units import Bytes, Duration
 from dsec_cli.contract.values import FaultTolerance, Gpu, GpuMemory, Iterations, Retries, Run
 from dsec_cli.dag.compile import Infeasible, Origin, compile_plan
@@ -302,3 +303,14 @@ def test_the_quickest_devices_are_taken_where_that_ends_earlier(make):
     assert plan.quick
     assert (plan.steps[0].placement.devices, plan.analysis.makespan_ms) == (("GPU-0",), 1000)
     assert dict(plan.analysis.schedule.makespans_ms)["fifo"] == 1000
+
+
+def test_a_plan_keeps_the_bounds_of_gpu_hours(make):
+    contract = make.contract([make.step("S")])
+    assert compiled(contract).budget is None
+    assert b'"budget"' not in plan_bytes(compiled(contract))
+    plan = compiled(contract._replace(min_gpu_hours=0.5, max_gpu_hours=8.0))
+    assert plan.budget == (1_800_000, 28_800_000)
+    assert parse_plan(plan_bytes(plan), where="plan.json") == plan
+    assert quick_plan(plan_bytes(plan), name="plan.json") == plan
+    assert compiled(contract._replace(max_gpu_hours=1.0)).budget == (None, 3_600_000)
