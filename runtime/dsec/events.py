@@ -3,7 +3,7 @@
 `at_us` counts from the start of the executor that wrote the event (monotonic clock), so a jump
 of the wall clock changes nothing; `RunStart.wall_ms` ties that start to the calendar.
 
-Named tuples, not dataclasses: two are made per Step, and making nine dataclasses costs every run
+Named tuples, not dataclasses: two are made per Step, and making a dozen dataclasses costs every run
 10 ms of start.
 """
 
@@ -124,6 +124,52 @@ class WorkerStop(Record):
     rss_kb: int | None
 
 
+class Pause(Record):
+    """An attempt was made to make room; what is `frozen` lives on, else the instance starts again later."""
+
+    at_us: int
+    step: str
+    iteration: int
+    attempt: int
+    how: str
+    """`frozen`, `saved` (by itself, then ended) or `killed`."""
+    reason: str
+
+
+class Continue(Record):
+    """A frozen attempt goes on."""
+
+    at_us: int
+    step: str
+    iteration: int
+    attempt: int
+
+
+class DeviceState(Record):
+    """A device changed for the runtime."""
+
+    at_us: int
+    device: str
+    """UUID."""
+    state: str
+    """`ok`, `dirty` (processes of an ended attempt hold it), `hot`, `failing` or `lost`."""
+    reason: str
+
+
+class Notice(Record):
+    """Something that was seen and that people should know of."""
+
+    at_us: int
+    kind: str
+    """One of `outcomes.NOTICES`."""
+    step: str
+    """"" where no Step is meant; the iteration is then -1."""
+    iteration: int
+    device: str
+    """UUID, or ""."""
+    detail: str
+
+
 class Cancel(Record):
     """The run was asked to end early."""
 
@@ -141,7 +187,21 @@ class RunEnd(Record):
     detail: str
 
 
-Event = RunStart | Spawn | Exit | Retry | Drop | WorkerStart | WorkerStop | Cancel | RunEnd
+Event = (
+    RunStart
+    | Spawn
+    | Exit
+    | Retry
+    | Drop
+    | WorkerStart
+    | WorkerStop
+    | Pause
+    | Continue
+    | DeviceState
+    | Notice
+    | Cancel
+    | RunEnd
+)
 
 _NAMES: dict[type[Event], str] = {
     RunStart: "run-start",
@@ -151,6 +211,10 @@ _NAMES: dict[type[Event], str] = {
     Drop: "drop",
     WorkerStart: "worker-start",
     WorkerStop: "worker-stop",
+    Pause: "pause",
+    Continue: "continue",
+    DeviceState: "device",
+    Notice: "notice",
     Cancel: "cancel",
     RunEnd: "run-end",
 }

@@ -20,9 +20,10 @@ CAUSES = (
     "raised",
     "bad-result",
     "worker-lost",
+    "gave-way",
 )
 
-RETRIABLE = frozenset(CAUSES) - {"ok", "interrupted", "not-found", "not-executable", "no-folder"}
+RETRIABLE = frozenset(CAUSES) - {"ok", "interrupted", "gave-way", "not-found", "not-executable", "no-folder"}
 """What another attempt may mend; a file that is not there is not there the next time either."""
 
 
@@ -66,7 +67,30 @@ _CLAUSES = {
     "raised": "raised an exception",
     "bad-result": "returned a value that cannot be kept",
     "worker-lost": "lost its worker",
+    "gave-way": "made room and will start again",
 }
+NOTICES = (
+    "stalled",
+    "forecast",
+    "over-memory",
+    "over-baseline",
+    "hungry",
+    "grown",
+    "shrunk",
+    "moved",
+    "budget",
+    "device",
+    "unwatched",
+)
+"""What a notice can be about."""
+
+PAUSES = {
+    "frozen": "{step} stands still: {reason}",
+    "saved": "{step} saved its state and makes room: {reason}",
+    "killed": "{step} was ended and will start again: {reason}",
+}
+"""What became of an attempt that made room."""
+
 _LIMITED = "ran past its timeout of {limit} and was stopped"
 
 
@@ -95,6 +119,11 @@ STATES = {
     "hung-up": say("hung-up"),
     "worker-lost": say("worker-lost"),
     "ok": say("ok"),
+    "paused": say("paused"),
+    "dirty": say("dirty"),
+    "hot": say("hot"),
+    "failing": say("failing"),
+    "lost": say("lost"),
 }
 """What Steps, runs and workers may be, as texts that can be said in another language."""
 
@@ -119,10 +148,24 @@ _RECORDED = (
 def recorded(text: str) -> str:
     """A reason as a journal keeps it, as a text that can be said in another language."""
     for template in _RECORDED:
-        before, mark, rest = template.partition("{")
-        name, _, after = rest.partition("}")
-        if not mark and text == template:
-            return say(template)
-        if mark and text.startswith(before) and text.endswith(after) and len(text) > len(before + after):
-            return say(template, **{name: text[len(before) : len(text) - len(after)]})
+        told = _read_back(template, text)
+        if told is not None:
+            return say(template, **told)
     return state(text)
+
+
+def _read_back(template: str, text: str) -> dict[str, str] | None:
+    """What stands in `text` for the names of the template; None: it is not made from that."""
+    before, mark, rest = template.partition("{")
+    if not text.startswith(before) or (not mark and text != template):
+        return None
+    told: dict[str, str] = {}
+    left = text[len(before) :]
+    while mark:
+        name, _, rest = rest.partition("}")
+        after, mark, rest = rest.partition("{")
+        end = left.find(after) if mark else len(left) - len(after)
+        if end < 1 or not left.startswith(after, end):
+            return None
+        told[name], left = left[:end], left[end + len(after) :]
+    return told

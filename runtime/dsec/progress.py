@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
-from dsec.events import Cancel, Drop, Exit, Retry, RunEnd, RunStart, Spawn, WorkerStart, WorkerStop
-from dsec.outcomes import recorded, state, words
+from dsec.events import (
+    Cancel,
+    Continue,
+    DeviceState,
+    Drop,
+    Exit,
+    Notice,
+    Pause,
+    Retry,
+    RunEnd,
+    RunStart,
+    Spawn,
+    WorkerStart,
+    WorkerStop,
+)
+from dsec.outcomes import PAUSES, recorded, state, words
 from dsec.words import joined, say
 
 TYPE_CHECKING = False
@@ -86,9 +100,13 @@ class Progress:
                 row.dropped += 1
                 row.state = "dropped"
                 self._account(event.step)
+            case Pause():
+                self.steps[event.step].state = "paused"
+            case Continue():
+                self.steps[event.step].state = "running"
             case RunEnd():
                 self._over = True
-            case RunStart() | WorkerStart() | WorkerStop() | Cancel():
+            case RunStart() | WorkerStart() | WorkerStop() | DeviceState() | Notice() | Cancel():
                 return
 
     def _spawned(self, event: Spawn) -> None:
@@ -113,6 +131,9 @@ class Progress:
         if event.cause == "interrupted":
             self.stopped += 1
             row.state = "stopped"
+            return
+        if event.cause == "gave-way":
+            row.state = "paused"
             return
         row.failed += 1
         self.failed += 1
@@ -155,25 +176,13 @@ class Progress:
         """An event as a line for people; None where it is of no interest to them."""
         match event:
             case Spawn():
-                if self.iterations > 1 and event.attempt == 1:
-                    return None
-                again = say(" attempt {number}", number=event.attempt) if event.attempt > 1 else ""
-                devices = say(" on {devices}", devices=", ".join(event.devices)) if event.devices else ""
-                step = self._called(event)
-                return say("{step} started{again}{devices}", step=step, again=again, devices=devices)
+                return self._began(event)
             case Exit():
                 return self._ended(event)
-            case Retry():
-                return say(
-                    "{step} will be tried again in {time} (attempt {number})",
-                    step=self._called(event),
-                    time=span(event.delay_ms / 1000),
-                    number=event.attempt,
-                )
-            case Drop():
-                return say(
-                    "{step} dropped: {reason}", step=self._called(event), reason=recorded(event.reason)
-                )
+            case Retry() | Drop():
+                return self._given_up(event)
+            case Pause() | Continue() | DeviceState() | Notice():
+                return self._remarked(event)
             case WorkerStop():
                 if event.cause in ("done", "evicted"):
                     return None
@@ -182,6 +191,36 @@ class Progress:
                 return say("ending early: {reason}", reason=recorded(event.reason))
             case RunStart() | WorkerStart() | RunEnd():
                 return None
+
+    def _began(self, event: Spawn) -> str | None:
+        if self.iterations > 1 and event.attempt == 1:
+            return None
+        again = say(" attempt {number}", number=event.attempt) if event.attempt > 1 else ""
+        devices = say(" on {devices}", devices=", ".join(event.devices)) if event.devices else ""
+        return say("{step} started{again}{devices}", step=self._called(event), again=again, devices=devices)
+
+    def _given_up(self, event: Retry | Drop) -> str:
+        step = self._called(event)
+        if isinstance(event, Drop):
+            return say("{step} dropped: {reason}", step=step, reason=recorded(event.reason))
+        return say(
+            "{step} will be tried again in {time} (attempt {number})",
+            step=step,
+            time=span(event.delay_ms / 1000),
+            number=event.attempt,
+        )
+
+    def _remarked(self, event: Pause | Continue | DeviceState | Notice) -> str:
+        match event:
+            case Pause():
+                return say(PAUSES[event.how], step=self._called(event), reason=recorded(event.reason))
+            case Continue():
+                return say("{step} goes on", step=self._called(event))
+            case DeviceState():
+                what = {"device": event.device, "state": state(event.state), "reason": recorded(event.reason)}
+                return say("GPU {device} is {state}: {reason}", **what)
+            case Notice():
+                return self._noticed(event)
 
     def _ended(self, event: Exit) -> str:
         """How an attempt ended, in words."""
@@ -197,7 +236,16 @@ class Progress:
         )
         return say("{step} {why}", step=step, why=why)
 
-    def _called(self, event: Spawn | Exit | Retry | Drop) -> str:
+    def _noticed(self, event: Notice) -> str:
+        """Whom a notice is about, and what it says."""
+        told = recorded(event.detail)
+        if event.step:
+            return say("{step}: {detail}", step=self._called(event), detail=told)
+        if event.device:
+            return say("GPU {device}: {detail}", device=event.device, detail=told)
+        return told
+
+    def _called(self, event: Spawn | Exit | Retry | Drop | Pause | Continue | Notice) -> str:
         return instance(event.step, event.iteration, of=self.iterations)
 
 

@@ -20,6 +20,7 @@ DYNAMIC = {
     ("dsec_cli/dag/views/text.py", "_MANY[noun]"),
     ("dsec_cli/dag/views/text.py", "_MEANING[source]"),
     ("runtime/dsec/outcomes.py", "template"),
+    ("runtime/dsec/progress.py", "PAUSES[event.how]"),
     ("runtime/dsec/words.py", "text"),
     ("dsec_cli/exit.py", "getattr(problem, 'strerror', None) or str(problem)"),
 }
@@ -35,7 +36,7 @@ NOT_ERRORS = frozenset(("runtime/dsec/sdk.py", "runtime/dsec/worker.py", "runtim
 TABLES = {
     "dsec_cli/dag/summary.py": ("_MEANING",),
     "dsec_cli/dag/views/text.py": ("_MANY", "_MEANING"),
-    "runtime/dsec/outcomes.py": ("_CLAUSES", "_LIMITED", "_RECORDED"),
+    "runtime/dsec/outcomes.py": ("_CLAUSES", "_LIMITED", "_RECORDED", "PAUSES"),
 }
 """Tables of texts that are said by name."""
 SENTENCES = ("dsec_cli/importing/", "runtime/dsec/registry.py", "runtime/dsec/core/dependencies.py")

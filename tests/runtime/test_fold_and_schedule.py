@@ -9,7 +9,20 @@ from hypothesis import strategies as st
 
 from dsec.core.fold import Fold, fold
 from dsec.core.scheduler import Scheduler
-from dsec.events import Drop, Exit, Retry, RunEnd, RunStart, Spawn, WorkerStart, WorkerStop
+from dsec.events import (
+    Continue,
+    DeviceState,
+    Drop,
+    Exit,
+    Notice,
+    Pause,
+    Retry,
+    RunEnd,
+    RunStart,
+    Spawn,
+    WorkerStart,
+    WorkerStop,
+)
 from dsec.plan import Iterations
 
 
@@ -42,6 +55,32 @@ def story(choices: random.Random, length: int):
             running.clear()
     events.append(RunEnd(length, "failed", ""))
     return events
+
+
+def ended(step: str, cause: str) -> Exit:
+    return Exit(9, step, 0, 1, cause, None, None, "", 5, None, None, None, None, None)
+
+
+def test_what_stands_still_does_so_until_it_goes_on_or_ends():
+    begun = [RunStart(0, 1, 10, 5, "boot", 1000, False)]
+    begun += [Spawn(1, step, 0, 1, 11, 1, 2, (), "logs/x", "") for step in "ABC"]
+    begun += [
+        Pause(2, step, 0, 1, how, "x") for step, how in (("A", "frozen"), ("B", "frozen"), ("C", "saved"))
+    ]
+    assert set(fold(begun).paused) == {("A", 0), ("B", 0), ("C", 0)}
+    later = [*begun, Continue(3, "A", 0, 1), ended("B", "exit"), ended("C", "gave-way")]
+    assert set(fold(later).paused) == {("C", 0)}
+    again = [*later, Spawn(10, "C", 0, 2, 12, 1, 2, (), "logs/x", "")]
+    assert not fold(again).paused
+    assert [type(one) for one in fold(again).remarks] == [Pause, Pause, Pause, Continue]
+
+
+def test_a_new_executor_knows_nothing_of_devices_but_remarks_stay():
+    first = [RunStart(0, 1, 10, 5, "boot", 1000, False), DeviceState(5, "GPU-1", "lost", "Xid 79")]
+    assert fold(first).devices["GPU-1"].state == "lost"
+    second = [*first, RunStart(0, 2, 11, 6, "boot", 2000, False), Notice(7, "unwatched", "", -1, "", "x")]
+    assert not fold(second).devices
+    assert [one.at_us for one in fold(second).remarks] == [5, 1_000_007]
 
 
 @given(st.randoms(use_true_random=False), st.integers(0, 60))

@@ -14,8 +14,12 @@ from hypothesis import strategies as st
 from dsec.errors import StoredFormError
 from dsec.events import (
     Cancel,
+    Continue,
+    DeviceState,
     Drop,
     Exit,
+    Notice,
+    Pause,
     Retry,
     RunEnd,
     RunStart,
@@ -56,6 +60,10 @@ events = st.one_of(
     st.builds(Drop, counts, texts, counts, texts),
     st.builds(WorkerStart, counts, texts, counts, counts, counts, devices, texts),
     st.builds(WorkerStop, counts, texts, counts, maybe, maybe, texts, maybe, maybe),
+    st.builds(Pause, counts, texts, counts, counts, texts, texts),
+    st.builds(Continue, counts, texts, counts, counts),
+    st.builds(DeviceState, counts, texts, texts, texts),
+    st.builds(Notice, counts, texts, texts, st.integers(-1, 9), texts, texts),
     st.builds(Cancel, counts, texts),
     st.builds(RunEnd, counts, texts, texts),
 )

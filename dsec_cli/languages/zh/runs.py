@@ -1,6 +1,18 @@
 """Chinese for plans, inventories, runs and what they store."""
 
 TEXTS: dict[str, str] = {
+    "{step} stands still: {reason}": "{step} 已冻结：{reason}",
+    "{step} saved its state and makes room: {reason}": "{step} 已保存状态并让出资源：{reason}",
+    "{step} was ended and will start again: {reason}": "{step} 已被结束，之后重新开始：{reason}",
+    "{step} goes on": "{step} 继续运行",
+    "GPU {device} is {state}: {reason}": "GPU {device} {state}：{reason}",
+    "{step}: {detail}": "{step}：{detail}",
+    "GPU {device}: {detail}": "GPU {device}：{detail}",
+    "made room and will start again": "让出了资源，之后重新开始",
+    "dirty": "未清空",
+    "hot": "过热",
+    "failing": "有故障",
+    "lost": "已丢失",
     "{spec} is no text: {undecodable}": "{spec} 不是文本：{undecodable}",
     "{name} has the format {form!r}; this dsec reads {format}": "{name} 的格式是 {form!r}；本 dsec 读取 {format}",
     "{name} is {what}, which is no inventory": "{name} 是{what}，不是资源清单",

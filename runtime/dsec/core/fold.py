@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-from dsec.events import Cancel, Drop, Event, Exit, Retry, RunEnd, RunStart, Spawn, WorkerStart, WorkerStop
+from dsec.events import (
+    Cancel,
+    Continue,
+    DeviceState,
+    Drop,
+    Event,
+    Exit,
+    Notice,
+    Pause,
+    Retry,
+    RunEnd,
+    RunStart,
+    Spawn,
+    WorkerStart,
+    WorkerStop,
+)
 from dsec.record import Record
 
 TYPE_CHECKING = False
@@ -57,6 +72,12 @@ class RunState(Record):
     """Reason of an early end, or ""."""
     end: RunEnd | None
     """Set when the last executor closed the journal."""
+    paused: dict[Instance, Pause]
+    """Attempts that stand still, and instances that were made to give way and did not start again."""
+    devices: dict[str, DeviceState]
+    """What the last executor last said of each device, by UUID."""
+    remarks: tuple[Pause | Continue | DeviceState | Notice, ...]
+    """All of them, timed from the start of the first executor."""
 
 
 class _Sum:
@@ -107,6 +128,9 @@ class Fold:
         self.sums: dict[str, _Sum] = {}
         self.cancelled = ""
         self.end: RunEnd | None = None
+        self.paused: dict[Instance, Pause] = {}
+        self.devices: dict[str, DeviceState] = {}
+        self.remarks: list[Pause | Continue | DeviceState | Notice] = []
 
     def take(self, event: Event) -> None:
         """Add the next event, in journal order."""
@@ -115,23 +139,18 @@ class Fold:
                 self._spawned(event)
             case Exit():
                 self._exited(event)
-            case Retry():
-                self._sum(event.step).retries += 1
-                self.retrying[event.step, event.iteration] = event
-            case Drop():
-                self._dropped(event)
+            case Retry() | Drop():
+                self._given_up(event)
             case RunStart():
                 self._took_over(event)
             case WorkerStart():
                 self.workers[event.worker] = event
             case WorkerStop():
                 self._worker_stopped(event)
-            case Cancel():
-                self.cancelled = event.reason
-                self.retrying.clear()
-            case RunEnd():
-                self.end = event
-                self.retrying.clear()
+            case Pause() | Continue() | DeviceState() | Notice():
+                self._remarked(event)
+            case Cancel() | RunEnd():
+                self._ending(event)
 
     def _took_over(self, event: RunStart) -> None:
         self.sessions.append(event)
@@ -142,8 +161,29 @@ class Fold:
         self.running.clear()
         self.retrying.clear()
         self.workers.clear()
+        self.paused.clear()
+        self.devices.clear()
         self._lost_us += sum(self._calls_us.values())
         self._calls_us.clear()
+
+    def _remarked(self, event: Pause | Continue | DeviceState | Notice) -> None:
+        self.remarks.append(event._replace(at_us=self._origin_us + event.at_us))
+        match event:
+            case Pause():
+                self.paused[event.step, event.iteration] = event
+            case Continue():
+                self.paused.pop((event.step, event.iteration), None)
+            case DeviceState():
+                self.devices[event.device] = event
+            case Notice():
+                return
+
+    def _ending(self, event: Cancel | RunEnd) -> None:
+        self.retrying.clear()
+        if isinstance(event, Cancel):
+            self.cancelled = event.reason
+        else:
+            self.end = event
 
     def _worker_stopped(self, event: WorkerStop) -> None:
         start = self.workers.pop(event.worker, None)
@@ -168,10 +208,14 @@ class Fold:
         self.attempts[instance] = event.attempt
         if self.retrying:
             self.retrying.pop(instance, None)
+        if self.paused:
+            self.paused.pop(instance, None)
 
     def _exited(self, event: Exit) -> None:
         instance = (event.step, event.iteration)
         begun = self.running.pop(instance, None)
+        if self.paused:
+            self._ended_in_pause(instance)
         total = self._sum(event.step)
         total.attempts += 1
         if event.cpu_us is not None:
@@ -194,8 +238,19 @@ class Fold:
         self.failed[instance] = event
         self.logs[instance] = begun.log if begun is not None else ""
 
-    def _dropped(self, event: Drop) -> None:
+    def _ended_in_pause(self, instance: Instance) -> None:
+        """What stood still and ended does not stand still; what gave way still waits to start again."""
+        pause = self.paused.get(instance)
+        if pause is not None and pause.how == "frozen":
+            del self.paused[instance]
+
+    def _given_up(self, event: Retry | Drop) -> None:
+        """The attempt is over; the instance is tried again, or dropped."""
         instance = (event.step, event.iteration)
+        if isinstance(event, Retry):
+            self._sum(event.step).retries += 1
+            self.retrying[instance] = event
+            return
         self.dropped[instance] = event.reason
         self.failed.pop(instance, None)
         self._sum(event.step).dropped += 1
@@ -218,6 +273,9 @@ class Fold:
             tallies={step: total.frozen() for step, total in sorted(self.sums.items())},
             cancelled=self.cancelled,
             end=self.end,
+            paused=dict(self.paused),
+            devices=dict(self.devices),
+            remarks=tuple(self.remarks),
         )
 
 
