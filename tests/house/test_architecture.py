@@ -18,7 +18,7 @@ DOORS = {
     "pydantic_core": ("dsec_cli/contract/",),
     "typer": ("dsec_cli/cli.py", "dsec_cli/commands/"),
     "click": ("dsec_cli/cli.py",),
-    "pynvml": ("runtime/dsec/devices/nvml.py",),
+    "pynvml": ("runtime/dsec/devices/door.py",),
     "blake3": ("runtime/dsec/hashing.py",),
     "rich": ("dsec_cli/report/", "dsec_cli/commands/"),
     "jsonschema": ("dsec_cli/contract/",),

@@ -1,4 +1,4 @@
-"""GPUs through NVML: the only door to `pynvml` (distribution `nvidia-ml-py`).
+"""GPUs through NVML: what a machine has, read once.
 
 Every reading is optional: a field the card, driver or binding does not have is None, a lost GPU
 is a device with health `lost`, and a driver that does not answer is a note in words. Nothing here
@@ -7,59 +7,14 @@ changes a device.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from dsec import cards
 from dsec.devices import host, instances
 from dsec.devices.apart import read_apart
+from dsec.devices.door import LOST, NOT_SUPPORTED, RESET_REQUIRED, Door, opened
 from dsec.devices.links import nvlink_counts, pci_link
 from dsec.inventory import Device, Inventory
-
-_NOT_SUPPORTED = 3
-_LOST = 15
-_RESET_REQUIRED = 16
-
-_INIT: dict[int, str] = {
-    3: "NVML is not supported here",
-    4: "no permission to use the NVIDIA driver: check the device files /dev/nvidia*",
-    9: "the NVIDIA driver is not loaded: load it (`modprobe nvidia`) or plan on a described inventory",
-    12: "no NVIDIA library (libnvidia-ml.so.1): no driver here, or a container started without its GPUs "
-    "(`--gpus all`)",
-    13: "the NVIDIA library is too old for these bindings: update the driver",
-    17: "the operating system does not let the NVIDIA driver be used",
-    18: "the NVIDIA library and the loaded driver differ in version (an update without a restart): restart "
-    "the machine or reload the driver; processes that already run are not affected",
-    999: "NVML failed for an unknown reason: `nvidia-smi` should fail too; the kernel log may name an Xid",
-}
-
-
-class _Door:
-    """Asks NVML one thing at a time; whatever goes wrong is an error code, never an exception."""
-
-    def __init__(self, library: Any) -> None:
-        self.library = library
-        mismatch = getattr(library, "NVMLLibraryMismatchError", library.NVMLError)
-        # A mismatch is no NVMLError; names that are not UTF-8 fail in the binding's own decoding.
-        self.errors = (library.NVMLError, mismatch, UnicodeDecodeError)
-        self.code = 0
-        """Of the last question; 0: answered, 13 also when the binding does not know the call."""
-        self.seen: set[int] = set()
-        """Codes of all questions since the caller last cleared it."""
-
-    def ask(self, call: str, *args: Any, **options: Any) -> Any:
-        """The answer to `call`, or None with the reason in `code`."""
-        function = getattr(self.library, call, None)
-        answer, self.code = None, 13
-        if function is not None:
-            try:
-                answer, self.code = function(*args, **options), 0
-            except self.errors as problem:
-                self.code = getattr(problem, "value", 13)
-        self.seen.add(self.code)
-        return answer
 
 
 def read() -> Inventory:
@@ -70,46 +25,13 @@ def read() -> Inventory:
 
 def devices_of(machine: Inventory) -> Inventory:
     """`machine` with the GPUs that NVML shows, whatever masks the process inherited."""
-    with _opened() as door:
+    with opened() as door:
         if isinstance(door, str):
             return machine._replace(notes=(*machine.notes, door))
         return _inventory(door, machine)
 
 
-@contextmanager
-def _opened() -> Iterator[_Door | str]:
-    """A door to an initialised NVML, or the reason there is none."""
-    if "pynvml" not in sys.modules and not _library_there():
-        yield _INIT[12]
-        return
-    try:
-        import pynvml
-    except ImportError:
-        yield "the Python package nvidia-ml-py is not installed: no GPU was looked for"
-        return
-    door = _Door(pynvml)
-    door.ask("nvmlInit")
-    if door.code:
-        yield _INIT.get(door.code, f"NVML could not be started (error {door.code})")
-        return
-    try:
-        yield door
-    finally:
-        door.ask("nvmlShutdown")
-
-
-def _library_there() -> bool:
-    """Whether the driver's library loads: without one, importing the bindings is 40 ms for nothing."""
-    import ctypes
-
-    try:
-        ctypes.CDLL("libnvidia-ml.so.1")
-    except OSError:
-        return False
-    return True
-
-
-def _inventory(door: _Door, machine: Inventory) -> Inventory:
+def _inventory(door: Door, machine: Inventory) -> Inventory:
     count = door.ask("nvmlDeviceGetCount")
     notes = list(machine.notes)
     if count is None:
@@ -141,9 +63,9 @@ def _trouble(health: str) -> str:
 
 
 def _health(code: int) -> str:
-    if code == _LOST:
+    if code == LOST:
         return "lost"
-    return "reset required" if code == _RESET_REQUIRED else f"unreadable (NVML error {code})"
+    return "reset required" if code == RESET_REQUIRED else f"unreadable (NVML error {code})"
 
 
 def _unreadable(index: int, code: int) -> Device:
@@ -162,16 +84,16 @@ def _unreadable(index: int, code: int) -> Device:
     )
 
 
-def _device(door: _Door, handle: Any, index: int, machine: Inventory, notes: list[str]) -> Device:
+def _device(door: Door, handle: Any, index: int, machine: Inventory, notes: list[str]) -> Device:
     door.seen.clear()
     uuid = door.ask("nvmlDeviceGetUUID", handle)
     health = _health(door.code) if uuid is None else "ok"
     model = door.ask("nvmlDeviceGetName", handle) or ""
     pci = _pci(door, handle)
     usable, free, total, memory_code = _memory(door, handle)
-    if _LOST in door.seen:
+    if LOST in door.seen:
         health = "lost"
-    if memory_code == _NOT_SUPPORTED and health == "ok":
+    if memory_code == NOT_SUPPORTED and health == "ok":
         usable = machine.memory_bytes
         notes.append(f"GPU {index} ({model}) shares the host's memory, of which it may use all")
     kind = cards.from_model(model, total)
@@ -191,7 +113,7 @@ def _device(door: _Door, handle: Any, index: int, machine: Inventory, notes: lis
     )
 
 
-def _node(door: _Door, handle: Any, pci: str | None) -> int | None:
+def _node(door: Door, handle: Any, pci: str | None) -> int | None:
     """The NUMA node: by sysfs, else the one that has all processors near the GPU."""
     found = None if pci is None else host.numa_of(pci)
     if found is not None:
@@ -204,7 +126,7 @@ def _node(door: _Door, handle: Any, pci: str | None) -> int | None:
     )
 
 
-def _pci(door: _Door, handle: Any) -> str | None:
+def _pci(door: Door, handle: Any) -> str | None:
     info = door.ask("nvmlDeviceGetPciInfo", handle)
     return None if info is None else _bus_id(info)
 
@@ -216,19 +138,19 @@ def _bus_id(info: Any) -> str | None:
     return text or None
 
 
-def _memory(door: _Door, handle: Any) -> tuple[int | None, int | None, int | None, int]:
+def _memory(door: Door, handle: Any) -> tuple[int | None, int | None, int | None, int]:
     """(usable, free, total, error code); version 2 knows what the driver keeps, version 1 does not."""
     version = getattr(door.library, "nvmlMemory_v2", None)
     info = door.ask("nvmlDeviceGetMemoryInfo", handle, version=version)
     first = door.code
-    if info is None and first not in (_LOST, _NOT_SUPPORTED):
+    if info is None and first not in (LOST, NOT_SUPPORTED):
         info = door.ask("nvmlDeviceGetMemoryInfo", handle)
     if info is None or not info.total:
         return None, None, None, door.code
     return info.total - getattr(info, "reserved", 0), info.free, info.total, 0
 
 
-def _instances(door: _Door, handle: Any, parent: Device, notes: list[str]) -> list[Device] | None:
+def _instances(door: Door, handle: Any, parent: Device, notes: list[str]) -> list[Device] | None:
     """The MIG instances of a GPU in MIG mode, each a device of its own; None: not in MIG mode."""
     mode = door.ask("nvmlDeviceGetMigMode", handle)
     if mode is None or mode[0] != 1:
@@ -243,7 +165,7 @@ def _instances(door: _Door, handle: Any, parent: Device, notes: list[str]) -> li
     return found
 
 
-def _instance(door: _Door, handle: Any, parent: Device, at: int) -> Device:
+def _instance(door: Door, handle: Any, parent: Device, at: int) -> Device:
     uuid = door.ask("nvmlDeviceGetUUID", handle)
     health = parent.health if uuid is not None else _health(door.code)
     model = door.ask("nvmlDeviceGetName", handle) or parent.model
@@ -262,7 +184,7 @@ def _instance(door: _Door, handle: Any, parent: Device, at: int) -> Device:
     )
 
 
-def _linked(door: _Door, devices: list[Device], handles: dict[str, Any]) -> tuple[Device, ...]:
+def _linked(door: Door, devices: list[Device], handles: dict[str, Any]) -> tuple[Device, ...]:
     """The devices with their links; a topology that cannot be read leaves them without."""
     whole = [device for device in devices if device.uuid in handles and device.health == "ok"]
     nvlinks = nvlink_counts({device.uuid: _nvlinks(door, device, handles) for device in whole}, whole)
@@ -277,12 +199,12 @@ def _linked(door: _Door, devices: list[Device], handles: dict[str, Any]) -> tupl
     return tuple(device._replace(links=tuple(sorted(links[device.uuid]))) for device in devices)
 
 
-def _ancestor(door: _Door, one: Any, two: Any) -> str:
+def _ancestor(door: Door, one: Any, two: Any) -> str:
     level = door.ask("nvmlDeviceGetTopologyCommonAncestor", one, two)
     return "" if level is None else pci_link(level)
 
 
-def _nvlinks(door: _Door, device: Device, handles: dict[str, Any]) -> list[str]:
+def _nvlinks(door: Door, device: Device, handles: dict[str, Any]) -> list[str]:
     """Far ends of the active NVLinks: a PCI bus id, or `switch`."""
     handle = handles[device.uuid]
     ends = []
@@ -295,7 +217,7 @@ def _nvlinks(door: _Door, device: Device, handles: dict[str, Any]) -> list[str]:
     return ends
 
 
-def _far_end(door: _Door, handle: Any, link: int) -> str:
+def _far_end(door: Door, handle: Any, link: int) -> str:
     if door.ask("nvmlDeviceGetNvLinkRemoteDeviceType", handle, link) == 2:
         return "switch"
     info = door.ask("nvmlDeviceGetNvLinkRemotePciInfo", handle, link)
@@ -307,7 +229,7 @@ def holders(uuid: str) -> tuple[int, ...] | None:
 
     In a container these are the host's ids: never signal one without checking that it is ours.
     """
-    with _opened() as door:
+    with opened() as door:
         if isinstance(door, str):
             return None
         handle = door.ask("nvmlDeviceGetHandleByUUID", uuid)
@@ -316,7 +238,7 @@ def holders(uuid: str) -> tuple[int, ...] | None:
         return _holders(door, handle)
 
 
-def _holders(door: _Door, handle: Any) -> tuple[int, ...] | None:
+def _holders(door: Door, handle: Any) -> tuple[int, ...] | None:
     found: set[int] = set()
     known = False
     for kind in ("Compute", "Graphics"):

@@ -1,0 +1,98 @@
+"""The only door to `pynvml` (distribution `nvidia-ml-py`): one question at a time, errors as codes.
+
+Whatever the card, driver or binding does not have is None with a code; nothing here changes a device.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+UNINITIALIZED = 1
+NOT_SUPPORTED = 3
+UNKNOWN_CALL = 13
+LOST = 15
+RESET_REQUIRED = 16
+MISMATCH = 18
+
+INIT: dict[int, str] = {
+    3: "NVML is not supported here",
+    4: "no permission to use the NVIDIA driver: check the device files /dev/nvidia*",
+    9: "the NVIDIA driver is not loaded: load it (`modprobe nvidia`) or plan on a described inventory",
+    12: "no NVIDIA library (libnvidia-ml.so.1): no driver here, or a container started without its GPUs "
+    "(`--gpus all`)",
+    13: "the NVIDIA library is too old for these bindings: update the driver",
+    17: "the operating system does not let the NVIDIA driver be used",
+    18: "the NVIDIA library and the loaded driver differ in version (an update without a restart): restart "
+    "the machine or reload the driver; processes that already run are not affected",
+    999: "NVML failed for an unknown reason: `nvidia-smi` should fail too; the kernel log may name an Xid",
+}
+
+
+class Door:
+    """Asks NVML one thing at a time; whatever goes wrong is an error code, never an exception."""
+
+    def __init__(self, library: Any) -> None:
+        self.library = library
+        mismatch = getattr(library, "NVMLLibraryMismatchError", library.NVMLError)
+        # A mismatch is no NVMLError; names that are not UTF-8 fail in the binding's own decoding.
+        self.errors = (library.NVMLError, mismatch, UnicodeDecodeError)
+        self.code = 0
+        """Of the last question; 0: answered, 13 also when the binding does not know the call."""
+        self.seen: set[int] = set()
+        """Codes of all questions since the caller last cleared it."""
+
+    def ask(self, call: str, *args: Any, **options: Any) -> Any:
+        """The answer to `call`, or None with the reason in `code`."""
+        function = getattr(self.library, call, None)
+        answer, self.code = None, 13
+        if function is not None:
+            try:
+                answer, self.code = function(*args, **options), 0
+            except self.errors as problem:
+                self.code = getattr(problem, "value", 13)
+        self.seen.add(self.code)
+        return answer
+
+    def leave(self) -> None:
+        """Give back what `start` took."""
+        self.ask("nvmlShutdown")
+
+
+def start() -> Door | str:
+    """A door to an initialised NVML, or the reason there is none; whoever has one calls `leave`."""
+    if "pynvml" not in sys.modules and not _library_there():
+        return INIT[12]
+    try:
+        import pynvml
+    except ImportError:
+        return "the Python package nvidia-ml-py is not installed: no GPU was looked for"
+    door = Door(pynvml)
+    door.ask("nvmlInit")
+    if door.code:
+        return INIT.get(door.code, f"NVML could not be started (error {door.code})")
+    return door
+
+
+@contextmanager
+def opened() -> Iterator[Door | str]:
+    """A door for as long as the block lasts, or the reason there is none."""
+    door = start()
+    try:
+        yield door
+    finally:
+        if isinstance(door, Door):
+            door.leave()
+
+
+def _library_there() -> bool:
+    """Whether the driver's library loads: without one, importing the bindings is 40 ms for nothing."""
+    import ctypes
+
+    try:
+        ctypes.CDLL("libnvidia-ml.so.1")
+    except OSError:
+        return False
+    return True
