@@ -12,6 +12,8 @@ from typing import Any
 
 UNINITIALIZED = 1
 NOT_SUPPORTED = 3
+TOO_SMALL = 7
+NO_DRIVER = 9
 UNKNOWN_CALL = 13
 LOST = 15
 RESET_REQUIRED = 16
@@ -56,6 +58,30 @@ class Door:
         self.seen.add(self.code)
         return answer
 
+    def listed_v1(self, call: str, handle: Any) -> list[tuple[int, int | None]] | None:
+        """Processes and bytes by the first version of `call`, which the bindings no longer speak."""
+        import ctypes
+
+        class Process(ctypes.Structure):
+            _fields_ = (("pid", ctypes.c_uint), ("used", ctypes.c_ulonglong))
+
+        function = getattr(getattr(self.library, "nvmlLib", None), call, None)
+        self.code = UNKNOWN_CALL
+        if function is None:
+            self.seen.add(self.code)
+            return None
+        room = ctypes.c_uint(0)
+        self.code = function(handle, ctypes.byref(room), None)
+        rows = (Process * 0)()
+        if self.code == TOO_SMALL:
+            room = ctypes.c_uint(room.value * 2 + 5)  # more may have come meanwhile
+            rows = (Process * room.value)()
+            self.code = function(handle, ctypes.byref(room), rows)
+        self.seen.add(self.code)
+        if self.code:
+            return None
+        return [(row.pid, None if row.used == 2**64 - 1 else row.used) for row in rows[: room.value]]
+
     def leave(self) -> None:
         """Give back what `start` took."""
         self.ask("nvmlShutdown")
@@ -85,6 +111,13 @@ def opened() -> Iterator[Door | str]:
     finally:
         if isinstance(door, Door):
             door.leave()
+
+
+def address(handle: Any) -> int:
+    """What makes two handles the same device; 0: none."""
+    import ctypes
+
+    return 0 if handle is None else ctypes.cast(handle, ctypes.c_void_p).value or 0
 
 
 def _library_there() -> bool:

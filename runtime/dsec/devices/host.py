@@ -33,6 +33,13 @@ def read(root: str = "/") -> Inventory:
     )
 
 
+def memory(root: str = "/") -> tuple[int, int] | None:
+    """(total, available) bytes of the whole machine; None where /proc does not say."""
+    text = _text(root, "proc/meminfo")
+    total, available = procfs.mem_total(text), procfs.mem_available(text)
+    return None if total is None or available is None else (total, available)
+
+
 def numa_of(pci: str, root: str = "/") -> int | None:
     """NUMA node of a PCI device, by sysfs: works where the driver's topology query does not."""
     return procfs.numa_node(_text(root, f"sys/bus/pci/devices/{procfs.bus_address(pci)}/numa_node"))

@@ -13,6 +13,7 @@ from dsec import cards
 from dsec.devices import host, instances
 from dsec.devices.apart import read_apart
 from dsec.devices.door import LOST, NOT_SUPPORTED, RESET_REQUIRED, Door, opened
+from dsec.devices.holding import Holding
 from dsec.devices.links import nvlink_counts, pci_link
 from dsec.inventory import Device, Inventory
 
@@ -235,17 +236,5 @@ def holders(uuid: str) -> tuple[int, ...] | None:
         handle = door.ask("nvmlDeviceGetHandleByUUID", uuid)
         if handle is None:
             return None
-        return _holders(door, handle)
-
-
-def _holders(door: Door, handle: Any) -> tuple[int, ...] | None:
-    found: set[int] = set()
-    known = False
-    for kind in ("Compute", "Graphics"):
-        processes = door.ask(f"nvmlDeviceGet{kind}RunningProcesses_v3", handle)
-        if processes is None:
-            processes = door.ask(f"nvmlDeviceGet{kind}RunningProcesses_v2", handle)
-        if processes is not None:
-            known = True
-            found.update(process.pid for process in processes)
-    return tuple(sorted(found)) if known else None
+        processes = Holding(door).processes(handle)
+        return None if processes is None else tuple(sorted(processes))

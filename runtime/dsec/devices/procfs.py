@@ -17,10 +17,19 @@ def members(text: str) -> tuple[int, ...]:
 
 def mem_total(text: str) -> int | None:
     """Bytes of `MemTotal` in /proc/meminfo."""
+    return _kib_of("MemTotal", text)
+
+
+def mem_available(text: str) -> int | None:
+    """Bytes of `MemAvailable` in /proc/meminfo: what can be had without swapping."""
+    return _kib_of("MemAvailable", text)
+
+
+def _kib_of(wanted: str, text: str) -> int | None:
     for line in text.splitlines():
         key, _, rest = line.partition(":")
         words = rest.split()
-        if key == "MemTotal" and len(words) == 2 and words[0].isdecimal() and words[1] == "kB":
+        if key == wanted and len(words) == 2 and words[0].isdecimal() and words[1] == "kB":
             return int(words[0]) * 1024
     return None
 
