@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 
 from dsec.core.experience import NOTHING, Experience, Pace
+from dsec.core.marks import OUT_OF_DEVICE_MEMORY
+from dsec.diagnosis import tail_of
 from dsec.errors import FileProblem, StoredFormError
 from dsec.wholefile import write_whole
 from dsec.words import say, system
@@ -16,29 +18,12 @@ if TYPE_CHECKING:
 VERSION = 1
 NAME = "devices.json"
 _HINT = say("delete it: what it holds is learned again")
-_MARKS = (
-    b"CUDA out of memory",
-    b"HIP out of memory",
-    b"OutOfMemoryError",
-    b"CUDA_ERROR_OUT_OF_MEMORY",
-    b"cudaErrorMemoryAllocation",
-    b"RESOURCE_EXHAUSTED: Out of memory",
-)
-"""What programs write when a device has no memory left."""
-_TAIL_BYTES = 64 * 1024
 
 
 def says_out_of_memory(log: str, detail: str) -> bool:
     """Whether the end of an attempt's log, or the exception it ended with, says that memory ran out."""
-    if any(mark in detail.encode() for mark in _MARKS):
-        return True
-    try:
-        with open(log, "rb") as file:
-            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))
-            tail = file.read()
-    except OSError:
-        return False
-    return any(mark in tail for mark in _MARKS)
+    text = tail_of(log) + detail.encode("utf-8", "replace")
+    return any(mark in text for mark in OUT_OF_DEVICE_MEMORY)
 
 
 def read_devices(state: str) -> Experience:

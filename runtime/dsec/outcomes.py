@@ -21,9 +21,23 @@ CAUSES = (
     "bad-result",
     "worker-lost",
     "gave-way",
+    "over-memory",
+    "host-oom",
+    "cuda-oom",
+    "gpu-lost",
+    "nccl-timeout",
+    "disk-full",
 )
 
-RETRIABLE = frozenset(CAUSES) - {"ok", "interrupted", "gave-way", "not-found", "not-executable", "no-folder"}
+RETRIABLE = frozenset(CAUSES) - {
+    "ok",
+    "interrupted",
+    "gave-way",
+    "not-found",
+    "not-executable",
+    "no-folder",
+    "disk-full",
+}
 """What another attempt may mend; a file that is not there is not there the next time either."""
 
 
@@ -42,6 +56,9 @@ def words(
     template = _LIMITED if cause == "timeout" and timeout_ms else _CLAUSES[cause]
     name = signal_name(signal or 0)
     plain = say(template, code=code, signal=name, limit=length(timeout_ms or 0))
+    if cause in _NAMED and not (code is None and signal is None):
+        how = say(_CLAUSES["exit" if signal is None else "signal"], code=code, signal=name)
+        plain = say("{clause} ({how})", clause=plain, how=how)
     if not detail:
         return plain
     if cause == "not-executable" and not detail.endswith("/"):
@@ -49,7 +66,7 @@ def words(
 
         mend = f"chmod +x {shlex.quote(detail)}"
         return say("{clause}: {detail} (mend it with: {mend})", clause=plain, detail=detail, mend=mend)
-    told = recorded(detail) if cause == "not-found" else detail
+    told = recorded(detail) if cause in _TOLD else detail
     return say("{clause}: {detail}", clause=plain, detail=told)
 
 
@@ -68,7 +85,17 @@ _CLAUSES = {
     "bad-result": "returned a value that cannot be kept",
     "worker-lost": "lost its worker",
     "gave-way": "made room and will start again",
+    "over-memory": "took more memory than it states and was stopped",
+    "host-oom": "ran out of main memory",
+    "cuda-oom": "ran out of GPU memory",
+    "gpu-lost": "lost its GPU",
+    "nccl-timeout": "waited too long for other ranks",
+    "disk-full": "found the disk full",
 }
+_NAMED = frozenset(("host-oom", "cuda-oom", "gpu-lost", "nccl-timeout", "disk-full"))
+"""Causes that were read from the log or the kernel's counters; how the attempt ended is told, too."""
+_TOLD = frozenset(("not-found", "host-oom", "over-memory"))
+"""Causes whose detail is a sentence of ours."""
 NOTICES = (
     "stalled",
     "forecast",
@@ -142,6 +169,9 @@ _RECORDED = (
     "the disk is full",
     "{program}: not found on PATH",
     "nothing could start: this machine lacks what the remaining Steps demand",
+    "the kernel ended a process for want of memory",
+    "its cgroup's limit is {limit}",
+    "its processes held {held}, it states {limit}",
 )
 
 

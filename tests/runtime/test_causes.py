@@ -1,0 +1,89 @@
+"""What a failed attempt's log and the kernel's counters say about why it failed."""
+
+from __future__ import annotations
+
+import pytest
+
+from dsec.core.marks import cause_in
+from dsec.diagnosis import named, oom_kills, tail_of
+from dsec.outcomes import CAUSES, RETRIABLE, words
+from dsec.processes import Ended
+
+LOGS = {
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB": "cuda-oom",
+    "jaxlib: RESOURCE_EXHAUSTED: Out of memory while trying": "cuda-oom",
+    "Unable to determine the device handle for GPU 0000:3B:00.0: GPU is lost.": "gpu-lost",
+    "RuntimeError: CUDA error: uncorrectable ECC error encountered": "gpu-lost",
+    "[rank3]:[E] [PG 0 Rank 3] Watchdog caught collective operation timeout: WorkNCCL(": "nccl-timeout",
+    "OSError: [Errno 28] No space left on device: 'x.pt'": "disk-full",
+    "OSError: [Errno 122] Disk quota exceeded": "disk-full",
+    "Traceback\nMemoryError": "host-oom",
+    "fork: Cannot allocate memory": "host-oom",
+}
+
+
+@pytest.mark.parametrize("line", LOGS)
+def test_a_log_names_the_cause(line):
+    cause, told = cause_in(f"step 1\n{line}\nbye\n".encode())
+    assert cause == LOGS[line]
+    assert told == line.split("\n")[-1]
+
+
+def test_a_quiet_log_names_nothing():
+    assert cause_in(b"") is None
+    assert cause_in(b"raise NotAMemoryError\nreward 0.3\n") is None
+
+
+def test_the_root_is_named_not_what_follows_from_it():
+    log = b"CUDA out of memory\nWatchdog caught collective operation timeout\n"
+    assert cause_in(log) == ("cuda-oom", "CUDA out of memory")
+
+
+def test_a_line_shows_nothing_that_a_terminal_obeys():
+    cause, told = cause_in(b"\x1b[31m" + b"x" * 500 + b"CUDA out of memory\xff\n")
+    assert cause == "cuda-oom"
+    assert told.isprintable()
+    assert "CUDA out of memory" in told
+    assert len(told) <= 200
+
+
+@pytest.mark.parametrize(("code", "signal"), [(None, 9), (137, None)])
+def test_a_kill_while_memory_ran_out(code, signal):
+    ended = Ended(code, signal, 1, 1, None)
+    assert named(b"", ended=ended, detail="", ooms=0) is None
+    assert named(b"", ended=ended, detail="", ooms=None) is None
+    assert named(b"", ended=ended, detail="", ooms=1)[0] == "host-oom"
+    assert named(b"", ended=Ended(1, None, 1, 1, None), detail="", ooms=1) is None
+
+
+def test_the_kernel_counts():
+    count = oom_kills()
+    assert count is None or count >= 0
+
+
+def test_the_end_of_a_log(tmp_path):
+    log = tmp_path / "log"
+    log.write_bytes(b"a" * 100_000 + b"end, more")
+    assert tail_of(str(log)).endswith(b"end, more")
+    assert tail_of(str(log), end=100_003) == b"a" * (64 * 1024 - 3) + b"end"
+    assert tail_of(str(tmp_path / "none")) == b""
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+def test_every_cause_has_words(cause):
+    assert words(cause, code=None, signal=None, detail="")
+
+
+def test_words_say_both_why_and_how():
+    told = words("cuda-oom", code=1, signal=None, detail="CUDA out of memory")
+    assert told == "ran out of GPU memory (exited with code 1): CUDA out of memory"
+    killed = words("host-oom", code=None, signal=9, detail="the kernel ended a process for want of memory")
+    assert killed == (
+        "ran out of main memory (was killed by SIGKILL (not by dsec)):"
+        " the kernel ended a process for want of memory"
+    )
+
+
+def test_what_is_tried_again():
+    assert {"cuda-oom", "host-oom", "gpu-lost", "nccl-timeout", "over-memory"} <= RETRIABLE
+    assert "disk-full" not in RETRIABLE
