@@ -34,6 +34,8 @@ class Loop:
         self._waiter = Descriptors() if sockets else Signals()
         self.on_signals = self._waiter.on_signals
         self.on_end = self._waiter.on_end
+        self.watch = self._waiter.watch
+        self.unwatch = self._waiter.unwatch
         self.default = self._waiter.default
         self._wait = self._waiter.wait
         self._timers: list[tuple[float, int, Timer]] = []

@@ -123,6 +123,10 @@ class Children:
         self._own_rss_kb = 0
         """Our own peak, when it was last asked for."""
 
+    def spare(self, pid: int) -> None:
+        """Leave this process of ours alone: it is no Step's."""
+        self._spare.add(pid)
+
     def start(self, launch: Launch, *, on_gone: Callable[[Child], None], pass_fd: int = -1) -> Child:
         """Start a process; raises OSError. `pass_fd` becomes its descriptor 3."""
         if launch.cwd != self._cwd:

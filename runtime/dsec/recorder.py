@@ -25,7 +25,8 @@ class Recorder:
         self.observer = observer
         self._fold = fold
         self._untold: list[tuple[Event, str]] = []
-        self._origin = monotonic()
+        self.origin_s = self._origin = monotonic()
+        """When the executor's clock began, by the monotonic clock."""
         self._patience = 0 if observer.interval_s is not None else _BATCH
 
     def at_us(self) -> int:

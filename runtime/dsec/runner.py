@@ -22,6 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dsec.attention import Attention
     from dsec.core.leases import Lease, Ledger
     from dsec.launch import Launcher
     from dsec.loop import Timer
@@ -99,6 +100,8 @@ class Runner:
         self.cancelled: int = 0
         """Signal that asked the run to end; 0: none."""
         self.disk_full = False
+        self.attention: Attention | None = None
+        """What hears the monitor; None: nothing is watched."""
 
     def work(self) -> None:
         """Run until nothing is left to do, or to wait for."""
@@ -109,7 +112,7 @@ class Runner:
         while True:
             self._start_ready()
             self._recorder.tell()
-            if not (self._running or self._delayed or self._workers.any_leaving):
+            if not (self._running or self._delayed or self._workers.any_leaving or self._any_kept):
                 break
             self._loop.step(journal.sync_due, spin_s=self._workers.spin_s)
             journal.settle()
@@ -119,6 +122,15 @@ class Runner:
         while self._workers.any_running:
             self._loop.step()
         self._recorder.tell_all()
+
+    @property
+    def _any_kept(self) -> bool:
+        return self.attention is not None and self.attention.any_waiting
+
+    def heed(self, attention: Attention) -> None:
+        """Give devices back only when the monitor says that they are clear."""
+        self.attention = attention
+        self._workers.release = lambda lease, pid: attention.release(lease, pid, self._give_back)
 
     @property
     def complete(self) -> bool:
@@ -315,7 +327,10 @@ class Runner:
             long=wall_us >= _LONG_US,
         )
         del self._running[attempt]
-        self._give_back(attempt.lease)
+        if self.attention is None or attempt.child is None:
+            self._give_back(attempt.lease)
+        else:
+            self.attention.release(attempt.lease, attempt.child.pid, self._give_back)
         if cause == "ok":
             self._scheduler.finish(attempt.at, iteration)
         else:

@@ -104,6 +104,8 @@ class Workers:
         self._launcher = launcher
         self._ledger = ledger
         self._recorder = recorder
+        self.release: Callable[[Lease, int], None] = lambda lease, _: ledger.release(lease)
+        """Takes back what the worker of that pid held."""
         self._buffer = bytearray(FRAME_BYTES + 1024)
         self._sent_at = 0.0
         self.spin_s = 0.0
@@ -336,7 +338,7 @@ class Workers:
         )
         worker.child, worker.cause = None, ""
         if worker.lease is not None:
-            self._ledger.release(worker.lease)
+            self.release(worker.lease, child.pid)
             worker.lease = None
         if worker.on_answer is not None:
             size = os.path.getsize(f"{self._launcher.run.path}/{worker.log}")

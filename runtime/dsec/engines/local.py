@@ -10,6 +10,7 @@ import time
 
 from dsec import sweep
 from dsec.attempts import Past
+from dsec.attention import Attention
 from dsec.core.leases import Ledger
 from dsec.devices.visible import MASK, environment
 from dsec.errors import RunProblem
@@ -151,12 +152,16 @@ def execute(
     loop = Loop(sockets=_threaded() or any(step.command.call for step in session.plan.steps))
     children = Children(loop, spare=(warden.pid,))
     runner = _runner(session, children=children, recorder=recorder, environ=environ)
-    _heed_signals(loop, children, runner)
+    attention = _attention(session, children=children, recorder=recorder, environ=environ)
+    runner.heed(attention)
+    _heed_signals(loop, children, runner, attention)
+    attention.begin()
     try:
         runner.work()
         sign = sweep.marker(session.run.job, session.run.path)
         left = children.end_everyone(sign, grace_s=_LAST_GRACE_S, orderly=not runner.cancelled)
     finally:
+        attention.close()
         loop.close()
         children.close()
     word, detail = _verdict(session, runner, left)
@@ -172,12 +177,27 @@ def _threaded() -> bool:
     return len(os.listdir("/proc/self/task")) > 1
 
 
-def _heed_signals(loop: Loop, children: Children, runner: Runner) -> None:
+def _attention(
+    session: Session, *, children: Children, recorder: Recorder, environ: Mapping[bytes, bytes]
+) -> Attention:
+    seen = session.inventory.origin == "nvml"
+    return Attention(
+        session.run,
+        children=children,
+        recorder=recorder,
+        session=session.number,
+        environ=environ,
+        gpus=seen and any(step.demand.gpu_count for step in session.plan.steps),
+    )
+
+
+def _heed_signals(loop: Loop, children: Children, runner: Runner, attention: Attention) -> None:
     """End the run when asked to; stand still (Ctrl-Z) together with all that it started."""
 
     def call(number: int) -> None:
         if number == signal.SIGTSTP:
             _stand_still(loop, children)
+            attention.anew()
         else:
             runner.cancel(number)
 

@@ -1,0 +1,260 @@
+"""The executor's side of the monitor: starts it, hears it, and keeps devices until it says they are clear."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import sys
+
+from dsec.events import DeviceState, Notice
+from dsec.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable, Mapping
+    from typing import Any, TypeAlias
+
+    from dsec.core.leases import Lease
+    from dsec.processes import Children
+    from dsec.recorder import Recorder
+    from dsec.rundir import RunDir
+
+    Response: TypeAlias = Callable[[dict[str, Any]], None]
+    """What to do about a tell."""
+
+START_S = 2.0
+"""A run of this length gets a monitor, also where it uses no GPU."""
+_STARTS = 3
+"""A monitor that ended is started anew, up to so many in all."""
+_UNCLEAR_S = 60.0
+"""How long a device that is not clear keeps a run from ending."""
+_MOST_BYTES = 64 * 1024
+
+
+class _Kept(Record):
+    """A lease that is over but for its devices."""
+
+    lease: Lease
+    then: Callable[[Lease], None]
+    asked_s: float
+
+
+class Attention:
+    """One run's monitor, as long as there is one."""
+
+    def __init__(
+        self,
+        run: RunDir,
+        *,
+        children: Children,
+        recorder: Recorder,
+        session: int,
+        environ: Mapping[bytes, bytes],
+        gpus: bool,
+    ) -> None:
+        """`gpus`: devices are watched: the monitor starts at once and says when one may be given away."""
+        self._run = run
+        self._children = children
+        self._loop = children.loop
+        self._recorder = recorder
+        self._session = session
+        self._environ = environ
+        self._gpus = gpus
+        self._sock: socket.socket | None = None
+        self._pid = 0
+        self._starts = 0
+        self._closing = False
+        self._kept: dict[int, _Kept] = {}
+        self._token = 0
+        self._dirty: dict[int, str] = {}
+        """The device that is not clear, by token."""
+        self._responses: dict[str, Response] = {
+            "clear": self._clear,
+            "dirty": self._not_clear,
+            "notice": self._notice,
+        }
+
+    def on(self, kind: str, response: Response) -> None:
+        """Do this about tells of that kind."""
+        self._responses[kind] = response
+
+    def begin(self) -> None:
+        """Start the monitor now, or once the run has lasted a while."""
+        if self._gpus:
+            self._start()
+        else:
+            self._loop.at(self._loop.now() + START_S, self._start)
+
+    def _start(self) -> None:
+        if self._closing:
+            return
+        import socket
+
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.setblocking(False)
+        try:
+            self._pid = _spawn(self._run, self._argv(), self._environ, theirs.fileno())
+        except OSError as problem:
+            ours.close()
+            self._unwatched(str(problem))
+            return
+        finally:
+            theirs.close()
+        self._starts += 1
+        self._sock = ours
+        self._children.spare(self._pid)
+        self._loop.on_end(self._pid, self._gone)
+        self._loop.watch(ours.fileno(), self._readable)
+
+    def _argv(self) -> tuple[str, ...]:
+        code = (
+            f"import sys; sys.path[:] = {sys.path!r}\n"
+            "from dsec.monitor.main import main\n"
+            "sys.exit(main(sys.argv[1:]))"
+        )
+        origin = f"{self._recorder.origin_s:.6f}"
+        told = (self._run.job, self._run.path, origin, str(self._session), "1" if self._gpus else "0")
+        return (sys.executable, "-I", "-S", "-c", code, *told)
+
+    def _readable(self) -> None:
+        while self._sock is not None:
+            try:
+                packet = self._sock.recv(_MOST_BYTES)
+            except BlockingIOError:
+                return
+            except OSError:
+                packet = b""
+            if not packet:
+                self._disconnect()
+                return
+            self._hear(packet)
+
+    def _hear(self, packet: bytes) -> None:
+        try:
+            told = json.loads(packet)
+            response = self._responses.get(told["tell"])
+        except (ValueError, KeyError, TypeError):
+            return
+        if response is not None:
+            response(told)
+
+    def release(self, lease: Lease, pid: int, then: Callable[[Lease], None]) -> None:
+        """Give the lease to `then` once the processes of the attempt that `pid` led are off its devices."""
+        if self._sock is None or not self._gpus or not lease.devices:
+            then(lease)
+            return
+        self._token += 1
+        self._kept[self._token] = _Kept(lease, then, self._loop.now())
+        asked = {"ask": "clear", "token": self._token, "devices": lease.devices, "pid": pid}
+        try:
+            self._sock.send(json.dumps(asked).encode())
+        except OSError:
+            self._let_go(self._token)
+
+    @property
+    def any_waiting(self) -> bool:
+        """Whether devices are about to come back."""
+        now = self._loop.now()
+        return any(now - kept.asked_s < _UNCLEAR_S for kept in self._kept.values())
+
+    def _let_go(self, token: int) -> None:
+        kept = self._kept.pop(token, None)
+        if kept is not None:
+            kept.then(kept.lease)
+
+    def _clear(self, told: dict[str, Any]) -> None:
+        device = self._dirty.pop(told["token"], "")
+        if device:
+            at_us = self._recorder.at_us()
+            self._recorder.emit(DeviceState(at_us, device, "ok", "its processes are gone"))
+        self._let_go(told["token"])
+
+    def _not_clear(self, told: dict[str, Any]) -> None:
+        kept = self._kept.get(told["token"])
+        if kept is None:
+            return
+        device = self._dirty[told["token"]] = told["device"]
+        reason = f"process {told['pid']} of an attempt that ended still holds memory on it"
+        self._recorder.emit(DeviceState(self._recorder.at_us(), device, "dirty", reason))
+        # So that the run can end when nothing else comes.
+        self._loop.at(kept.asked_s + _UNCLEAR_S, lambda: None)
+
+    def _notice(self, told: dict[str, Any]) -> None:
+        self.notice(
+            told["kind"],
+            told["detail"],
+            step=told.get("step", ""),
+            iteration=told.get("iteration", -1),
+            device=told.get("device", ""),
+        )
+
+    def anew(self) -> None:
+        """The run stood still: what the monitor saw meanwhile says nothing."""
+        responses, self._responses = self._responses, {"clear": self._clear, "dirty": self._not_clear}
+        self._readable()
+        self._responses = responses
+        if self._sock is not None:
+            with contextlib.suppress(OSError):
+                self._sock.send(b'{"ask":"anew"}')
+
+    def notice(
+        self, kind: str, detail: str, *, step: str = "", iteration: int = -1, device: str = ""
+    ) -> None:
+        """Put something that people should know of into the journal."""
+        self._recorder.emit(Notice(self._recorder.at_us(), kind, step, iteration, device, detail))
+
+    def _unwatched(self, why: str) -> None:
+        self.notice("unwatched", f"this run goes on without a monitor: {why}")
+
+    def _disconnect(self) -> None:
+        if self._sock is not None:
+            self._loop.unwatch(self._sock.fileno())
+            self._sock.close()
+            self._sock = None
+
+    def _gone(self, pid: int, status: int, usage: object) -> None:  # noqa: ARG002  # as the loop has it
+        self._disconnect()
+        self._pid = 0
+        for token in list(self._kept):
+            self._let_go(token)
+        self._dirty.clear()
+        if self._closing:
+            return
+        code = os.waitstatus_to_exitcode(status)
+        how = f"it was killed by signal {-code}" if code < 0 else f"it exited with code {code}"
+        if self._starts >= _STARTS:
+            self._unwatched(how)
+            return
+        self._loop.at(self._loop.now() + 1.0, self._start)
+
+    def close(self) -> None:
+        """The run is over: the monitor has nothing to watch."""
+        self._closing = True
+        self._disconnect()
+        if self._pid:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._pid, signal.SIGKILL)
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(self._pid, 0)
+
+
+def _spawn(run: RunDir, argv: tuple[str, ...], environ: Mapping[bytes, bytes], sock: int) -> int:
+    log = f"{run.path}/monitor.log"
+    actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = [
+        (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644),
+        (os.POSIX_SPAWN_DUP2, 1, 2),
+        (os.POSIX_SPAWN_DUP2, sock, 3),
+    ]
+    return os.posix_spawn(
+        argv[0],
+        argv,
+        environ,
+        file_actions=actions,
+        setsid=True,
+        setsigmask=(),
+        setsigdef=sorted(signal.valid_signals()),
+    )
