@@ -1,4 +1,4 @@
-"""What a Step may use of DSec: its context, and files that appear whole. Standard library only.
+"""What a Step may use of DSec: its context, files that appear whole, states in shards. Standard library only.
 
 A process asks `context()`; a function named by `call:` is handed the same value.
 """
@@ -9,12 +9,31 @@ import contextlib
 import os
 from dataclasses import dataclass, field
 
+from dsec.pagecache import fast_chunks, fast_read
 from dsec.parts import COUNT, INDEX, LAYERS, layers_of, part_path
+from dsec.saving import NoSaveError, Saved, load_sharded, save_sharded, saves
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import Any, BinaryIO
+
+
+__all__ = [
+    "NoSaveError",
+    "Saved",
+    "StepContext",
+    "context",
+    "fast_chunks",
+    "fast_read",
+    "load_sharded",
+    "parse_carried",
+    "publish",
+    "publishing",
+    "save_sharded",
+    "saves",
+    "split_of",
+]
 
 
 @dataclass(frozen=True, slots=True)
