@@ -52,9 +52,11 @@ class Launcher:
         self._base = {key: value for key, value in environ.items() if not key.startswith(b"DSEC_")}
         if b"DSEC_HOME" in environ:
             self._base[b"DSEC_HOME"] = environ[b"DSEC_HOME"]
+        self._metrics = fsencode(f"{run.path}/metrics/")
         self._base |= {
             b"DSEC_RUN": fsencode(run.job),
             b"DSEC_RUN_DIR": fsencode(run.work),
+            b"DSEC_METRICS": self._metrics,
             b"DSEC_CONTRACT_DIR": fsencode(folder),
             **_encoded(dict(found)),
         }
@@ -77,6 +79,7 @@ class Launcher:
         env[b"DSEC_STEP"] = step.id.encode()
         env[b"DSEC_ITERATION"] = b"%d" % iteration
         env[b"DSEC_ATTEMPT"] = b"%d" % attempt
+        env[b"DSEC_METRICS"] = b"%s%s@%d.%d.jsonl" % (self._metrics, env[b"DSEC_STEP"], iteration, attempt)
         if self._links is not None and (told := self._links.text(step.id, devices)):
             env[b"DSEC_LINKS"] = told.encode()
         if step.id in self._carried:

@@ -96,6 +96,7 @@ def create(state: str, job: str) -> RunDir:
         os.mkdir(run.path)
     os.mkdir(run.logs)
     os.mkdir(run.work)
+    os.mkdir(f"{run.path}/metrics")
     return run
 
 
