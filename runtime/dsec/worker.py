@@ -5,6 +5,8 @@ iteration, attempt, args, carried}. An answer is a packet `ID FROM TO CPU CAUSE 
 which bytes of the worker's log (descriptors 1 and 2) belong to the call; CPU is what all threads of
 this process took meanwhile, in microseconds; CAUSE is `ok`, and TEXT the
 result as JSON, or it names the failure, and TEXT is a line about it. End of file means: leave.
+A packet {ask: empty_cache} is no call and has no answer: the memory that libraries keep in reserve on
+GPUs is given back, once the call in hand is over.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import sys
 import time
 
 from dsec.frames import FRAME_BYTES, QUICK_S, RESULT_BYTES
-from dsec.sdk import StepContext, split_of
+from dsec.sdk import StepContext, show_stacks, split_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,12 +41,16 @@ class BadResultError(Exception):
 def serve() -> None:
     """Answer calls until the executor closes the socket."""
     os.set_inheritable(SOCKET, False)
+    show_stacks()
     functions: dict[str, Callable[..., object]] = {}
     surroundings = Surroundings()
     incoming = Incoming()
     end = os.fstat(1).st_size
     while packet := incoming.next():
         call = json.loads(packet)
+        if "id" not in call:
+            _asked(call)
+            continue
         begin = end  # what threads print between two calls is found with the later one
         cpu_ns = time.process_time_ns()
         cause, text = _answer(call, functions, surroundings)
@@ -53,6 +59,14 @@ def serve() -> None:
         cpu_us = (time.process_time_ns() - cpu_ns) // 1000
         end = os.fstat(1).st_size
         os.write(SOCKET, f"{call['id']} {begin} {end} {cpu_us} {cause} {text}".encode())
+
+
+def _asked(request: dict[str, Any]) -> None:
+    """Do what is asked between two calls; a newer executor may ask for what we do not know."""
+    if request.get("ask") == "empty_cache":
+        from dsec.caches import empty_caches  # few are ever asked
+
+        os.write(1, f"dsec: asked for memory back; {empty_caches(sys.modules)}\n".encode())
 
 
 class Incoming:
