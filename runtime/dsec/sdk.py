@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from dsec.pagecache import fast_chunks, fast_read
 from dsec.parts import COUNT, INDEX, LAYERS, layers_of, part_path
 from dsec.saving import NoSaveError, Saved, load_sharded, save_sharded, saves
+from dsec.signs import heartbeat, metric, metrics, show_stacks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,12 +27,16 @@ __all__ = [
     "context",
     "fast_chunks",
     "fast_read",
+    "heartbeat",
     "load_sharded",
+    "metric",
+    "metrics",
     "parse_carried",
     "publish",
     "publishing",
     "save_sharded",
     "saves",
+    "show_stacks",
     "split_of",
 ]
 
