@@ -29,7 +29,9 @@ from dsec_cli.options_knowledge import KNOWLEDGE
 from dsec_cli.options_lint import LINT, RULES
 from dsec_cli.options_packages import PACKAGES
 from dsec_cli.options_run import CANCEL, HASH, LOGS, REPORT, RESUME, RUN, STATUS
+from dsec_cli.options_simgpu import SIM_GPU
 from dsec_cli.options_simulate import SIMULATE
+from dsec_cli.options_top import TOP
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,8 +59,10 @@ COMMANDS: tuple[Command, ...] = (
     RULES,
     RUN,
     SCHEMA,
+    SIM_GPU,
     SIMULATE,
     STATUS,
+    TOP,
     VERSION,
 )
 

@@ -25,8 +25,8 @@ settings.load_profile("default")
 
 TOKEN = uuid.uuid4().hex
 
-pytest_plugins = ["making"]
-"""Contracts made by hand: fixtures that several parts use."""
+pytest_plugins = ["making", "simulated"]
+"""Contracts made by hand, and simulated GPUs: fixtures that several parts use."""
 
 # A shell that runs the tests in the background, or nohup, has these ignored, and programs inherit that.
 for _number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT):

@@ -56,14 +56,14 @@ def profile(spec: str) -> Inventory:
 
 
 def _hint(name: str) -> str:
-    near, there = _near(name), ", ".join(names())
+    near, there = like(name), ", ".join(names())
     if not near:
         return say("there are {names}", names=there)
     meant = joined(" or ", near)
     return say("did you mean {meant}? there are {names}", meant=meant, names=there)
 
 
-def _near(name: str) -> tuple[str, ...]:
+def like(name: str) -> tuple[str, ...]:
     """Profiles of the GPU type that is meant, of as many GPUs if there are; else of like spelling."""
     count, times, kind = name.lower().partition("x")
     if not times or not count.isdigit():

@@ -1,0 +1,105 @@
+"""`dsec sim-gpu`: run a command on a machine with simulated GPUs."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from dsec.devices.profiles import names
+from dsec.devices.visible import MASK
+from dsec.simgpu import building, scenario
+from dsec.simgpu.rules import ScenarioProblem, rule
+from dsec_cli.commands.cached import cache_folder
+from dsec_cli.commands.speaking import listener
+from dsec_cli.exit import UsageError
+from dsec_cli.words import say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec_cli.options import Args
+    from dsec_cli.report.format import Tell
+
+_PASSED_ON = (signal.SIGTERM, signal.SIGHUP)
+_NO_PROGRAM = 127
+"""As a shell says it."""
+
+
+def main(args: Args) -> int:
+    """The exit code of the command, or 128 and the signal that ended it."""
+    tell = listener(args.lang)
+    if args.list:
+        return _list(tell)
+    if not args.command:
+        raise UsageError(
+            say("which command is to see the simulated GPUs?"),
+            hint=say("write it last: dsec sim-gpu --profile 8xh100 -- dsec inventory"),
+        )
+    rules, driver = _rules(args)
+    library = building.library(_cache(), os.environ, old=building.age(driver))
+    folder = tempfile.mkdtemp(prefix="dsec-sim-gpu-")
+    try:
+        path = os.path.join(folder, "scenario.txt")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(f"start {time.monotonic_ns() // 1_000_000}\n{rules}")
+        if not args.quiet:
+            line = say("dsec sim-gpu: the rules in {path} are read again while the command runs", path=path)
+            sys.stderr.write(f"{tell(line)}\n")
+        return _carried_out(args.command, _environment(library, path))
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _list(tell: Tell) -> int:
+    sys.stdout.write(tell(say("Boxes (--profile), and COUNTxTYPE:")) + "\n")
+    sys.stdout.writelines(f"  {name}\n" for name in names())
+    sys.stdout.write(tell(say("Scenarios (--scenario), and files:")) + "\n")
+    sys.stdout.writelines(f"  {name:14}{tell(what)}\n" for name, what in scenario.READY.items())
+    return 0
+
+
+def _rules(args: Args) -> tuple[str, str]:
+    """The rules, and the driver's version that they state; later ones win, so the user's own come last."""
+    try:
+        parts = [scenario.of_box(scenario.box(args.profile))]
+        paths = [scenario.path_of(name) for name in args.scenario]
+        own = "".join(f"{rule(text)}\n" for text in args.set)
+    except ScenarioProblem as problem:
+        raise UsageError(problem.what, hint=problem.hint) from problem
+    stated = "".join(map(scenario.checked, paths)) + own
+    parts += [f"include {path}\n" for path in paths]
+    return "".join(parts) + own, scenario.driver(stated)
+
+
+def _cache() -> str:
+    lint = cache_folder()
+    return os.path.join(os.path.dirname(lint) if lint else tempfile.gettempdir(), "sim-gpu")
+
+
+def _environment(library: str, path: str) -> dict[str, str]:
+    """What makes programs find the simulated library, and no GPU hidden from them."""
+    environ = {key: value for key, value in os.environ.items() if key != MASK}
+    before = environ.get("LD_LIBRARY_PATH", "")
+    environ["LD_LIBRARY_PATH"] = f"{library}:{before}" if before else library
+    environ["SIM_GPU_SCENARIO"] = path
+    return environ
+
+
+def _carried_out(command: tuple[str, ...], environ: dict[str, str]) -> int:
+    try:
+        child = subprocess.Popen(command, env=environ)
+    except OSError as problem:
+        from dsec.words import system
+        from dsec_cli.exit import tell
+
+        tell(f"dsec: error: {command[0]}: {system(problem)}")
+        return _NO_PROGRAM
+    for number in _PASSED_ON:
+        signal.signal(number, lambda received, _: child.send_signal(received))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal has told the command itself
+    code = child.wait()
+    return code if code >= 0 else 128 - code
