@@ -23,6 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from dsec.events import RunStart
     from dsec.plan import Plan, PlannedStep
     from dsec.rundir import RunDir
 
@@ -119,7 +120,12 @@ def holder(run: RunDir) -> str:
 def is_alive(told: Told) -> bool:
     """Whether the executor that wrote last is still there."""
     session = told.state.sessions[-1] if told.state.sessions else None
-    if session is None or told.state.end is not None or session.boot != boot_id():
+    return session is not None and told.state.end is None and executor_lives(session)
+
+
+def executor_lives(session: RunStart) -> bool:
+    """Whether the process that began this session is still there."""
+    if session.boot != boot_id():
         return False
     process = look(session.pid)
     return (

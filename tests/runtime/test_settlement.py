@@ -1,11 +1,13 @@
 """Who held what, what it cost, and when a run is ended for it: sums agree with the journal."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dsec.core.budget import WHOLE, judge, progress
-from dsec.core.holdings import Holding, Holdings, shares, spans
+from dsec.core.holdings import Covered, HeldTime, Holding, Holdings, shares, spans
 from dsec.core.settlement import HOUR_US, Own, Prices, Reading, Tier, settle
 from dsec.events import Exit, RunStart, Spawn, WorkerStart, WorkerStop
 from dsec.plan import Budget
@@ -290,3 +292,27 @@ def make_plan():
         steps=[Some(id=name, estimate_ms=ms) for name, ms in estimates.items()],
         iterations=Some(count=rounds),
     )
+
+
+@given(journals(), st.integers(0, 30))
+def test_held_time_is_the_same_whether_it_is_kept_or_counted(events, later):
+    found = Holdings()
+    kept = HeldTime(found)
+    for event in events:
+        found.take(event)
+        kept.until(found.last_us)
+    now = found.last_us + later
+    assert kept.until(now) == sum(
+        high - low for parts in spans(found.all(now)).values() for low, high in parts
+    )
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(1, 9))))
+def test_what_is_covered_is_a_set_of_ticks(parts):
+    covered = Covered()
+    for begin, length in parts:
+        covered.add(begin, begin + length)
+    ticks = {tick for begin, length in parts for tick in range(begin, begin + length)}
+    assert covered.total == len(ticks)
+    assert {tick for low, high in covered.parts for tick in range(low, high)} == ticks
+    assert all(one[1] < two[0] for one, two in pairwise(covered.parts))

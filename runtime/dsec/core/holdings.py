@@ -40,6 +40,8 @@ class Holdings:
         self.closed: list[Holding] = []
         self.last_us = 0
         """When the last event was."""
+        self.shifts_us: dict[int, int] = {}
+        """By executor, when its clock began."""
         self._first_ms: int | None = None
         self._shift_us = 0
         self._open: dict[tuple[str, int, int], tuple[Spawn, int]] = {}
@@ -69,6 +71,10 @@ class Holdings:
         now = self.last_us if now_us is None else max(now_us, self.last_us)
         return [*self.closed, *self._going_on(now)]
 
+    def open(self, now_us: int) -> list[Holding]:
+        """Those that go on, until now."""
+        return list(self._going_on(max(now_us, self.last_us)))
+
     def time(self, now_us: int) -> int:
         """What has passed of the run when the last executor's clock shows `now_us`."""
         return self._shift_us + now_us
@@ -82,6 +88,7 @@ class Holdings:
             self._first_ms = event.wall_ms
         # A calendar that was set back must not make a session begin before the one before it ended.
         self._shift_us = max((event.wall_ms - self._first_ms) * 1000, self.last_us)
+        self.shifts_us[event.session] = self._shift_us
 
     def _begun(self, event: Spawn, now: int) -> None:
         if not event.devices:
@@ -186,22 +193,67 @@ def _give(found: dict[Owner, int], holders: Mapping[Owner, int], many: int, amou
         found[owner] = found.get(owner, 0) + each * count + extra
 
 
+class Covered:
+    """Times that are covered by what was added, in order and without overlaps; what is late costs little."""
+
+    def __init__(self) -> None:
+        self.parts: list[tuple[int, int]] = []
+        self.total = 0
+
+    def add(self, begin: int, end: int) -> None:
+        """Cover from `begin` to `end`."""
+        parts = self.parts
+        later: list[tuple[int, int]] = []
+        while parts and parts[-1][1] >= begin:
+            low, high = parts.pop()
+            if low > end:
+                later.append((low, high))
+                continue
+            self.total -= high - low
+            begin, end = min(begin, low), max(end, high)
+        parts.append((begin, end))
+        parts += reversed(later)
+        self.total += end - begin
+
+    def with_open(self, begins: Iterable[int], now: int) -> int:
+        """The total if, besides, all is covered from the least of `begins` until now."""
+        begin = min(begins, default=now)
+        at, total = len(self.parts), self.total
+        while at and self.parts[at - 1][1] >= begin:
+            at -= 1
+            total -= self.parts[at][1] - max(begin, self.parts[at][0])
+        return total + max(0, now - begin)
+
+
 def spans(holdings: Iterable[Holding]) -> dict[str, list[tuple[int, int]]]:
     """By device when it was held by anybody: in order, without overlaps."""
-    by_device: dict[str, list[tuple[int, int]]] = {}
+    found: dict[str, Covered] = {}
     for one in holdings:
         if one.to_us > one.from_us:
             for device in one.devices:
-                by_device.setdefault(device, []).append((one.from_us, one.to_us))
-    return {device: _merged(sorted(parts)) for device, parts in sorted(by_device.items())}
+                found.setdefault(device, Covered()).add(one.from_us, one.to_us)
+    return {device: covered.parts for device, covered in sorted(found.items())}
 
 
-def _merged(parts: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
-    for begin, end in parts:
-        if found and begin <= found[-1][1]:
-            if end > found[-1][1]:
-                found[-1] = (found[-1][0], end)
-        else:
-            found.append((begin, end))
-    return found
+class HeldTime:
+    """Device time held so far, kept current without looking at what ended long ago."""
+
+    def __init__(self, holdings: Holdings) -> None:
+        self._holdings = holdings
+        self._seen = 0
+        self._covered: dict[str, Covered] = {}
+
+    def until(self, now_us: int) -> int:
+        """All devices together; `now_us` from the start of the first executor."""
+        closed = self._holdings.closed
+        for one in closed[self._seen :]:
+            for device in one.devices if one.to_us > one.from_us else ():
+                self._covered.setdefault(device, Covered()).add(one.from_us, one.to_us)
+        self._seen = len(closed)
+        open_: dict[str, list[int]] = {}
+        for one in self._holdings.open(now_us):
+            for device in one.devices:
+                open_.setdefault(device, []).append(one.from_us)
+        none = Covered()
+        names = self._covered.keys() | open_.keys()
+        return sum(self._covered.get(name, none).with_open(open_.get(name, ()), now_us) for name in names)
