@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -71,6 +73,72 @@ class Machine:
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
+
+
+_WATCH = """
+import json, sys
+from dsec.devices.sampling import Sampler
+sampler = Sampler(retry_s=float(sys.argv[1]), rescan_s=float(sys.argv[2]))
+print("begun", flush=True)
+for line in sys.stdin:
+    name, *args = line.split()
+    value = getattr(sampler, name)
+    value = value(*args) if callable(value) else value
+    if name in ("devices", "events"):
+        value = [one._asdict() for one in value]
+    print(json.dumps(value), flush=True)
+"""
+
+
+class Watch:
+    """A `Sampler` in a program of its own, asked over pipes."""
+
+    def __init__(self, machine: Machine, *, old: int, retry_s: float, rescan_s: float) -> None:
+        self._child = subprocess.Popen(
+            [sys.executable, "-c", _WATCH, str(retry_s), str(rescan_s)],
+            env=machine.environ(old),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self._child.stdout is not None
+        assert self._child.stdout.readline() == "begun\n"
+
+    def ask(self, what: str, *args: str) -> Any:
+        """An attribute of the sampler, or what a method answers."""
+        stdin, stdout = self._child.stdin, self._child.stdout
+        assert stdin is not None
+        assert stdout is not None
+        stdin.write(" ".join((what, *args)) + "\n")
+        stdin.flush()
+        answer = stdout.readline()
+        assert answer, "the program with the sampler ended"
+        return json.loads(answer)
+
+    def devices(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.ask("devices")
+        return found
+
+    def end(self) -> None:
+        for pipe in (self._child.stdin, self._child.stdout):
+            assert pipe is not None
+            pipe.close()
+        self._child.wait(timeout=10)
+
+
+@pytest.fixture
+def watch(machine: Machine) -> Iterator[Callable[..., Watch]]:
+    """Begins to sample what the rules say; the rules may change afterwards."""
+    begun: list[Watch] = []
+
+    def begin(rules: str, *, old: int = 0, retry_s: float = 0, rescan_s: float = 0) -> Watch:
+        machine.rules(rules)
+        begun.append(Watch(machine, old=old, retry_s=retry_s, rescan_s=rescan_s))
+        return begun[-1]
+
+    yield begin
+    for one in begun:
+        one.end()
 
 
 @pytest.fixture

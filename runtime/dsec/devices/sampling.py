@@ -34,6 +34,8 @@ class _Slot:
     def __init__(self, index: int) -> None:
         self.index = index
         self.handle: Any = None
+        self.address = 0
+        """Of its last handle: an event of a lost device names nothing else."""
         self.code = 0
         """Why there is no handle."""
         self.blank = Reading(f"unread-{index}", index)
@@ -157,7 +159,7 @@ class Sampler:
         if uuid is not None and uuid != slot.blank.uuid:
             name = door.ask("nvmlDeviceGetName", handle) or ""
             slot.blank, slot.watched = Reading(uuid, slot.index, name), False
-        slot.handle = handle
+        slot.handle, slot.address = handle, doors.address(handle)
         if not slot.watched and self._events is not None:
             door.ask("nvmlDeviceRegisterEvents", handle, _XID, self._events)
             slot.watched = door.code == 0
@@ -208,7 +210,7 @@ class Sampler:
     def _concerned(self, door: Door, event: Any) -> list[str]:
         """UUIDs of the devices that an event is about."""
         address = doors.address(event.device)
-        slots = [slot for slot in self._slots.values() if doors.address(slot.handle) == address]
+        slots = [slot for slot in self._slots.values() if slot.address == address]
         if not slots:
             uuid = door.ask("nvmlDeviceGetUUID", event.device)
             slots = [slot for slot in self._slots.values() if slot.blank.uuid == uuid]
