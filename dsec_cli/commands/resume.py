@@ -36,7 +36,10 @@ def main(args: Args) -> int:
     plan = read_plan(run.plan)
     journal = _take(run)
     told = read_run(run)
+    if told.torn_bytes and not args.json:
+        _warn_of_loss(told)
     journal.cut(told.good_bytes)
+    journal.pack()
     left = end_run(run.job, run.path, grace_s=_GRACE_S)
     if left:
         pids = ", ".join(str(process.pid) for process in left)
@@ -83,6 +86,18 @@ def _contract_changed(plan: Plan, told: Told) -> bool:
 def _bytes(path: str) -> bytes:
     with open(path, "rb") as file:
         return file.read()
+
+
+def _warn_of_loss(told: Told) -> None:
+    """Say what a crash cost: records that had not reached the disk, or only in part."""
+    import sys
+
+    behind = f" ({told.lost} whole records among them)" if told.lost else ""
+    sys.stdout.flush()
+    sys.stderr.write(
+        f"warning: the last {told.torn_bytes} bytes of the journal did not reach the disk in order{behind};"
+        " what they told of is done again\n"
+    )
 
 
 def _warn_of_change(contract: str) -> None:

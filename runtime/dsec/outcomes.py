@@ -167,6 +167,7 @@ _RECORDED = (
     "it failed {count} time and is discardable",
     "processes that could not be ended: {pids}",
     "the disk is full",
+    "the journal cannot be written: {why}",
     "{program}: not found on PATH",
     "nothing could start: this machine lacks what the remaining Steps demand",
     "the kernel ended a process for want of memory",

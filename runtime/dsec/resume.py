@@ -14,7 +14,7 @@ from dsec.attempts import Past
 from dsec.core.fold import Fold, RunState
 from dsec.errors import PlanProblem, RunProblem
 from dsec.events import decode
-from dsec.journal import Header, read, read_header
+from dsec.journal import Header, read_header, walk
 from dsec.record import Record
 from dsec.sweep import boot_id, look
 from dsec.words import say, system
@@ -37,20 +37,31 @@ class Told(Record):
     state: RunState
     good_bytes: int
     torn_bytes: int
+    lost: int
+    """Whole records behind a place that never reached the disk; they are not part of the run."""
 
 
 def read_run(run: RunDir) -> Told:
     """The journal of the run; raises StoredFormError where it is damaged."""
     try:
         with open(run.journal, "rb") as file:
-            recorded = read(file.read(), name=run.journal)
+            data = file.read()
     except OSError as problem:
         raise RunProblem(say("{journal}: {why}", journal=run.journal, why=system(problem))) from None
-    header = read_header(recorded.payloads, name=run.journal)
     folding = Fold()
-    for payload in recorded.payloads[1:]:
-        folding.take(decode(payload))
-    return Told(header, folding, folding.state(), recorded.good_bytes, recorded.torn_bytes)
+    first: list[str] = []
+    headers: list[Header] = []
+
+    def take(payload: str) -> None:
+        if headers:
+            folding.take(decode(payload))
+        else:
+            first.append(payload)
+            headers.append(read_header(first, name=run.journal))
+
+    walked = walk(data, take, name=run.journal)
+    header = headers[0] if headers else read_header([], name=run.journal)
+    return Told(header, folding, folding.state(), *walked)
 
 
 def past_of(plan: Plan, told: Told, *, missing_output: Callable[[PlannedStep, int], str]) -> Past:

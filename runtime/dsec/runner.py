@@ -100,6 +100,8 @@ class Runner:
         self.cancelled: int = 0
         """Signal that asked the run to end; 0: none."""
         self.disk_full = False
+        self.trouble = ""
+        """What of the disk keeps the run from going on."""
         self.attention: Attention | None = None
         """What hears the monitor; None: nothing is watched."""
 
@@ -380,6 +382,7 @@ class Runner:
 
     def _disk_is_full(self) -> None:
         self.disk_full = True
+        self.trouble = self._recorder.journal.trouble or "the disk is full"
         self._halt()
         for attempt in list(self._running):
             self._stop(attempt, "interrupted")

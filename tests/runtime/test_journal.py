@@ -108,7 +108,7 @@ def test_damage_in_the_middle_is_refused_with_its_place(harm, words):
 
 def test_zeros_at_the_end_are_a_torn_tail():
     good = record('{"a":1}')
-    assert read(good + b"\0" * 4096, name="j") == ([('{"a":1}')], len(good), 4096)
+    assert read(good + b"\0" * 4096, name="j") == (['{"a":1}'], len(good), 4096, 0)
 
 
 @given(st.binary(max_size=200))

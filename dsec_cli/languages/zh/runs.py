@@ -145,6 +145,8 @@ TEXTS: dict[str, str] = {
     "processes that could not be ended: {pids}": "无法结束的进程：{pids}",
     "{program}: not found on PATH": "在 PATH 中找不到 {program}",
     "the disk is full": "磁盘已满",
+    "the journal cannot be written: {why}": "日志无法写入：{why}",
+    "packed records cannot be read: {problem}": "压缩的记录无法读取：{problem}",
     "nothing could start: this machine lacks what the remaining Steps demand": "什么都无法启动：本机缺少其余 Step 所需的资源",
     "{done} of {total} done": "{total} 个中完成 {done} 个",
     "{count} running": "{count} 个运行中",

@@ -267,7 +267,7 @@ def _verdict(session: Session, runner: Runner, left: list[sweep.Process]) -> tup
         pids = ", ".join(str(process.pid) for process in left)
         return "stopped", f"processes that could not be ended: {pids}"
     if runner.disk_full:
-        return "stopped", "the disk is full"
+        return "stopped", runner.trouble
     if runner.cancelled:
         reason = _why_cancelled(session.run, runner.cancelled)
         return ("cancelled" if reason == "cancelled" else "interrupted"), reason
