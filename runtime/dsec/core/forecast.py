@@ -2,7 +2,8 @@
 
 The slope is the median of the slopes between all pairs of points (Theil and Sen), so a few outliers
 change nothing. It counts as growth when moreover each third of the points has a higher low and a
-higher high than the one before: neither a plateau nor a saw-tooth has. What lies ahead is told only
+higher high than the one before, which neither a plateau nor a saw-tooth has, and the end is not
+flatter than half of the whole, as it is once something has been loaded. What lies ahead is told only
 as far as twice the stretch that was seen, and not before the height is passed from which the
 series once fell.
 """
@@ -123,6 +124,8 @@ class Series:
         seen = points[-1][0] - points[0][0]
         slope = slope_of(points)
         if slope <= 0 or slope * seen // 1000 * 100 < limit * _NOTABLE_PERCENT:
+            return None
+        if 2 * slope_of(points[-max(3, len(points) // 4) :]) < slope:
             return None
         ahead = -(-max(0, limit - now) * 1000 // slope)
         return Forecast(limit, now, slope, ahead) if ahead <= AHEAD * seen else None
