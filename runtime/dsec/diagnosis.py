@@ -6,13 +6,14 @@ import os
 import signal
 
 from dsec.core.marks import cause_in
+from dsec.launch import log_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from dsec.attempts import Attempt
     from dsec.processes import Ended
+    from dsec.workers import Answer
 
-UNCLEAR = frozenset(("exit", "signal", "raised", "worker-lost"))
-"""Causes that say how an attempt ended, not why."""
 TAIL_BYTES = 64 * 1024
 _KILLED = 128 + signal.SIGKILL
 """What a shell exits with when the program it ran was killed."""
@@ -30,17 +31,6 @@ def tail_of(log: str, *, end: int | None = None) -> bytes:
         return b""
 
 
-def oom_kills() -> int | None:
-    """How many processes this machine's kernel ended for want of memory since it started; None: unknown."""
-    try:
-        with open("/proc/vmstat", "rb", buffering=0) as file:
-            text = file.read(64 * 1024)
-    except OSError:
-        return None
-    _, mark, rest = text.partition(b"\noom_kill ")
-    return int(rest.split(b"\n", 1)[0]) if mark else None
-
-
 def named(tail: bytes, *, ended: Ended | None, detail: str, ooms: int | None) -> tuple[str, str] | None:
     """Cause and detail of an unclear end; None: nothing says more than how it ended.
 
@@ -52,3 +42,27 @@ def named(tail: bytes, *, ended: Ended | None, detail: str, ooms: int | None) ->
     if ended is not None and ooms and (ended.signal == signal.SIGKILL or ended.code == _KILLED):
         return "host-oom", "the kernel ended a process for want of memory"
     return None
+
+
+def why_failed(
+    attempt: Attempt,
+    run_path: str,
+    *,
+    ooms: int | None,
+    limit: int,
+    ended: Ended | None,
+    answer: Answer | None,
+) -> tuple[str, str] | None:
+    """Cause and detail of an attempt that ended in an unclear way; None: nothing says why.
+
+    `ooms` as in `named`. `limit`: its cgroup's limit if the kernel ended it there, else 0.
+    """
+    if limit:
+        return "over-memory", f"its cgroup's limit is {limit / 2**20:.0f} MiB"
+    log = log_name(attempt.step.id, iteration=attempt.iteration, attempt=attempt.number)
+    if answer is None or answer.log_from is None or answer.log_to is None:
+        tail = tail_of(f"{run_path}/{log}") if attempt.worker is None else b""
+    else:
+        tail = tail_of(f"{run_path}/{attempt.worker.log}", end=answer.log_to) if attempt.worker else b""
+        tail = tail[max(0, len(tail) - (answer.log_to - answer.log_from)) :]
+    return named(tail, ended=ended, detail="" if answer is None else answer.detail, ooms=ooms)

@@ -40,6 +40,9 @@ RETRIABLE = frozenset(CAUSES) - {
 }
 """What another attempt may mend; a file that is not there is not there the next time either."""
 
+UNCLEAR = frozenset(("exit", "signal", "raised", "worker-lost"))
+"""Causes that say how an attempt ended, not why."""
+
 
 def signal_name(number: int) -> str:
     """`SIGKILL` for 9; the number itself where the system has no name for it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 from functools import partial
-from math import inf
 
 from dsec.attempts import Attempt, Past
 from dsec.core.pace import Paces, spans_of
@@ -13,9 +12,10 @@ from dsec.core.reservation import Held
 from dsec.core.scheduler import Scheduler
 from dsec.core.starting import Starter, World, elastic_pool
 from dsec.core.tolerance import backoff_ms, droppable
+from dsec.deadlines import Deadlines
 from dsec.events import Cancel, Drop, Exit, Retry, Spawn
 from dsec.launch import log_name, why_not_started
-from dsec.outcomes import RETRIABLE
+from dsec.outcomes import RETRIABLE, UNCLEAR
 from dsec.workers import Workers, group_of
 
 TYPE_CHECKING = False
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dsec.attention import Attention
+    from dsec.confines import Confines
     from dsec.core.leases import Lease, Ledger
     from dsec.launch import Launcher
     from dsec.loop import Timer
@@ -91,8 +92,7 @@ class Runner:
         self._failures: dict[tuple[int, int], int] = {}
         self._running: dict[Attempt, None] = {}
         """In the order in which they began."""
-        self._alarm = inf
-        """When running attempts will be looked at for one that ran too long."""
+        self._set_timeout = Deadlines(self._loop, self._running, lambda one: self._stop(one, "timeout")).set
         self._delayed: dict[tuple[int, int], Timer] = {}
         self.keep_going = False
         self.failed: list[tuple[str, int]] = []
@@ -104,6 +104,10 @@ class Runner:
         """What of the disk keeps the run from going on."""
         self.attention: Attention | None = None
         """What hears the monitor; None: nothing is watched."""
+        self.confines: Confines | None = None
+        """What keeps processes within what their Steps state; None: no Step needs that."""
+        self.why: Callable[[Attempt, Ended | None, Answer | None], tuple[str, str] | None] | None = None
+        """Says cause and detail of an attempt that ended in an unclear way."""
 
     def work(self) -> None:
         """Run until nothing is left to do, or to wait for."""
@@ -199,7 +203,11 @@ class Runner:
             launch = self._launcher.launch(
                 step, iteration=iteration, attempt=number, devices=devices, log=log
             )
-            child = self._children.start(launch, on_gone=partial(self._process_gone, attempt))
+            gone = partial(self._process_gone, attempt)
+            if self.confines is None:
+                child = self._children.start(launch, on_gone=gone)
+            else:
+                child = self.confines.start(step, launch, on_gone=gone)
         except OSError as problem:
             self._not_started(attempt, problem, launch)
             return
@@ -256,30 +264,6 @@ class Runner:
         # Ended from the loop, not from here: a retry without delay must not recurse.
         self._loop.at(0.0, lambda: self._end(attempt, cause, detail=detail))
 
-    def _set_timeout(self, attempt: Attempt) -> None:
-        timeout_ms = attempt.step.timeout_ms
-        if timeout_ms:
-            attempt.deadline = self._loop.now() + timeout_ms / 1000
-            if attempt.deadline < self._alarm:
-                self._alarm = attempt.deadline
-                self._loop.at(self._alarm, self._stop_the_late)
-
-    def _stop_the_late(self) -> None:
-        """Stop what ran too long, and look again when the next one has: a timer for each costs more."""
-        now = self._loop.now()
-        self._alarm = inf
-        for attempt in list(self._running):
-            deadline = attempt.deadline
-            if deadline is None:
-                continue
-            if deadline <= now:
-                attempt.deadline = None
-                self._stop(attempt, "timeout")
-            else:
-                self._alarm = min(self._alarm, deadline)
-        if self._alarm < inf:
-            self._loop.at(self._alarm, self._stop_the_late)
-
     def _stop(self, attempt: Attempt, cause: str, *, grace_s: float | None = None) -> None:
         """End an attempt: TERM, then KILL after its grace; again and sooner when asked again."""
         attempt.stopped = attempt.stopped or cause
@@ -313,8 +297,11 @@ class Runner:
     ) -> None:
         """Record the end of an attempt, then act on it."""
         step, iteration = attempt.step, attempt.iteration
-        if cause == "ok" and step.outputs and (missing := self._launcher.missing_output(step, iteration)):
-            cause, detail = "missing-output", missing
+        if cause == "ok":
+            if step.outputs and (missing := self._launcher.missing_output(step, iteration)):
+                cause, detail = "missing-output", missing
+        elif cause in UNCLEAR and self.why is not None:
+            cause, detail = self.why(attempt, ended, answer) or (cause, detail)
         now_us = self._recorder.at_us()
         code = number = cpu_us = rss_kb = log_from = log_to = result = None
         wall_us = now_us - attempt.began_us

@@ -56,6 +56,17 @@ def boot_id() -> str:
         return file.read().strip()
 
 
+def oom_kills() -> int | None:
+    """How many processes this machine's kernel ended for want of memory since it started; None: unknown."""
+    try:
+        with open("/proc/vmstat", "rb", buffering=0) as file:
+            text = file.read(64 * 1024)
+    except OSError:
+        return None
+    _, mark, rest = text.partition(b"\noom_kill ")
+    return int(rest.split(b"\n", 1)[0]) if mark else None
+
+
 def look(pid: int) -> Process | None:
     """The process (or thread) `pid`; None: there is none."""
     try:
@@ -75,12 +86,13 @@ def everyone() -> dict[int, Process]:
 
 def carries(pid: int, sign: Marker) -> bool:
     """Whether `pid` has the marker in its environment or writes to a log of the run."""
-    with contextlib.suppress(OSError), open(f"/proc/{pid}/environ", "rb", buffering=0) as file:
-        if sign.environment <= set(file.read().split(b"\0")):
-            return True
+    if sign.environment:  # an empty one would be everybody's
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/environ", "rb", buffering=0) as file:
+            if sign.environment <= set(file.read().split(b"\0")):
+                return True
     for fd in (1, 2):
         with contextlib.suppress(OSError):
-            if os.readlink(f"/proc/{pid}/fd/{fd}").startswith(sign.logs):
+            if sign.logs and os.readlink(f"/proc/{pid}/fd/{fd}").startswith(sign.logs):
                 return True
     return False
 

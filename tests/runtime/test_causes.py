@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from dsec.core.marks import cause_in
-from dsec.diagnosis import named, oom_kills, tail_of
+from dsec.diagnosis import named, tail_of
 from dsec.outcomes import CAUSES, RETRIABLE, words
 from dsec.processes import Ended
+from dsec.sweep import oom_kills
 
 LOGS = {
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB": "cuda-oom",

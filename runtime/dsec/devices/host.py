@@ -54,6 +54,15 @@ def node_of(cpus: frozenset[int], root: str = "/") -> int | None:
     return None
 
 
+def node_processors(root: str = "/") -> dict[int, frozenset[int]]:
+    """Processors of each NUMA node, by sysfs; empty where that does not say."""
+    folder = "sys/devices/system/node"
+    return {
+        node: frozenset(procfs.members(_text(root, f"{folder}/node{node}/cpulist")))
+        for node in procfs.members(_text(root, f"{folder}/online"))
+    }
+
+
 def most_processors() -> int:
     """Processors that this machine may have: affinity masks are that wide."""
     return os.cpu_count() or 1

@@ -25,15 +25,19 @@ from dsec.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from dsec.attempts import Attempt
+    from dsec.confines import Confines
     from dsec.core.fold import Fold
     from dsec.inventory import Inventory
     from dsec.journal import Journal
     from dsec.linkbook import LinkBook
     from dsec.plan import Plan
     from dsec.ports import Observer
+    from dsec.processes import Ended
     from dsec.rundir import RunDir
+    from dsec.workers import Answer
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _REASONS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung-up"}
@@ -156,12 +160,16 @@ def execute(
     runner.heed(attention)
     _heed_signals(loop, children, runner, attention)
     attention.begin()
+    runner.confines = _confines(session, children, environ=environ, ticks=me.ticks if me else 0)
+    runner.why = _diagnosis(session, runner.confines)
     try:
         runner.work()
         sign = sweep.marker(session.run.job, session.run.path)
         left = children.end_everyone(sign, grace_s=_LAST_GRACE_S, orderly=not runner.cancelled)
     finally:
         attention.close()
+        if runner.confines is not None:
+            runner.confines.close()
         loop.close()
         children.close()
     word, detail = _verdict(session, runner, left)
@@ -177,18 +185,32 @@ def _threaded() -> bool:
     return len(os.listdir("/proc/self/task")) > 1
 
 
-def _attention(
-    session: Session, *, children: Children, recorder: Recorder, environ: Mapping[bytes, bytes]
-) -> Attention:
-    seen = session.inventory.origin == "nvml"
-    return Attention(
-        session.run,
-        children=children,
-        recorder=recorder,
-        session=session.number,
-        environ=environ,
-        gpus=seen and any(step.demand.gpu_count for step in session.plan.steps),
-    )
+def _confines(
+    session: Session, children: Children, *, environ: Mapping[bytes, bytes], ticks: int
+) -> Confines | None:
+    """What keeps attempts within what their Steps state; None where none states anything of that kind."""
+    if not any(step.demand.memory_bytes or step.demand.gpu_count for step in session.plan.steps):
+        return None
+    from dsec.confines import confines  # most small runs have no use for it
+
+    return confines(session.plan, children, run_path=session.run.path, ticks=ticks, environ=environ)
+
+
+def _diagnosis(
+    session: Session, confines: Confines | None
+) -> Callable[[Attempt, Ended | None, Answer | None], tuple[str, str] | None]:
+    """What says why an attempt failed, as long as nothing has it costs one look at the kernel's counters."""
+    before = sweep.oom_kills()
+
+    def why(attempt: Attempt, ended: Ended | None, answer: Answer | None) -> tuple[str, str] | None:
+        from dsec.diagnosis import why_failed
+
+        now = sweep.oom_kills()
+        ooms = None if now is None or before is None else now - before
+        limit = confines.ran_out(attempt.child.pid) if confines and attempt.child else 0
+        return why_failed(attempt, session.run.path, ooms=ooms, limit=limit, ended=ended, answer=answer)
+
+    return why
 
 
 def _heed_signals(loop: Loop, children: Children, runner: Runner, attention: Attention) -> None:

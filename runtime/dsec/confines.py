@@ -1,0 +1,150 @@
+"""Keeps attempts within what their Steps state: memory by cgroup or rlimit, processors by NUMA node.
+
+A run whose Steps state no memory, on a machine with one NUMA node, has none of this.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+
+from dsec import cgroups
+from dsec.core.overuse import enforced
+from dsec.devices.host import node_processors
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from dsec.plan import Plan, PlannedStep
+    from dsec.processes import Child, Children, Launch
+
+_NUMA = b"DSEC_NUMA"
+_TIMES = 4
+"""An rlimit counts what is asked for, not what is used, so it stands at so many times the limit and"""
+_MORE_BYTES = 4 * 1024**3
+"""so much more: it is there for a process that would fill the machine between two looks at it."""
+
+
+class Confines:
+    """The confines of one run's attempts."""
+
+    def __init__(
+        self,
+        children: Children,
+        *,
+        note: str,
+        ticks: int,
+        environ: Mapping[bytes, bytes],
+        nodes: Mapping[int, frozenset[int]],
+    ) -> None:
+        """`note`: file that names our cgroup, once there is one. `nodes`: processors by NUMA node."""
+        self._children = children
+        self._note = note
+        self._ticks = ticks
+        self._environ = environ
+        self._made = False
+        self._tree: cgroups.Tree | None = None
+        self._filled = True
+        self._nodes = nodes
+        self._all = os.sched_getaffinity(0)
+        self._groups: dict[int, str] = {}
+        """The cgroup of each attempt that has one, by its first process."""
+        self._ran_out: dict[int, int] = {}
+
+    def start(self, step: PlannedStep, launch: Launch, *, on_gone: Callable[[Child], None]) -> Child:
+        """Start a process within the confines of its Step; raises OSError."""
+        node = launch.env.get(_NUMA, b"")
+        limit = enforced(step)
+        tree = self._own_tree() if limit else None
+        firm = tree is not None and "memory" in tree.controllers
+        asked = 0 if firm or step.demand.gpu_count else limit
+        told = on_gone if tree is None else lambda child: self._gone(child, limit, on_gone)
+        child = self._born(launch, told, cpus=self._nodes.get(int(node or -1)), asked=asked)
+        if tree is not None:
+            self._confine(tree, child, step, limit)
+        return child
+
+    def _born(
+        self,
+        launch: Launch,
+        on_gone: Callable[[Child], None],
+        *,
+        cpus: frozenset[int] | None,
+        asked: int,
+    ) -> Child:
+        """What a child inherits is set here before it is born: set later, its own children may miss it."""
+        before = resource.getrlimit(resource.RLIMIT_DATA)
+        most = asked * _TIMES + _MORE_BYTES
+        limited = asked > 0 and before[0] == resource.RLIM_INFINITY
+        try:
+            if cpus:
+                os.sched_setaffinity(0, cpus)
+            if limited:
+                resource.setrlimit(resource.RLIMIT_DATA, (most, before[1]))
+            return self._children.start(launch, on_gone=on_gone)
+        finally:
+            if limited:
+                resource.setrlimit(resource.RLIMIT_DATA, before)
+            if cpus:
+                os.sched_setaffinity(0, self._all)
+
+    def _own_tree(self) -> cgroups.Tree | None:
+        if not self._made:
+            self._made = True
+            self._tree = cgroups.make(self._note, pid=os.getpid(), ticks=self._ticks, environ=self._environ)
+        return self._tree if self._filled else None
+
+    def _confine(self, tree: cgroups.Tree, child: Child, step: PlannedStep, limit: int) -> None:
+        limits = cgroups.Limits(limit, _most_processes(), step.demand.cpu_m // 10)
+        try:
+            self._groups[child.pid] = tree.add(child.pid, limits)
+        except OSError as problem:
+            if not isinstance(problem, ProcessLookupError):  # it ended already
+                self._filled = False  # cgroups can be made here and not be filled
+
+    def _gone(self, child: Child, limit: int, on_gone: Callable[[Child], None]) -> None:
+        path = self._groups.pop(child.pid, "")
+        if path:
+            if cgroups.oom_kills(path):
+                self._ran_out[child.pid] = limit
+            cgroups.remove(path)
+        on_gone(child)
+
+    def ran_out(self, pid: int) -> int:
+        """The limit at which the kernel ended the attempt that `pid` led; 0: it did not. Asked once."""
+        return self._ran_out.pop(pid, 0)
+
+    def close(self) -> None:
+        """Remove our cgroup."""
+        if self._tree is not None:
+            self._tree.close()
+
+
+def confines(
+    plan: Plan,
+    children: Children,
+    *,
+    run_path: str,
+    ticks: int,
+    environ: Mapping[bytes, bytes],
+    root: str = "/",
+) -> Confines | None:
+    """The confines that the plan's Steps need on this machine; None: none at all."""
+    gpus = any(step.demand.gpu_count for step in plan.steps)
+    mine = os.sched_getaffinity(0)
+    there = node_processors(root) if gpus else {}
+    nodes = {node: cpus & mine for node, cpus in there.items() if cpus & mine and mine - cpus}
+    if not nodes and not any(enforced(step) for step in plan.steps):
+        return None
+    note = f"{run_path}/{cgroups.NOTE}"
+    return Confines(children, note=note, ticks=ticks, environ=environ, nodes=nodes)
+
+
+def _most_processes() -> int:
+    """Half of what the machine has room for: one attempt that forks without end leaves the rest."""
+    try:
+        with open("/proc/sys/kernel/threads-max", encoding="ascii") as file:
+            return max(1024, int(file.read()) // 2)
+    except (OSError, ValueError):
+        return 1024
