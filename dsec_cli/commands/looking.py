@@ -48,6 +48,8 @@ class Looker:
         self._traces: dict[str, Trace] = {}
         self._sampler = _sampler() if live and self.watch.gpus else None
         self._last: tuple[Reading, ...] = ()
+        """What the run's monitor saw last."""
+        self._last_us = 0
         self._uses: dict[tuple[str, int], Use] = {}
         self._uses_at = 0.0
         self._cpu: dict[tuple[str, int], tuple[float, int]] = {}
@@ -64,6 +66,9 @@ class Looker:
         if self._sampler is not None and alive:
             readings, problem = self._sampler.devices(), self._sampler.problem
             self._remember(readings, self.watch.holdings.time(now_us))
+        read_us = None
+        if not readings and self._last:
+            readings, read_us = self._last, self._last_us
         self._look_at_processes(alive=alive)
         scene = Scene(
             job=self._run.job,
@@ -71,8 +76,9 @@ class Looker:
             clock=time.strftime("%H:%M:%S"),
             now_us=now_us,
             watch=self.watch,
-            readings=readings if alive else self._of_audit(),
+            readings=readings,
             problem=problem,
+            read_us=read_us,
             uses=self._uses,
             traces=self._traces,
             log=(),
@@ -130,8 +136,8 @@ class Looker:
         if shift is None or not devices:
             return
         found = tuple(one for device in devices if (one := _reading(device)) is not None)
-        self._last = found
-        self._remember(found, shift + int(sample["at_us"]))
+        self._last, self._last_us = found, shift + int(sample["at_us"])
+        self._remember(found, self._last_us)
 
     def _remember(self, readings: Sequence[Reading], at_us: int) -> None:
         for one in readings:
@@ -143,10 +149,6 @@ class Looker:
             trace.times_us.append(at_us)
             trace.busy.append(one.busy_permille)
             trace.memory.append(memory_permille(one))
-
-    def _of_audit(self) -> tuple[Reading, ...]:
-        """What the monitor saw last, of a run that is over."""
-        return self._last
 
     def _look_at_processes(self, *, alive: bool) -> None:
         running = self.watch.fold.running if alive else {}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dsec.core.heat import bars, filled, heat
 from dsec.outcomes import state as state_word
-from dsec_cli.screen.line import BOLD, DIM, RED, YELLOW, bar, fitted, warmth
+from dsec.progress import span
+from dsec_cli.screen.line import BOLD, CYAN, DIM, RED, YELLOW, bar, fitted, warmth
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -51,6 +52,9 @@ def devices(scene: Scene, width: int, room: int, tell: Tell) -> list[Line]:
     if len(shown) < len(scene.readings):
         more = len(scene.readings) - len(shown)
         lines[-1] = [(tell(say("  and {count} more GPUs", count=more + 1)), DIM)]
+    if scene.read_us is not None:
+        ago = span(max(0, scene.run_us - scene.read_us) / 1e6)
+        lines.append([(tell(say("  as the run's monitor saw them {time} ago", time=ago)), DIM)])
     return lines
 
 
@@ -61,7 +65,7 @@ def _device(
     state = state_of(scene, one)
     line: Line = [
         (fitted(str(one.index), 3, right=True) + " ", BOLD),
-        (bar(one.busy_permille, size), warmth(one.busy_permille)),
+        (bar(one.busy_permille, size), CYAN if one.busy_permille is not None else DIM),
         (fitted(_percent(one.busy_permille), 5, right=True) + " ", ""),
         (bar(share, size), warmth(share)),
         (fitted(_memory(one), 12, right=True) + " ", ""),

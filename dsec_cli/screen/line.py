@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec.record import Record
+from dsec.core.heat import BARS
 from dsec_cli.cells import cells, plain
 
 TYPE_CHECKING = False
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 BOLD, DIM, RED, GREEN, YELLOW, CYAN, REVERSE = "1", "2", "31", "32", "33", "36", "7"
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
+_NARROW = _EIGHTHS + BARS + "─·…"
+"""Signs that this screen draws with, each as wide as a letter."""
 
 
-class Column(Record):
-    """A column of a table: its head, its cells, and how wide it may be."""
-
-    width: int
-    right: bool = False
+def width_of(text: str) -> int:
+    """Cells that a text takes; of lines and bars it is known without looking at each sign."""
+    return len(text) if text.isascii() or not text.strip(_NARROW) else cells(text)
 
 
 def cut(text: str, width: int) -> str:
@@ -31,7 +31,7 @@ def cut(text: str, width: int) -> str:
         return ""
     if text.isascii():
         return text if len(text) <= width else text[: width - 1] + "…"
-    if cells(text) <= width:
+    if width_of(text) <= width:
         return text
     kept, used = "", 0
     for char in text:
@@ -46,7 +46,7 @@ def cut(text: str, width: int) -> str:
 def fitted(text: str, width: int, *, right: bool = False) -> str:
     """A text in exactly `width` cells, whatever it holds."""
     short = cut(plain(text), width)
-    gap = " " * (width - cells(short))
+    gap = " " * (width - width_of(short))
     return gap + short if right else short + gap
 
 
@@ -69,7 +69,7 @@ def warmth(permille: int | None) -> str:
 
 def line_width(line: Iterable[Piece]) -> int:
     """Cells that a line takes."""
-    return sum(cells(text) for text, _ in line)
+    return sum([width_of(text) for text, _ in line])
 
 
 def trimmed(line: Sequence[Piece], width: int) -> Line:
@@ -77,7 +77,7 @@ def trimmed(line: Sequence[Piece], width: int) -> Line:
     found: Line = []
     left = width
     for text, style in line:
-        size = cells(text)
+        size = width_of(text)
         if size > left:
             found.append((cut(text, left), style))
             break

@@ -42,6 +42,8 @@ class Scene(Record):
     readings: Sequence[Reading]
     problem: str
     """Why no device is read, or ""."""
+    read_us: int | None
+    """When the readings were taken, on the clock of `run_us`; None: now."""
     uses: Mapping[tuple[str, int], Use]
     traces: Mapping[str, Trace]
     log: Sequence[str]
