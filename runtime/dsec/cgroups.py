@@ -7,7 +7,6 @@ noted in the run's own before it is made, so that whoever clears up after a kill
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import signal
 import time
@@ -22,6 +21,7 @@ WANTED = ("memory", "pids", "cpu")
 NOTE = "cgroup"
 """File in a run's folder that names its part of the tree."""
 _PREFIX = "dsec-"
+_ROOM = "executor"
 _PATIENCE_S = 2.0
 """How long killed processes may take to leave their cgroup."""
 
@@ -61,7 +61,11 @@ class Tree:
 
     def close(self) -> bool:
         """Remove what was made; whether all of it is gone."""
-        return remove(self.path)
+        for name in os.listdir(self.path):
+            if name.isdecimal():
+                remove(f"{self.path}/{name}")
+        _move_out(self.path)
+        return _gone(self.path)
 
 
 def _settings(limits: Limits, controllers: frozenset[str]) -> list[tuple[str, str]]:
@@ -119,6 +123,7 @@ def oom_kills(path: str) -> int:
 
 def remove(path: str) -> bool:
     """End every process in the cgroup and below, and remove it; whether it is gone."""
+    _move_out(path)
     until = time.monotonic() + _PATIENCE_S
     wait = 0.001
     while True:
@@ -131,6 +136,20 @@ def remove(path: str) -> bool:
         wait = min(wait * 2, 0.05)
 
 
+def _move_out(path: str) -> None:
+    """Bring back the processes that made room (`_make_room`): nothing is handed down here any more."""
+    inside = f"{path}/{_ROOM}"
+    if not os.path.isdir(inside):
+        return
+    base = os.path.dirname(path)
+    for name in _words(f"{base}/cgroup.subtree_control"):
+        with contextlib.suppress(OSError):
+            write(f"{base}/cgroup.subtree_control", f"-{name}")
+    for pid in map(int, _words(f"{inside}/cgroup.procs")):
+        with contextlib.suppress(OSError):
+            write(f"{base}/cgroup.procs", str(pid))
+
+
 def _gone(path: str) -> bool:
     """Whether the folder is gone, its subfolders first."""
     for folder, _, _ in os.walk(path, topdown=False):
@@ -138,10 +157,8 @@ def _gone(path: str) -> bool:
             os.rmdir(folder)
         except FileNotFoundError:
             continue
-        except OSError as problem:
-            if problem.errno in (errno.EBUSY, errno.ENOTEMPTY):
-                return False
-            raise
+        except OSError:
+            return False
     return True
 
 
@@ -193,7 +210,7 @@ def _enabled(base: str, path: str, pid: int) -> frozenset[str]:
     missing = [name for name in wanted if name not in _words(f"{base}/cgroup.subtree_control")]
     if missing and not _hand_down(base, missing):
         # Where processes are, nothing is handed down: make room if they are all ours.
-        _make_room(base, f"{path}/executor", pid)
+        _make_room(base, f"{path}/{_ROOM}", pid)
         _hand_down(base, missing)
     given = [name for name in wanted if name in _words(f"{base}/cgroup.subtree_control")]
     _hand_down(path, given)

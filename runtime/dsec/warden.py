@@ -69,12 +69,24 @@ def end_run(job: str, run_dir: str, *, grace_s: float, spare: tuple[int, ...] = 
         begun = {}
     sign = sweep.marker(job, run_dir)
     spared = (os.getpid(), *spare)
-    return sweep.end_all(
+    left = sweep.end_all(
         lambda: sweep.members(sign, sessions=sessions_of(begun), spare=spared),
         grace_s=grace_s,
         clock=time.monotonic,
         pause=time.sleep,
     )
+    _remove_cgroup(run_dir)
+    return left
+
+
+def _remove_cgroup(run_dir: str) -> None:
+    """Remove the part of the cgroup tree that an executor made, with whatever hides in it."""
+    if os.path.exists(f"{run_dir}/cgroup"):
+        from dsec import cgroups
+
+        path = cgroups.noted(run_dir)
+        if path is not None:
+            cgroups.remove(path)
 
 
 def main(argv: list[str]) -> int:

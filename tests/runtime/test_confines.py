@@ -220,3 +220,31 @@ def test_a_note_that_names_something_else_is_not_believed(tmp_path, name):
 
 def test_an_empty_marker_is_nobodys():
     assert sweep.members(sweep.Marker(frozenset(), ""), sessions=(), spare=()) == []
+
+
+@in_tree
+def test_an_executor_makes_room_and_comes_back(tmp_path):
+    """Where it sits in the delegated folder it moves aside, so that controllers can be handed down."""
+    base = TREE / f"try-{uuid.uuid4().hex[:8]}"
+    base.mkdir()
+    code = (
+        "import os, sys; from dsec import cgroups, sweep\n"
+        "pid, (base, note) = os.getpid(), sys.argv[1:]\n"
+        "cgroups.write(f'{base}/cgroup.procs', str(pid))\n"
+        "cgroups._words = lambda path, words=cgroups._words: ["
+        "'pids'] if path == f'{base}/cgroup.controllers' else words(path)\n"
+        "environ = {b'DSEC_CGROUP': base.encode()}\n"
+        "def here(): return open('/proc/self/cgroup').read().split('0::')[1].split('/')[-1].strip()\n"
+        "tree = cgroups.make(note, pid=pid, ticks=sweep.look(pid).ticks, environ=environ)\n"
+        "print(here(), tree.close(), here() == os.path.basename(base))\n"
+    )
+    try:
+        env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        told = subprocess.run(
+            [sys.executable, "-c", code, str(base), str(tmp_path / "cgroup")],
+            env=env, capture_output=True, text=True, timeout=60,
+        )  # fmt: skip
+        assert told.stdout.split() == ["executor", "True", "True"], told.stderr
+        assert [one for one in base.iterdir() if one.is_dir()] == []
+    finally:
+        assert cgroups.remove(str(base))
