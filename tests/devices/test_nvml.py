@@ -117,7 +117,7 @@ def test_an_old_driver_lacks_the_versioned_calls(read: Any, old: int) -> None:
     device = found.devices[0]
     assert device.memory_bytes == 81559 * MIB, "version 1 does not know what the driver keeps"
     assert device.free_bytes == (81559 - 479) * MIB
-    assert device.pci is None
+    assert device.pci == "00000000:01:00.0"
     assert device.type == "h100-sxm-80gb"
 
 

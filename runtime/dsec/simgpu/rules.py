@@ -82,7 +82,9 @@ _TEXTS = {
 _NUMBER = r"\d+|ramp( \d+(\.\d+)?){3}"
 _TIME = r"\d+(\.\d+)?(ms|s|m|h)"
 _LINE = re.compile(rf"(@{_TIME}(-{_TIME})? )?(?P<gpu>gpu (\*|\d+) )?(?P<key>\w+) (?P<value>.*)")
-_SET = re.compile(rf"(gpu=(?P<gpu>\*|\d+),)?(?P<key>\w+)(=(?P<value>.*?))?(?P<when>@{_TIME}(-{_TIME})?)?")
+_SET = re.compile(
+    rf"(gpu=(?P<gpu>\*|\d+),)?(?!gpu=)(?P<key>\w+)(=(?P<value>.*?))?(?P<when>@{_TIME}(-{_TIME})?)?"
+)
 _LONGEST = 159
 """Characters of a text that the library keeps."""
 

@@ -23,8 +23,8 @@ struct held {
     unsigned pid;
     int own_mib; /* what the process states of itself; -1: nothing */
     long rss_mib;
-    ull ticks;
-    double busy; /* percent */
+    ull ticks, began; /* ticks of use, and when it began, in ticks since the machine did */
+    double busy;      /* percent */
     char mask[512];
 };
 
@@ -74,7 +74,7 @@ static const char *variable(const char *environment, ssize_t length, const char 
 static int usage(unsigned pid, struct held *held)
 {
     static char text[1024];
-    ull user, system;
+    ull user, system, began;
     long rss;
     if (contents(pid, "stat", text, sizeof text) <= 0)
         return 0;
@@ -85,10 +85,11 @@ static int usage(unsigned pid, struct held *held)
     for (size_t at = 0; at < sizeof shells / sizeof *shells; at++)
         if (!strcmp(name + 1, shells[at]))
             return 0; /* it only waits for what it started */
-    if (sscanf(end + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d %*u %*u %ld",
-               &user, &system, &rss) != 3)
+    if (sscanf(end + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d %llu %*u %ld",
+               &user, &system, &began, &rss) != 4)
         return 0;
     held->ticks = user + system;
+    held->began = began;
     held->rss_mib = rss * (sysconf(_SC_PAGESIZE) / 1024) / 1024;
     return 1;
 }
@@ -101,7 +102,10 @@ static void busy_since(struct held *held, long elapsed_ms)
             held->busy = 100000.0 * ticks / ((double)sysconf(_SC_CLK_TCK) * (double)elapsed_ms);
             return;
         }
-    held->busy = 0; /* it has just come */
+    struct timespec since;
+    clock_gettime(CLOCK_BOOTTIME, &since);
+    double lived = (double)since.tv_sec * (double)sysconf(_SC_CLK_TCK) - (double)held->began;
+    held->busy = lived > 0 ? 100.0 * (double)held->ticks / lived : 0; /* over all its life */
 }
 
 static void scan(void)

@@ -171,14 +171,12 @@ void sim_pci(int gpu, struct pci *out)
     snprintf(out->bus_id, sizeof out->bus_id, "00000000:%02X:00.0", gpu + 1);
 }
 
-#if !OLD_DRIVER
 int nvmlDeviceGetPciInfo_v3(handle device, struct pci *out)
 {
     int code = sim_gate(device, "pci");
     sim_pci(gpu_of(device), out);
     return code;
 }
-#endif
 
 int nvmlDeviceGetIndex(handle device, unsigned *out)
 {
