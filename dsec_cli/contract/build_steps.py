@@ -91,6 +91,7 @@ def _step(stated: Values, at: Path, findings: list[Finding], *, whole: bool) -> 
         layers=_layers(stated) if "layers" in stated else (),
         all_reduce=text(stated, "all_reduce"),
         because=(),
+        checkpoint_cmd=text(stated, "checkpoint_cmd"),
     )
 
 

@@ -177,6 +177,12 @@ class Step(Section):
     checkpoint_grace_period: Span | None = optional(
         "Time to save state before it is stopped.", "A 2.1", default="that of fault_tolerance", example="30s"
     )
+    checkpoint_cmd: Text | None = optional(
+        "Command that saves its state when it has to make room; it runs beside the Step (DSEC_PID).",
+        "A 2.1",
+        default="it is asked by its SDK, or stands still",
+        example="python save.py $DSEC_PID",
+    )
     retries: (
         Annotated[
             Annotated[int, Whole(0, 1000), Tag("<scalar>")] | Annotated[RetryPolicy, Tag("<mapping>")],

@@ -115,6 +115,7 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...], dict[str, tuple[Any, ...]]]] = {
         "level": ("enum", ("critical", "pauseable", "elastic", "discardable")),
         "timeout": ("quantity", "duration"),
         "checkpoint_grace_period": ("quantity", "duration"),
+        "checkpoint_cmd": ("text",),
         "retries": ("either", ("whole", 0, 1000), (), ("section", "RetryPolicy")),
         "inputs": ("list", ("text",), 0),
         "outputs": ("list", ("text",), 0),

@@ -229,6 +229,8 @@ class Step(Record):
     """How the outputs of its parts become one: the name of a reduction, or `module:function`."""
     because: tuple[str, ...] = ()
     """What the compiler has to say of a Step that it made itself."""
+    checkpoint_cmd: str | None = None
+    """Saves its state when it has to make room."""
 
 
 class Link(Record):

@@ -8,7 +8,18 @@ from dsec.core.placement import slots
 from dsec.core.reasons import reason
 from dsec.hashing import digest
 from dsec.inventory import steady
-from dsec.plan import FORMAT, Analysis, Budget, Dependency, Iterations, Placement, Plan, Schedule, Source
+from dsec.plan import (
+    FORMAT,
+    Analysis,
+    Budget,
+    Checkpoint,
+    Dependency,
+    Iterations,
+    Placement,
+    Plan,
+    Schedule,
+    Source,
+)
 from dsec.planfile import seal
 from dsec.record import Record
 from dsec.versions import coerced
@@ -111,8 +122,13 @@ def compile_plan(
             nvlink_mode=contract.nvlink_mode,
             elastic=elastic_steps(steps, demands, contract),
             budget=_budget(contract),
+            checkpoints=_checkpoints(steps),
         )
     )
+
+
+def _checkpoints(steps: tuple[Step, ...]) -> tuple[Checkpoint, ...] | None:
+    return tuple([Checkpoint(one.id, one.checkpoint_cmd) for one in steps if one.checkpoint_cmd]) or None
 
 
 def _budget(contract: Contract) -> Budget | None:

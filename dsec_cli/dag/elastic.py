@@ -28,7 +28,16 @@ def _found(steps: Sequence[Step], demands: Sequence[Demand], contract: Contract)
         if demand.gpu_count and demand.gpu_count == gpu_count(step.demand.gpu) and not fixed:
             least, most = _bounds(step, demand.gpu_count, contract)
             if least < most:
-                yield Elastic(step.id, least, most)
+                yield Elastic(step.id, least, most, *_marks(contract))
+
+
+def _marks(contract: Contract) -> tuple[int | None, int | None]:
+    """Memory above which a Step gets one more GPU (the middle of the bounds), and below which one less."""
+    job = contract.elasticity.gpu if contract.elasticity is not None else None
+    if job is None or job.memory_min is None or job.memory_max is None:
+        return None, None
+    least, most = int(job.memory_min.bytes), int(job.memory_max.bytes)
+    return (least + most) // 2, most // 2
 
 
 def _is_call(step: Step) -> bool:

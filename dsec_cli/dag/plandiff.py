@@ -9,7 +9,7 @@ from dsec.codec import encode
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dsec.plan import Plan, PlannedStep
+    from dsec.plan import Elastic, Plan, PlannedStep
 
 _PLAN_LEVEL = (
     "name",
@@ -75,8 +75,16 @@ def _plan_fields(plan: Plan) -> dict[str, object]:
     inventory = _object(plan.inventory)
     inventory["devices"] = {device.uuid: encode(device) for device in plan.inventory.devices}
     fields["links"] = {f"{one.source} -> {one.target}": encode(one) for one in plan.links or ()}
-    fields["elastic"] = {one.step: f"{one.least} to {one.most} GPUs" for one in plan.elastic or ()}
+    fields["elastic"] = {one.step: _bounds(one) for one in plan.elastic or ()}
+    fields["checkpoints"] = {one.step: one.shell for one in plan.checkpoints or ()}
     return {**fields, "inventory": inventory}
+
+
+def _bounds(one: Elastic) -> str:
+    counts = f"{one.least} to {one.most} GPUs"
+    if one.high_bytes is None or one.low_bytes is None:
+        return counts
+    return f"{counts}, one more above {one.high_bytes} B, one less below {one.low_bytes} B"
 
 
 def _step_fields(step: PlannedStep) -> dict[str, object]:

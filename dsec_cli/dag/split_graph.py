@@ -138,6 +138,7 @@ def _together(step: Step, split: Split) -> Step:
             f"split: makes one of the outputs of the {count} parts of {step.id} ({how}{stated})",
             f"split: {split.why}",
         ),
+        checkpoint_cmd=None,
     )
 
 

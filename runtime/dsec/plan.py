@@ -212,6 +212,18 @@ class Elastic(Record):
     step: str
     least: int
     most: int
+    high_bytes: int | None = None
+    """Per GPU: executions above it bring one more GPU; None: the contract states no bounds of memory."""
+    low_bytes: int | None = None
+    """Per GPU: time below it takes one away."""
+
+
+class Checkpoint(Record):
+    """How a Step that cannot ask the runtime itself saves its state."""
+
+    step: str
+    shell: str
+    """Run beside the Step as `/bin/sh -e -c SCRIPT`; exit code 0: the state is saved."""
 
 
 class Budget(Record):
@@ -247,6 +259,8 @@ class Plan(Record):
     """In the order of the Steps; None: there is none."""
     budget: Budget | None = None
     """None: the contract bounds no GPU-hours."""
+    checkpoints: tuple[Checkpoint, ...] | None = None
+    """In the order of the Steps; None: there is none."""
 
     @property
     def quick(self) -> bool:

@@ -17,6 +17,7 @@ from dsec.plan import (
     FORMAT,
     Analysis,
     Budget,
+    Checkpoint,
     Dependency,
     Elastic,
     Iterations,
@@ -129,6 +130,9 @@ def _plan(data: dict[str, Any], steps: tuple[PlannedStep, ...]) -> Plan:
         nvlink_mode=data.get("nvlink_mode"),
         elastic=tuple([Elastic(**one) for one in data["elastic"]]) if "elastic" in data else None,
         budget=Budget(**data["budget"]) if "budget" in data else None,
+        checkpoints=tuple([Checkpoint(**one) for one in data["checkpoints"]])
+        if "checkpoints" in data
+        else None,
     )
 
 

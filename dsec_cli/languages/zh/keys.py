@@ -79,6 +79,8 @@ TEXTS: dict[str, str] = {
     "Tolerance level.": "容错等级。",
     "Longest run of one attempt; every Step must have one.": "一次尝试的最长运行时间；每个 Step 都必须写。",
     "Time to save state before it is stopped.": "被停止之前用来保存状态的时间。",
+    "Command that saves its state when it has to make room; it runs beside the Step (DSEC_PID).": "需要让出资源时保存其状态的命令，与该 Step 并行运行（DSEC_PID）。",
+    "it is asked by its SDK, or stands still": "通过 SDK 请求它保存，否则只冻结",
     "Further attempts after a failure.": "失败之后还可以尝试几次。",
     "Paths it reads; `{run}`, `{iteration}` and `{previous}` are filled in.": "它读取的路径；`{run}`、`{iteration}` 和 `{previous}` 会被替换。",
     "GPU memory that one of them takes.": "其中一层占用的显存。",

@@ -43,6 +43,15 @@ class Start(Record):
     starved: tuple[int, int] | None = None
 
 
+class Size(Record):
+    """How many GPUs an elastic Step is to have."""
+
+    firm: int
+    """Up to so many are had although others are ready for a GPU."""
+    most: int
+    """Beyond `firm`, up to so many while all others still fit."""
+
+
 class World(Record):
     """What the decision asks of whoever carries it out."""
 
@@ -87,6 +96,8 @@ class Starter:
         self._quick = quick
         self._spans = dict(spans or {})
         self._pool = pool
+        self._sizes: dict[int, Size] = {}
+        """Of the Steps that were found to need more, or less, than their contract's start."""
         self._beyond: dict[int, int] = {}
         """Devices beyond the baseline, by the lease's serial."""
         self._promised = -1
@@ -150,6 +161,11 @@ class Starter:
         """The attempt that held the lease has given it back."""
         self._beyond.pop(lease.serial, None)
 
+    def resize(self, at: int, size: Size) -> None:
+        """From its next start on, elastic Step `at` has another number of GPUs."""
+        self._sizes[at] = size
+        self._anew()
+
     def forget(self) -> None:
         """Something else has changed what fits: a device was lost, or is there again."""
         self._anew()
@@ -166,27 +182,34 @@ class Starter:
 
     def _first(self, at: int, entry: int, now: int) -> Lease | None:
         """A lease for a Step that nothing more urgent waits for."""
-        lease = self._world.grant(at)
         if at not in self._spans:
-            return lease
+            return self._world.grant(at)
         span, base = self._spans[at], self._demands[at].gpu_count
+        size = self._sizes.get(at) or Size(base, span.most)
+        if size.most < base:
+            fewer = self._demands[at]._replace(gpu_count=max(size.most, span.least))
+            return self._room.grant(fewer, quick=self._quick)
+        lease = self._world.grant(at)
         if lease is None:
             return self._shrunk(at, entry, now) if span.least < base else None
-        return self._grown(at, lease) if span.most > base else lease
+        return self._grown(at, lease, size) if size.most > base else lease
 
-    def _grown(self, at: int, lease: Lease) -> Lease | None:
+    def _grown(self, at: int, lease: Lease, size: Size) -> Lease | None:
         """More than the baseline, as far as the pool goes and all that is ready for a GPU still fits."""
         base = self._demands[at].gpu_count
-        left = min(self._spans[at].most - base, self._pool - sum(self._beyond.values()))
+        left = min(size.most - base, self._pool - sum(self._beyond.values()))
         others = self._others(at) if left > 0 else None
+        firm = size.firm - base
         if others is None:
+            left, others = min(left, firm), []
+        if left <= 0:
             return lease
         self._give_back(lease)
         for more in range(left, 0, -1):
             grown = self._room.grant(self._demands[at]._replace(gpu_count=base + more), quick=self._quick)
             if grown is None:
                 continue
-            if self._all_fit(others):
+            if more <= firm or self._all_fit(others):
                 self._beyond[grown.serial] = more
                 return grown
             self._give_back(grown)
