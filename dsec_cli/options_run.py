@@ -8,6 +8,36 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec_cli.options_shared import Command, Option
 
+METRICS: tuple[Option, ...] = (
+    (
+        "metric-compat",
+        "",
+        "flag",
+        "",
+        (),
+        None,
+        "Show metrics under the names of the design document, too (dsec_melt_down_count, ...).",
+    ),
+    (
+        "metrics-file",
+        "",
+        "value",
+        "PATH",
+        (),
+        None,
+        "Keep the run's metrics in a text file for the node exporter: *.prom in its folder.",
+    ),
+    (
+        "metrics-port",
+        "",
+        "value",
+        "PORT",
+        (),
+        None,
+        "Serve the run's metrics for Prometheus on this port of this machine (ADDRESS:PORT: to others, too).",
+    ),
+)
+
 CANCEL: Command = (
     "cancel",
     "End a run that is going on.",
@@ -84,20 +114,28 @@ REPORT: Command = (
     "report",
     "Say what a run came to.",
     (
-        "Built from the run's plan and journal: per Step the counts, times, CPU, memory, retries and "
-        "failures; idle share, critical path planned and actual, GPU time, results. A run that has "
-        "ended also gets report.json and report.md in its folder.",
+        "Built from the run's plan, journal and samples: per Step the counts, times, CPU, memory, retries "
+        "and failures; idle share, critical path planned and actual, results; what happened to Steps and "
+        "devices; of runs with GPUs their use over time and the settlement. A run that has ended also gets "
+        "report.json and report.md in its folder.",
+        "--output html writes one page that works offline: the graph with the times of the run, planned and "
+        "actual time line, heat map, memory of each Step, failures with their last lines, settlement.",
     ),
     (JOB,),
     (
         JSON,
         LANG,
+        ("out", "o", "value", "FILE", (), None, "Write to FILE (whole or not at all)."),
+        ("output", "", "value", "FORM", ("html", "json", "text"), "text", "In which form."),
+        ("prices", "", "value", "FILE", (), None, "Prices to settle by; default: the setting prices."),
     ),
     (
         ("dsec report", "Report on the latest run."),
         ("dsec report nightly-7 --json", "The same as data."),
+        ("dsec report nightly-7 --output html -o nightly-7.html", "A page to be looked at and sent on."),
+        ("dsec report --prices prices.yaml", "What it cost."),
     ),
-    ((0, "printed"), USAGE, NO_RUN),
+    ((0, "printed"), USAGE, (3, "there is no such run, or its journal or the prices cannot be read")),
 )
 
 RESUME: Command = (
@@ -123,6 +161,7 @@ RESUME: Command = (
             "After a failure go on with the Steps that do not depend on it.",
         ),
         LANG,
+        *METRICS,
         ("quiet", "q", "flag", "", (), None, "Print only how the run ended."),
     ),
     (
@@ -178,6 +217,7 @@ RUN: Command = (
             "After a failure go on with the Steps that do not depend on it.",
         ),
         LANG,
+        *METRICS,
         ("quiet", "q", "flag", "", (), None, "Print only how the run ended."),
     ),
     (

@@ -41,6 +41,12 @@ SETTINGS = (
         "lang", ("auto", "en", "zh"), say("Language of what people read; --lang and DSEC_LANG go first.")
     ),
     Setting(
+        "prices",
+        ("~/.ds/prices.yaml",),
+        say("File of prices that runs are settled by, where it exists; --prices goes first."),
+        free=True,
+    ),
+    Setting(
         "registry",
         ("~/.ds/registry",),
         say("Folder that ds:// dependencies are looked up in; DSEC_REGISTRY goes first."),

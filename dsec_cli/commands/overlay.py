@@ -38,12 +38,17 @@ def overlay(job: str, *, folder: str, environ: Mapping[str, str]) -> Overlay:
     plan = load_plan(place.plan)
     told = [events.decode(payload) for payload in payloads[1:]]
     state = fold(iter(told))
-    outcome = state.end.outcome if state.end is not None else "running or killed (no end in its journal)"
     contract = os.path.relpath(os.path.join(header.folder, plan.contract_file))
+    return Overlay(contract, run_of(place.job, plan, state, told))
+
+
+def run_of(job: str, plan: Plan, state: RunState, told: Sequence[events.Event]) -> Run:
+    """What a run did so far, by its events."""
+    outcome = state.end.outcome if state.end is not None else "running or killed (no end in its journal)"
     bars, span = bars_of(told)
     seen = observed(plan, state, told, bars, span)
     devices = tuple((device.uuid, device_name(device)) for device in plan.inventory.devices)
-    return Overlay(contract, Run(place.job, outcome, seen, bars, span, devices))
+    return Run(job, outcome, seen, bars, span, devices)
 
 
 def plan_of(job: str, *, folder: str, environ: Mapping[str, str]) -> Plan:

@@ -12,32 +12,46 @@ from dsec.quickplan import read_plan
 from dsec.resume import read_run
 from dsec.rundir import find
 from dsec.words import say
-from dsec_cli.commands.concluding import write_report
+from dsec_cli.commands.accounting import Evidence, account
+from dsec_cli.commands.concluding import last_lines, write_report
 from dsec_cli.commands.depending import kept
+from dsec_cli.commands.pricing import prices_of
 from dsec_cli.commands.speaking import listener
 from dsec_cli.exit import YES
+from dsec_cli.report.output import emit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from dsec.core.fold import RunState
+    from dsec.plan import Plan
     from dsec.rundir import RunDir
     from dsec_cli.options import Args
 
+_PAGE_PARTS = 300
+"""Parts of time of the heat map on the page."""
+_PAGE_FAILURES = 60
+
 
 def main(args: Args) -> int:
-    """Build the report anew from plan and journal, keep it if the run has ended, and print it."""
+    """Build the report anew from plan, journal and samples, keep it if the run has ended, and print it."""
     run = find(os.getcwd(), os.environ, args.job)
     plan = read_plan(run.plan)
     told = read_run(run)
+    form = "json" if args.json else args.output
     report = build(plan, told.state, job=run.job, inventory=plan.inventory)
     report["dependencies"] = kept(run)
+    evidence = Evidence(run)
+    account(report, plan, evidence, prices_of(args.prices))
     if told.state.end is not None:
         _keep(run, report, args.lang)
-    if args.json:
-        sys.stdout.write(json.dumps(document(report), ensure_ascii=False, indent=2) + "\n")
+    if form == "json":
+        emit(json.dumps(document(report), ensure_ascii=False, indent=2) + "\n", args.out)
+    elif form == "html":
+        emit(_page(run, plan, told.state, report, evidence), args.out)
     else:
-        sys.stdout.write(markdown(report, listener(args.lang)))
+        emit(markdown(report, listener(args.lang)), args.out)
     return YES
 
 
@@ -48,3 +62,30 @@ def _keep(run: RunDir, report: dict[str, Any], lang: str | None) -> None:
     except DSecError as problem:
         line = say("warning: the report is not kept: {why}", why=problem.what)
         sys.stderr.write(listener(lang)(line) + "\n")
+
+
+def _page(run: RunDir, plan: Plan, state: RunState, report: dict[str, Any], evidence: Evidence) -> str:
+    """One page that needs nothing else: the graph and the time line of the run, and its account."""
+    from dsec_cli.commands.accounting import curves, heat_rows
+    from dsec_cli.commands.overlay import run_of
+    from dsec_cli.dag.picture import device_name
+    from dsec_cli.dag.planpicture import picture_of_plan
+    from dsec_cli.dag.views.html import render
+
+    names = {device.uuid: device_name(device) for device in plan.inventory.devices}
+    failures = [
+        {**one, "lines": last_lines(f"{run.path}/{one['log']}") if one["log"] else []}
+        for one in report["failures"][:_PAGE_FAILURES]
+    ]
+    told = {
+        "wall_ms": report["wall_ms"],
+        "cpu_ms": report["cpu_ms"],
+        "settlement": report.get("settlement"),
+        "heat": heat_rows(evidence, names, parts=_PAGE_PARTS) if report.get("heat") else [],
+        "curves": curves(evidence),
+        "failures": failures,
+        "more_failures": max(0, len(report["failures"]) - len(failures)),
+        "remarks": report["remarks"],
+    }
+    seen = run_of(run.job, plan, state, evidence.events)
+    return render(picture_of_plan(plan, seen._replace(account=told)))

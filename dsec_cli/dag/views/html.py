@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dsec_cli.dag.cycles import Cycle
     from dsec_cli.dag.view import Observed, Run
 
-SCRIPTS = ("basics", "layout", "graph", "about", "timeline", "start")
+SCRIPTS = ("basics", "layout", "graph", "about", "timeline", "report", "start")
 """In the order in which they need each other."""
 CARRIED, LOOP, LONG = 1, 2, 4
 """Flags of an edge."""
@@ -220,7 +220,13 @@ def _run(picture: Picture, run: Run) -> dict[str, object]:
         for bar in run.bars
         if bar.step in numbers
     ]
-    return {"job": run.job, "outcome": run.outcome, "span": run.span_ms, "bars": bars}
+    return {
+        "job": run.job,
+        "outcome": run.outcome,
+        "span": run.span_ms,
+        "bars": bars,
+        "account": run.account,
+    }
 
 
 VIEW = View("html", render)

@@ -255,6 +255,16 @@ def markdown(report: dict[str, Any], tell: Callable[[str], str] = str) -> str:
         lines += [_OF_WORKERS, ""]
         lines += [_worker_line(one) for one in report["workers"]]
     lines += _markdown_paths(report)
+    if report.get("settlement"):
+        from dsec.core.reckoning import heat_lines  # few runs have GPUs
+        from dsec.core.reckoning import lines as settled
+
+        lines += ["", *settled(report["settlement"])]
+        if report.get("heat"):
+            lines += ["", *heat_lines(report["heat"])]
+    if report.get("remarks"):
+        lines += ["", say("## What happened"), ""]
+        lines += [_remark_line(one) for one in report["remarks"][:_ROWS]]
     if report.get("dependencies"):
         lines += ["", say("## Dependencies"), ""]
         lines += [
@@ -287,6 +297,10 @@ def _markdown_paths(report: dict[str, Any]) -> list[str]:
         time, steps = span(path["planned_ms"] / 1000), " > ".join(path["planned"][:24])
         lines += ["", say("Planned, one iteration ({time}): {steps}", time=time, steps=steps)]
     return lines
+
+
+def _remark_line(one: dict[str, Any]) -> str:
+    return say("- at {time}: {text}", time=span(one["at_ms"] / 1000), text=one["text"])
 
 
 def _failure_line(report: dict[str, Any], one: dict[str, Any]) -> str:

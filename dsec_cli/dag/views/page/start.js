@@ -12,6 +12,7 @@ function theme(name) {
   document.documentElement.classList.toggle("dark", dark);
   by("theme").textContent = dark ? "light" : "dark";
   if (drawn) gantt();
+  if (!by("report").hidden) report();
 }
 const zoomed = (factor) => zoom(factor, picture.clientWidth / 2, picture.clientHeight / 2);
 const actions = {
@@ -20,6 +21,7 @@ const actions = {
   f: fit,
   t: () => theme(document.documentElement.classList.contains("dark") ? "light" : "dark"),
   p: () => { if (data.run) { state.actual = !state.actual; which(); gantt(); } },
+  r: () => sheet(by("report").hidden),
   "/": () => by("find").focus(),
   "?": () => by("keys").showModal(),
   "+": () => zoomed(1.25),
@@ -35,6 +37,8 @@ window.addEventListener("keydown", (event) => {
     return;
   }
   if ((event.target instanceof HTMLButtonElement || event.target instanceof HTMLAnchorElement) && (event.key === "Enter" || event.key === " ")) return;
+  if (!by("report").hidden && !"rt?".includes(event.key) && event.key !== "Escape") return;
+  if (!by("report").hidden && event.key === "Escape") { sheet(false); return; }
   if (event.key.startsWith("Arrow")) { event.preventDefault(); step_to(event.key); return; }
   const act = actions[event.key];
   if (act) { event.preventDefault(); act(); }
@@ -48,7 +52,7 @@ by("find").addEventListener("input", (event) => {
   if (node.count > 1) { state.open.add(node.step.group); draw(); }
   choose(drawn.home.get(at));
 });
-for (const [id, key] of [["fold", "g"], ["path", "c"], ["fit", "f"], ["theme", "t"], ["help", "?"]]) by(id).addEventListener("click", () => actions[key]());
+for (const [id, key] of [["sheet", "r"], ["fold", "g"], ["path", "c"], ["fit", "f"], ["theme", "t"], ["help", "?"]]) by(id).addEventListener("click", () => actions[key]());
 function which() {
   const box = by("which");
   box.replaceChildren();
@@ -100,6 +104,8 @@ function start() {
   fit();
   const asked = numbers.get(new URLSearchParams(location.search).get("step"));
   if (asked !== undefined) { unfold(drawn.home.get(asked)); choose(drawn.home.get(asked)); }
+  by("sheet").hidden = !told;
+  if (told && new URLSearchParams(location.search).get("view") === "report") sheet(true);
   new ResizeObserver(() => { fit(); gantt(); }).observe(by("graph"));
 }
 start();
