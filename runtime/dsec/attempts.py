@@ -25,6 +25,7 @@ class Attempt:
         "number",
         "step",
         "stopped",
+        "why",
         "worker",
     )
 
@@ -41,6 +42,12 @@ class Attempt:
         """When it has run too long, by the loop's clock."""
         self.stopped = ""
         """Cause, when it was us who ended it."""
+        self.why = ""
+        """What there is to say about that, in one line."""
+
+    def has_name(self, step: str, iteration: int, number: int) -> bool:
+        """Whether this is the attempt that events of that name are about."""
+        return (self.step.id, self.iteration, self.number) == (step, iteration, number)
 
 
 class Past:

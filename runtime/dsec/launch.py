@@ -66,6 +66,8 @@ class Launcher:
         self._carried = {step.id: _carried(step) for step in plan.steps if step.id in readers}
         self._programs: dict[tuple[str, bytes], bytes] = {}
         self._path = run.path
+        self.remedies: dict[str, dict[str, str]] = {}
+        """Further variables of Steps that stalled, by id."""
 
     def launch(
         self, step: PlannedStep, *, iteration: int, attempt: int, devices: tuple[str, ...], log: str
@@ -98,6 +100,8 @@ class Launcher:
             env[fsencode(key)] = fsencode(value)
         env.update(_encoded(self._visible(devices)) if devices else self._blind)
         env[b"DSEC_GPU_COUNT"] = b"%d" % len(devices)
+        if self.remedies:
+            env.update(_encoded(self.remedies.get(step.id, {})))
         return env
 
     def carried(self, step: PlannedStep, iteration: int) -> dict[str, int]:

@@ -27,6 +27,7 @@ CAUSES = (
     "gpu-lost",
     "nccl-timeout",
     "disk-full",
+    "stalled",
 )
 
 RETRIABLE = frozenset(CAUSES) - {
@@ -94,10 +95,11 @@ _CLAUSES = {
     "gpu-lost": "lost its GPU",
     "nccl-timeout": "waited too long for other ranks",
     "disk-full": "found the disk full",
+    "stalled": "made no progress and was stopped",
 }
 _NAMED = frozenset(("host-oom", "cuda-oom", "gpu-lost", "nccl-timeout", "disk-full"))
 """Causes that were read from the log or the kernel's counters; how the attempt ended is told, too."""
-_TOLD = frozenset(("not-found", "host-oom", "over-memory"))
+_TOLD = frozenset(("not-found", "host-oom", "over-memory", "stalled"))
 """Causes whose detail is a sentence of ours."""
 NOTICES = (
     "stalled",
@@ -176,6 +178,35 @@ _RECORDED = (
     "the kernel ended a process for want of memory",
     "its cgroup's limit is {limit}",
     "its processes held {held}, it states {limit}",
+    "{rank} of {count} stopped first",
+    "{rank} of {count} stopped first, its stacks are in {folder}",
+    "its stacks are in {folder}",
+    "no sign of progress for {quiet}, {limit} is allowed, and nothing works: stacks are in {folder}",
+    "no sign of progress for {quiet}, {limit} is allowed, though something works: stacks are in {folder}",
+    "it is ended and starts again",
+    "it is ended: the run can do without it",
+    "it is critical, so it is left alone",
+    "it has no retries left, so it is left alone",
+    "how long it takes is not known, so it is left alone",
+    "it starts again with {remedy}, as the contract asks",
+    "main memory grows by {rate} an execution:"
+    " it reaches the {limit} that it states in about {ahead} executions",
+    "main memory grows by {rate} a minute: it reaches the {limit} that it states in about {ahead}",
+    "main memory grows by {rate} an execution:"
+    " it reaches the {limit} that this machine has for it in about {ahead} executions",
+    "main memory grows by {rate} a minute:"
+    " it reaches the {limit} that this machine has for it in about {ahead}",
+    "GPU memory grows by {rate} an execution:"
+    " it reaches the {limit} that it states in about {ahead} executions",
+    "GPU memory grows by {rate} a minute: it reaches the {limit} that it states in about {ahead}",
+    "GPU memory grows by {rate} an execution:"
+    " it reaches the {limit} that the GPU has for it in about {ahead} executions",
+    "GPU memory grows by {rate} a minute: it reaches the {limit} that the GPU has for it in about {ahead}",
+    "it holds {held} of GPU memory and states {stated}: its worker is asked to empty its cache",
+    "it holds {held} of GPU memory and states {stated}: it is no worker that could be asked",
+    "this machine has {left} of main memory left, and no Step exceeds what it states",
+    "this machine has {left} of main memory left: it holds {held} and states {stated}",
+    "where GPUs wait for each other {remedy} may mend it: DSEC_STALL_REMEDY in its environment asks for that",
 )
 
 

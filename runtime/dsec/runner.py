@@ -56,6 +56,7 @@ class Runner:
         self._loop = children.loop
         self._children = children
         self._launcher = launcher
+        self.remedies = launcher.remedies
         self._ledger = ledger
         self._recorder = recorder
         self._steps = plan.steps
@@ -69,6 +70,7 @@ class Runner:
         )
         calls = [step for step in plan.steps if step.command.call]
         self._workers = Workers(calls, children=children, launcher=launcher, ledger=ledger, recorder=recorder)
+        self.ask_worker = self._workers.ask
         # Where GPUs are asked for, a Step that must wait for processors may still send idle workers away.
         modest = not any(step.demand.gpu_count for step in plan.steps)
         least = [step.demand.cpu_m for step in plan.steps] if modest else [0]
@@ -92,7 +94,7 @@ class Runner:
         self._failures: dict[tuple[int, int], int] = {}
         self._running: dict[Attempt, None] = {}
         """In the order in which they began."""
-        self._set_timeout = Deadlines(self._loop, self._running, lambda one: self._stop(one, "timeout")).set
+        self._set_timeout = Deadlines(self._loop, self._running, lambda one: self.stop(one, "timeout")).set
         self._delayed: dict[tuple[int, int], Timer] = {}
         self.keep_going = False
         self.failed: list[tuple[str, int]] = []
@@ -264,7 +266,16 @@ class Runner:
         # Ended from the loop, not from here: a retry without delay must not recurse.
         self._loop.at(0.0, lambda: self._end(attempt, cause, detail=detail))
 
-    def _stop(self, attempt: Attempt, cause: str, *, grace_s: float | None = None) -> None:
+    def find(self, step: str, iteration: int, number: int) -> Attempt | None:
+        """The attempt of that name, as long as it runs."""
+        return next((one for one in self._running if one.has_name(step, iteration, number)), None)
+
+    def prospects(self, attempt: Attempt) -> tuple[int, bool]:
+        """How many retries it has left, and whether the run can do without it."""
+        failures = self._failures.get((attempt.at, attempt.iteration), 0)
+        return attempt.step.retries.max - failures, self._droppable[attempt.at]
+
+    def stop(self, attempt: Attempt, cause: str, *, grace_s: float | None = None) -> None:
         """End an attempt: TERM, then KILL after its grace; again and sooner when asked again."""
         attempt.stopped = attempt.stopped or cause
         grace = attempt.step.grace_ms / 1000 if grace_s is None else grace_s
@@ -278,13 +289,12 @@ class Runner:
         if ended is None:
             raise AssertionError(f"{attempt.step.id} is gone and has no status")
         plain = "signal" if ended.signal is not None else "exit" if ended.code else "ok"
-        self._end(attempt, attempt.stopped or plain, ended=ended)
+        self._end(attempt, attempt.stopped or plain, detail=attempt.why, ended=ended)
 
     def _answered(self, attempt: Attempt, answer: Answer) -> None:
-        cause = answer.cause
-        if attempt.stopped and cause != "ok":
-            cause = attempt.stopped
-        self._end(attempt, cause, detail=answer.detail if cause == answer.cause else "", answer=answer)
+        cause = attempt.stopped if attempt.stopped and answer.cause != "ok" else answer.cause
+        detail = answer.detail if cause == answer.cause else attempt.why
+        self._end(attempt, cause, detail=detail, answer=answer)
 
     def _end(
         self,
@@ -372,7 +382,7 @@ class Runner:
         self.trouble = self._recorder.journal.trouble or "the disk is full"
         self._halt()
         for attempt in list(self._running):
-            self._stop(attempt, "interrupted")
+            self.stop(attempt, "interrupted")
 
     def cancel(self, number: int) -> None:
         """A signal asks the run to end: in order, sooner when asked again, at once the third time."""
@@ -384,7 +394,7 @@ class Runner:
         self._presses += 1
         grace = {1: None, 2: 1.0}.get(self._presses, 0.0)
         for attempt in list(self._running):
-            self._stop(attempt, "interrupted", grace_s=grace)
+            self.stop(attempt, "interrupted", grace_s=grace)
         self._workers.retire_all()
         if grace is not None:
             self._workers.hasten(grace_s=grace)

@@ -173,6 +173,17 @@ class Workers:
         self._sent_at = self._loop.now()
         return worker
 
+    def ask(self, name: str, what: str) -> bool:
+        """Ask a running worker for something that has no answer; it comes to it after the call in hand."""
+        worker = self._workers.get(name)
+        if worker is None or worker.sock is None:
+            return False
+        try:
+            worker.sock.send(json.dumps({"ask": what}).encode())
+        except OSError:
+            return False  # it is ending, or it hears nobody
+        return True
+
     def _start(self, worker: Worker, step: PlannedStep) -> None:
         import socket  # a run without calls does without it
 

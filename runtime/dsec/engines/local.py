@@ -26,6 +26,7 @@ from dsec.words import say, system
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any
 
     from dsec.attempts import Attempt
     from dsec.confines import Confines
@@ -158,6 +159,7 @@ def execute(
     runner = _runner(session, children=children, recorder=recorder, environ=environ)
     attention = _attention(session, children=children, recorder=recorder, environ=environ)
     runner.heed(attention)
+    _respond(attention, runner)
     _heed_signals(loop, children, runner, attention)
     attention.begin()
     runner.confines = _confines(session, children, environ=environ, ticks=me.ticks if me else 0)
@@ -183,6 +185,38 @@ def execute(
 def _threaded() -> bool:
     """Whether another thread (a library's own) could take the signal that tells of a child's end."""
     return len(os.listdir("/proc/self/task")) > 1
+
+
+def _respond(attention: Attention, runner: Runner) -> None:
+    """What is done about tells of these kinds; few runs ever need the modules for it."""
+
+    def stalled(told: dict[str, Any]) -> None:
+        from dsec.stalling import respond
+
+        respond(told, attention, runner)
+
+    def memory(told: dict[str, Any]) -> None:
+        from dsec.easing import respond
+
+        respond(told, attention, runner)
+
+    attention.on("stalled", stalled)
+    for kind in ("forecast", "over-baseline", "scarce"):
+        attention.on(kind, memory)
+
+
+def _attention(
+    session: Session, *, children: Children, recorder: Recorder, environ: Mapping[bytes, bytes]
+) -> Attention:
+    seen = session.inventory.origin == "nvml"
+    return Attention(
+        session.run,
+        children=children,
+        recorder=recorder,
+        session=session.number,
+        environ=environ,
+        gpus=seen and any(step.demand.gpu_count for step in session.plan.steps),
+    )
 
 
 def _confines(

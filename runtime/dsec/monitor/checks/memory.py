@@ -1,0 +1,176 @@
+"""Where does memory go? Climbs are foretold; who takes more than was stated is named."""
+
+from __future__ import annotations
+
+from dsec.core.forecast import Series, Stated, offender, over_baseline
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dsec.core.forecast import Forecast
+    from dsec.devices.reading import Reading
+    from dsec.monitor.scene import Scene, Tell, Use
+    from dsec.plan import PlannedStep
+
+_EVERY_US = 5_000_000
+"""Between two points of a series within an attempt."""
+_LEAST = 24
+"""Points of such a series before it says anything: two minutes."""
+_SCARCE_PERMILLE = 30
+"""A machine with less memory available is about to end somebody."""
+_AGAIN_PERMILLE = 60
+_LOOKS = 2
+
+
+class _Climb:
+    """One quantity of one Step: within its running attempt, and from execution to execution."""
+
+    def __init__(self) -> None:
+        self.within = Series(least=_LEAST)
+        self.across = Series()
+        self.peak = 0
+        self.at_us = -_EVERY_US
+        self.key = (-1, 0)
+        """Iteration and attempt that `within` is about."""
+
+    def take(self, iteration: int, attempt: int, at_us: int, held: int) -> None:
+        """The next reading; what was another execution is over."""
+        if (iteration, attempt) != self.key:
+            if self.key[0] >= 0:
+                self.across.add(self.key[0], self.peak)
+            self.key, self.peak = (iteration, attempt), 0
+            self.within, self.at_us = Series(least=_LEAST), -_EVERY_US
+        self.peak = max(self.peak, held)
+        if at_us - self.at_us >= _EVERY_US:
+            self.at_us = at_us
+            self.within.add(at_us // 1000, held)
+
+
+class Check:
+    """Follows the memory of all Steps of a run."""
+
+    def __init__(self) -> None:
+        self._climbs: dict[tuple[str, str], _Climb] = {}
+        self._steps: dict[str, PlannedStep] | None = None
+        self._over: set[tuple[str, str]] = set()
+        self._scarce = 0
+        self._told_scarce = False
+
+    def look(self, scene: Scene) -> Iterator[Tell]:
+        """Climbs that end at a limit, use far above what is stated, and a machine without memory."""
+        steps = self._planned(scene)
+        devices = {one.uuid: one for one in scene.devices}
+        for use in scene.uses:
+            step = steps.get(use.watched.step)
+            if step is None:
+                continue
+            yield from self._host(scene, use, step)
+            for uuid, held in sorted(use.devices.items()):
+                if held is not None:
+                    yield from self._device(scene, use, step, held, devices.get(uuid))
+        yield from self._pressure(scene, steps)
+
+    def _planned(self, scene: Scene) -> dict[str, PlannedStep]:
+        if self._steps is None:
+            plan = scene.plan()
+            self._steps = {step.id: step for step in plan.steps} if plan else {}
+        return self._steps
+
+    def _host(self, scene: Scene, use: Use, step: PlannedStep) -> Iterator[Tell]:
+        held = use.usage.rss_bytes
+        if not held:
+            return
+        left = scene.host.memory_available_bytes
+        limits = [
+            ("states", _stated(step)),
+            ("has", None if left is None else left + held),
+        ]
+        yield from self._climb(scene, use, held, limits, "")
+
+    def _device(
+        self, scene: Scene, use: Use, step: PlannedStep, held: int, device: Reading | None
+    ) -> Iterator[Tell]:
+        if device is None:
+            return
+        stated = step.demand.gpu_memory_bytes
+        total, used = device.memory_total_bytes, device.memory_used_bytes
+        room = None if total is None or used is None else total - max(0, used - held)
+        yield from self._climb(scene, use, held, [("states", stated), ("has", room)], device.uuid)
+        yield from self._baseline(use, step, held, device.uuid)
+
+    def _climb(
+        self, scene: Scene, use: Use, held: int, limits: list[tuple[str, int | None]], device: str
+    ) -> Iterator[Tell]:
+        watched = use.watched
+        climb = self._climbs.setdefault((watched.step, device), _Climb())
+        climb.take(watched.iteration, watched.attempt, scene.at_us, held)
+        for unit, series in (("execution", climb.across), ("ms", climb.within)):
+            for whose, limit in limits:
+                found = series.warn(limit)
+                if found is not None:
+                    yield _forecast(use, found, unit, whose, device)
+                    break
+
+    def _baseline(self, use: Use, step: PlannedStep, held: int, device: str) -> Iterator[Tell]:
+        key = (use.watched.worker or use.watched.step, device)
+        stated, granted = step.demand.gpu_memory_bytes, len(use.watched.devices)
+        if not over_baseline(held, stated, granted=granted, baseline=step.demand.gpu_count):
+            if stated and 4 * held < 5 * stated:
+                self._over.discard(key)
+            return
+        if key in self._over:
+            return
+        self._over.add(key)
+        yield {
+            "tell": "over-baseline",
+            "step": use.watched.step,
+            "iteration": use.watched.iteration,
+            "worker": use.watched.worker,
+            "device": device,
+            "held": held,
+            "stated": stated,
+        }
+
+    def _pressure(self, scene: Scene, steps: dict[str, PlannedStep]) -> Iterator[Tell]:
+        left, total = scene.host.memory_available_bytes, scene.host.memory_total_bytes
+        if left is None or not total:
+            return
+        if left * 1000 >= total * _SCARCE_PERMILLE:
+            self._scarce = 0
+            self._told_scarce = self._told_scarce and left * 1000 < total * _AGAIN_PERMILLE
+            return
+        self._scarce += 1
+        if self._scarce < _LOOKS or self._told_scarce:
+            return
+        self._told_scarce = True
+        found = [
+            (use, Stated(step.id, use.watched.iteration, step.level, _stated(step), use.usage.rss_bytes))
+            for use in scene.uses
+            if (step := steps.get(use.watched.step)) is not None
+        ]
+        chosen = offender([one for _, one in found])
+        told: Tell = {"tell": "scarce", "left": left, "step": "", "iteration": -1, "attempt": 0}
+        if chosen is not None:
+            use = next(use for use, one in found if one is chosen)
+            told |= chosen._asdict() | {"attempt": use.watched.attempt}
+        yield told
+
+
+def _stated(step: PlannedStep) -> int:
+    """Calls share a worker with others, so what it holds is nothing that one of them stated."""
+    return 0 if step.command.call else step.demand.memory_bytes
+
+
+def _forecast(use: Use, found: Forecast, unit: str, whose: str, device: str) -> Tell:
+    return {
+        "tell": "forecast",
+        "step": use.watched.step,
+        "iteration": use.watched.iteration,
+        "device": device,
+        "unit": unit,
+        "whose": whose,
+        "slope": found.slope,
+        "limit": found.limit,
+        "ahead": found.ahead,
+    }
