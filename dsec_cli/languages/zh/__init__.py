@@ -16,6 +16,7 @@ from dsec_cli.languages.zh import (
     runs,
     scenarios,
     security,
+    simulating_gpus,
     simulation,
     steps,
     system,
@@ -25,7 +26,7 @@ from dsec_cli.languages.zh import (
 
 PARTS = (
     code, dependencies, errors, form, formats, health, importing, indexes, linter, resources, runs, scenarios,
-    security, simulation, steps, system, text, tolerance,
+    security, simulating_gpus, simulation, steps, system, text, tolerance,
 )  # fmt: skip
 """All but the pages."""
 
