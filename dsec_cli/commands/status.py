@@ -7,7 +7,8 @@ import os
 import sys
 import time
 
-from dsec.outcomes import state, words
+from dsec.events import Notice
+from dsec.outcomes import recorded, state, words
 from dsec.progress import instance, span
 from dsec.quickplan import read_plan
 from dsec.resume import is_alive, read_run
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from dsec_cli.options import Args
 
 _SHOWN = 40
+_NOTICES = 10
+"""The latest that are shown."""
 
 
 def main(args: Args) -> int:
@@ -91,6 +94,7 @@ def describe(plan: Plan, told: Told, *, now_ms: int) -> dict[str, Any]:
             for one in (() if alive else state.running.values())
         ],
         "failures": [_failure(state, end, timeouts) for end in failed.values()],
+        "notices": [one._asdict() for one in state.remarks if isinstance(one, Notice)],
     }
 
 
@@ -145,6 +149,7 @@ def lines(found: dict[str, Any]) -> list[str]:
         )
         for one in found["cut_off"][:_SHOWN]
     ]
+    told += [_noticed(found, one) for one in found["notices"][-_NOTICES:]]
     if found["state"] in ("dead", "interrupted", "cancelled", "stopped", "failed"):
         told.append(say("go on with: dsec resume {job}", job=found["job"]))
     return told
@@ -193,6 +198,13 @@ def _waiting(found: dict[str, Any], one: dict[str, Any]) -> str:
         number=number,
         time=span(one["in_ms"] / 1000),
     )
+
+
+def _noticed(found: dict[str, Any], one: dict[str, Any]) -> str:
+    detail = recorded(one["detail"])
+    if not one["step"]:
+        return say("  {detail}", detail=detail)
+    return say("  {step}: {detail}", step=_called(found, one), detail=detail)
 
 
 def _called(found: dict[str, Any], one: dict[str, Any]) -> str:

@@ -22,11 +22,12 @@ from dsec_cli.languages.zh import (
     system,
     text,
     tolerance,
+    watching,
 )
 
 PARTS = (
     code, dependencies, errors, form, formats, health, importing, indexes, linter, resources, runs, scenarios,
-    security, simulating_gpus, simulation, steps, system, text, tolerance,
+    security, simulating_gpus, simulation, steps, system, text, tolerance, watching,
 )  # fmt: skip
 """All but the pages."""
 

@@ -1,0 +1,147 @@
+"""Attempts that stop making progress, with real processes: seen, stacks saved, then the level decides."""
+
+from __future__ import annotations
+
+import re
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+RANKS = """
+import os, subprocess, sys, time
+from dsec.sdk import context, metric, publish
+
+ctx = context()
+
+def launcher():
+    children = [subprocess.Popen([sys.executable, __file__], env={**os.environ, "RANK": str(rank)})
+                for rank in range(3)]
+    sys.exit(max(child.wait() for child in children))
+
+def waits_for_the_disk():
+    time.sleep(600)
+
+def waits_for_the_others(turn):
+    open(f"{ctx.run_dir}/{ctx.attempt}-{turn}-{os.environ['RANK']}", "w").close()
+    while not all(os.path.exists(f"{ctx.run_dir}/{ctx.attempt}-{turn}-{rank}") for rank in range(3)):
+        time.sleep(0.05)
+
+def train(rank):
+    checkpoint = f"{ctx.run_dir}/checkpoint"
+    first = int(open(checkpoint).read()) if os.path.exists(checkpoint) else 0
+    print("rank", rank, "starts at", first, os.environ.get("NCCL_P2P_DISABLE"), flush=True)
+    for turn in range(first, 24):
+        until = time.process_time() + 0.03
+        while time.process_time() < until:
+            pass
+        time.sleep(0.1)
+        if (rank, turn, ctx.attempt) == (1, 18, 1):
+            waits_for_the_disk()
+        metric(turn=turn)
+        waits_for_the_others(turn)
+        if rank == 0:
+            publish(checkpoint, str(turn + 1).encode())
+
+train(int(os.environ["RANK"])) if "RANK" in os.environ else launcher()
+"""
+QUICK = (("DSEC_STALL_FACTOR", "2"), ("DSEC_STALL_FLOOR_S", "1"))
+
+
+def notices(job: Any) -> list[str]:
+    return [event["detail"] for event in job.events("notice") if event["kind"] == "stalled"]
+
+
+@pytest.mark.usefixtures("no_py_spy")
+def test_a_hanging_rank_is_named_its_stack_saved_and_the_step_restarted_from_its_checkpoint(
+    job: Any, kit: SimpleNamespace
+) -> None:
+    (job.folder / "ranks.py").write_text(RANKS)
+    step = kit.step(
+        "T",
+        argv=(sys.executable, "ranks.py"),
+        env=(*QUICK, ("DSEC_STALL_REMEDY", "NCCL_P2P_DISABLE=1")),
+        retries=kit.retries(1, 0, 1),
+        estimate_ms=500,
+        estimate_source="declared",
+    )
+    out = job.run(kit.plan(step))
+    first, again = job.events("exit")
+    assert (first["cause"], again["cause"]) == ("stalled", "ok")
+    assert first["detail"] == "rank 1 of 3 stopped first, its stacks are in stacks/T@0.1"
+    assert "rank 1 of 3 stopped first" in out
+    silence, who, what, remedy = notices(job)
+    assert re.fullmatch(
+        r"no sign of progress for \d+s, \d+s is allowed, and nothing works: stacks are in stacks/T@0\.1",
+        silence,
+    )
+    assert who == "rank 1 of 3 stopped first"
+    assert what == "it is ended and starts again"
+    assert remedy == "it starts again with NCCL_P2P_DISABLE=1, as the contract asks"
+    saved = {path.name.split("-")[0]: path.read_text() for path in (job.run_dir / "stacks/T@0.1").iterdir()}
+    assert sorted(saved) == ["0", "1", "2", "none"]
+    assert "in waits_for_the_disk" in saved["1"]
+    assert "in waits_for_the_others" in saved["0"]
+    assert "in waits_for_the_others" in saved["2"]
+    log = (job.run_dir / "logs/T@0.2.log").read_text()
+    assert "rank 1 starts at 18 1\n" in log
+    for words in (("status", "j"), ("report", "j")):
+        shown = " ".join(job.dsec(*words).split())
+        assert "rank 1 of 3 stopped first" in shown
+
+
+@pytest.mark.usefixtures("no_py_spy")
+@pytest.mark.parametrize(
+    ("given", "known", "said", "expect"),
+    [
+        ({"level": "critical"}, True, "it is critical, so it is left alone", 0),
+        ({"level": "pauseable"}, True, "it has no retries left, so it is left alone", 0),
+        ({"level": "discardable"}, True, "it is ended: the run can do without it", 0),
+    ],
+)
+def test_the_tolerance_level_decides(
+    given: dict[str, Any], known: bool, said: str, expect: int, job: Any, kit: SimpleNamespace
+) -> None:
+    stated = {"estimate_ms": 100, "estimate_source": "declared"} if known else {}
+    step = kit.step("T", shell="sleep 9", env=QUICK, **stated, **given)
+    job.run(kit.plan(step), expect=expect)
+    assert notices(job)[-1] == said
+    assert (job.run_dir / "stacks/T@0.1").is_dir()
+    ended = given["level"] == "discardable"
+    assert [cause for _, cause in job.ends()] == (["stalled"] if ended else ["ok"])
+
+
+MODULE = """
+import time
+
+def hangs(ctx):
+    if ctx.attempt == 1:
+        waits_for_a_lock()
+
+def waits_for_a_lock():
+    time.sleep(600)
+"""
+
+
+@pytest.mark.usefixtures("no_py_spy")
+def test_a_call_that_hangs_shows_its_stack_and_is_called_again(job: Any, kit: SimpleNamespace) -> None:
+    (job.folder / "mine.py").write_text(MODULE)
+    step = kit.step(
+        "C",
+        call="mine:hangs",
+        env=QUICK,
+        retries=kit.retries(1, 0, 1),
+        estimate_ms=100,
+        estimate_source="declared",
+    )
+    job.run(kit.plan(step))
+    assert job.ends() == [("C", "stalled"), ("C", "ok")]
+    (saved,) = (job.run_dir / "stacks/C@0.1").iterdir()
+    assert "in waits_for_a_lock" in saved.read_text()
+
+
+@pytest.fixture
+def no_py_spy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is installed here must not decide which stacks are seen."""
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
