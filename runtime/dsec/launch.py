@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from dsec.linkbook import LinkBook
     from dsec.plan import Plan, PlannedStep
+    from dsec.portbook import PortBook
     from dsec.rundir import RunDir
 
 _SHELL = ("/bin/sh", "-e", "-c")
@@ -66,6 +67,7 @@ class Launcher:
         self._carried = {step.id: _carried(step) for step in plan.steps if step.id in readers}
         self._programs: dict[tuple[str, bytes], bytes] = {}
         self._path = run.path
+        self._ports: PortBook | None = None
         self.remedies: dict[str, dict[str, str]] = {}
         """Further variables of Steps that stalled, by id."""
 
@@ -97,12 +99,29 @@ class Launcher:
         """The part of the environment that every attempt of the Step on these devices has."""
         env = self._base.copy()
         for key, value in step.env:
-            env[fsencode(key)] = fsencode(value)
+            env[fsencode(key)] = fsencode(value if "{port" not in value else self._ported(step, key, value))
         env.update(_encoded(self._visible(devices)) if devices else self._blind)
         env[b"DSEC_GPU_COUNT"] = b"%d" % len(devices)
         if self.remedies:
             env.update(_encoded(self.remedies.get(step.id, {})))
+        if devices and b"MASTER_PORT" not in env:
+            port = self._ported(step, "MASTER_PORT", "{port}").encode()
+            env[b"MASTER_PORT"] = env[b"PET_MASTER_PORT"] = port
         return env
+
+    def _ported(self, step: PlannedStep, variable: str, value: str) -> str:
+        """The value with the ports that it asks for; raises OSError."""
+        from dsec import portbook  # few Steps listen
+
+        if self._ports is None:
+            folder = portbook.runtime_folder(self._base)
+            self._ports = portbook.PortBook(f"{folder}/ports")
+        return portbook.filled(value, step=step.id, variable=variable, book=self._ports)
+
+    def close(self) -> None:
+        """Let go of the ports."""
+        if self._ports is not None:
+            self._ports.close()
 
     def carried(self, step: PlannedStep, iteration: int) -> dict[str, int]:
         """Per carried edge of the Step: the iteration it reads from; -1: there is none yet."""
@@ -144,6 +163,8 @@ def _encoded(variables: Mapping[str, str]) -> dict[bytes, bytes]:
 
 def why_not_started(problem: OSError, launch: Launch | None) -> tuple[str, str]:
     """Cause and detail of a start that failed."""
+    if problem.errno == errno.EADDRNOTAVAIL:
+        return "cannot-start", "no free port"
     if launch is None:
         cause = "not-executable" if isinstance(problem, PermissionError) else "not-found"
         return cause, f"{problem.filename}: {problem.strerror}" if cause == "not-found" else str(

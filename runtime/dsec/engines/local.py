@@ -156,7 +156,8 @@ def execute(
     warden = Warden(session.run)
     loop = Loop(sockets=_threaded() or any(step.command.call for step in session.plan.steps))
     children = Children(loop, spare=(warden.pid,))
-    runner = _runner(session, children=children, recorder=recorder, environ=environ)
+    launcher = _launcher(session, environ)
+    runner = _runner(session, children=children, recorder=recorder, launcher=launcher)
     attention = _attention(session, children=children, recorder=recorder, environ=environ)
     runner.heed(attention)
     _respond(attention, runner)
@@ -172,6 +173,7 @@ def execute(
         attention.close()
         if runner.confines is not None:
             runner.confines.close()
+        launcher.close()
         loop.close()
         children.close()
     word, detail = _verdict(session, runner, left)
@@ -200,6 +202,12 @@ def _respond(attention: Attention, runner: Runner) -> None:
 
         respond(told, attention, runner)
 
+    def exceeding(told: dict[str, Any]) -> None:
+        from dsec.exceeding import respond
+
+        respond(told, attention, runner)
+
+    attention.on("over-memory", exceeding)
     attention.on("stalled", stalled)
     for kind in ("forecast", "over-baseline", "scarce"):
         attention.on(kind, memory)
@@ -271,16 +279,14 @@ def _stand_still(loop: Loop, children: Children) -> None:
     loop.postpone(loop.now() - since)
 
 
-def _runner(
-    session: Session, *, children: Children, recorder: Recorder, environ: Mapping[bytes, bytes]
-) -> Runner:
+def _launcher(session: Session, environ: Mapping[bytes, bytes]) -> Launcher:
     mask = environ.get(MASK.encode())
     devices = session.inventory.devices
 
     def visible(granted: tuple[str, ...]) -> Mapping[str, str]:
         return environment(granted, None if mask is None else os.fsdecode(mask), devices)
 
-    launcher = Launcher(
+    return Launcher(
         session.plan,
         session.run,
         folder=session.folder,
@@ -289,6 +295,9 @@ def _runner(
         found=session.found,
         links=_links(session),
     )
+
+
+def _runner(session: Session, *, children: Children, recorder: Recorder, launcher: Launcher) -> Runner:
     runner = Runner(
         session.plan,
         children=children,
