@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dsec.plan import Plan
     from dsec.ports import Observer
     from dsec.rundir import RunDir
+    from dsec_cli.commands.exporting import Exporting
     from dsec_cli.options import Args
 
 HUNG_UP = 129
@@ -87,18 +88,39 @@ def observer_for(args: Args, session: Session) -> Observer:
     return PlainLines(Sink(1), progress, tell)
 
 
-def carry_out(session: Session, *, journal: Journal, args: Args) -> int:
+def carry_out(session: Session, *, journal: Journal, args: Args, metrics: Exporting | None) -> int:
     """Run the session to its end, tell how it ended, and give the exit code."""
+    if metrics is not None:
+        if not (args.quiet or args.json) and metrics.address:
+            sys.stderr.write(f"metrics: {metrics.address}\n")
+        metrics.begin(session.run)
     called = called_here(session.run)
     os.chdir(session.folder)
     observer = observer_for(args, session)
     before = time.process_time()
     try:
-        outcome = execute(session, journal=journal, observer=observer, environ=os.environb)
+        outcome = execute(
+            session,
+            journal=journal,
+            observer=observer,
+            environ=os.environb,
+            spare=metrics.pids if metrics else (),
+        )
     finally:
         observer.close()
+        if metrics is not None:
+            metrics.end()
     _conclude(session, outcome, args, called=called, own_cpu_s=time.process_time() - before)
     return exit_code(outcome)
+
+
+def metrics_of(args: Args) -> Exporting | None:
+    """What shows the run to Prometheus; None: nobody asked for it."""
+    if args.metrics_port is None and args.metrics_file is None and not args.metric_compat:
+        return None
+    from dsec_cli.commands.exporting import exporting
+
+    return exporting(args)
 
 
 def called_here(run: RunDir) -> str:

@@ -13,7 +13,7 @@ from dsec.quickplan import read_plan
 from dsec.resume import holder, past_of, read_run
 from dsec.rundir import find, missing_output
 from dsec.warden import end_run
-from dsec_cli.commands.carrying import carry_out, check_feasible, inventory_for
+from dsec_cli.commands.carrying import carry_out, check_feasible, inventory_for, metrics_of
 from dsec_cli.commands.depending import keep, look
 from dsec_cli.exit import UNKNOWN, YES
 from dsec_cli.words import say
@@ -54,6 +54,7 @@ def main(args: Args) -> int:
         return _nothing_left(run, told, args)
     inventory = inventory_for(plan, args.inventory)
     check_feasible(plan, inventory)
+    metrics = metrics_of(args)
     folder = told.header.folder
     looked = look(plan, args, folder=folder, state=os.path.dirname(os.path.dirname(run.path)))
     if looked.code != YES:
@@ -64,7 +65,7 @@ def main(args: Args) -> int:
     session = Session(
         plan, run, folder, inventory, past, number, args.keep_going, told.fold, looked.variables
     )
-    return carry_out(session, journal=journal, args=args)
+    return carry_out(session, journal=journal, args=args, metrics=metrics)
 
 
 def _contract_changed(plan: Plan, told: Told) -> bool:

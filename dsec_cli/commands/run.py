@@ -15,7 +15,14 @@ from dsec.quickplan import parse_plan
 from dsec.record import Record
 from dsec.rundir import RunDir, create, home, is_job, new_job
 from dsec.sweep import boot_id
-from dsec_cli.commands.carrying import carry_out, check_feasible, folder_of, inventory_for, write_whole
+from dsec_cli.commands.carrying import (
+    carry_out,
+    check_feasible,
+    folder_of,
+    inventory_for,
+    metrics_of,
+    write_whole,
+)
 from dsec_cli.commands.depending import keep, look
 from dsec_cli.exit import NO, YES, UsageError
 from dsec_cli.words import say, system
@@ -39,6 +46,7 @@ def main(args: Args) -> int:
         return NO
     plan, folder, inventory = prepared.plan, prepared.folder, prepared.inventory
     check_feasible(plan, inventory)
+    metrics = metrics_of(args)
     looked = look(plan, args, folder=folder, state=home(folder, os.environ))
     if looked.code != YES:
         return looked.code
@@ -46,7 +54,7 @@ def main(args: Args) -> int:
     keep(run, looked)
     journal = _begin(run, prepared)
     session = Session(plan, run, folder, inventory, Past(), 1, args.keep_going, Fold(), looked.variables)
-    return carry_out(session, journal=journal, args=args)
+    return carry_out(session, journal=journal, args=args, metrics=metrics)
 
 
 class Prepared(Record):

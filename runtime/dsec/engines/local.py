@@ -135,9 +135,17 @@ class Warden:
 
 
 def execute(
-    session: Session, *, journal: Journal, observer: Observer, environ: Mapping[bytes, bytes]
+    session: Session,
+    *,
+    journal: Journal,
+    observer: Observer,
+    environ: Mapping[bytes, bytes],
+    spare: tuple[int, ...] = (),
 ) -> Outcome:
-    """Carry the plan out; every process of the run has ended when this returns."""
+    """Carry the plan out; every process of the run has ended when this returns.
+
+    `spare`: children of this process that are not the run's.
+    """
     begun = time.monotonic()
     recorder = Recorder(journal, observer, session.fold)
     me = sweep.look(os.getpid())
@@ -155,7 +163,7 @@ def execute(
     journal.sync()
     warden = Warden(session.run)
     loop = Loop(sockets=_threaded() or any(step.command.call for step in session.plan.steps))
-    children = Children(loop, spare=(warden.pid,))
+    children = Children(loop, spare=(warden.pid, *spare))
     launcher = _launcher(session, environ)
     runner = _runner(session, children=children, recorder=recorder, launcher=launcher)
     attention = _attention(session, children=children, recorder=recorder, environ=environ)

@@ -1,0 +1,151 @@
+"""Metrics of a run for Prometheus: what the command line asks for, and the process that shows them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import time
+
+from dsec.errors import FileProblem
+from dsec_cli.exit import UsageError
+from dsec_cli.words import say, system
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+
+    from dsec.rundir import RunDir
+    from dsec_cli.options import Args
+
+_END_S = 5.0
+"""How long the last file is waited for."""
+
+
+class Exporting:
+    """A place that metrics will be shown at, and then the process that shows them."""
+
+    def __init__(self, file: str, sock: socket.socket | None, *, compat: bool) -> None:
+        self._file = file
+        self._sock = sock
+        self._compat = compat
+        self._pipe = -1
+        self.pids: tuple[int, ...] = ()
+
+    @property
+    def address(self) -> str:
+        """Where to scrape; "": nowhere."""
+        if self._sock is None:
+            return ""
+        host, port = self._sock.getsockname()[:2]
+        return f"http://{f'[{host}]' if ':' in host else host}:{port}/metrics"
+
+    def begin(self, run: RunDir) -> None:
+        """Start the process; a run goes on without it where it cannot be started."""
+        code = (
+            f"import sys; sys.path[:] = {sys.path!r}\n"
+            "from dsec.exporter import main\n"
+            "sys.exit(main(sys.argv[1:]))"
+        )
+        told = (run.job, run.path, self._file, str(int(self._compat)), str(int(self._sock is not None)))
+        argv = (sys.executable, "-I", "-S", "-c", code, *told)
+        read, self._pipe = os.pipe()
+        try:
+            self.pids = (_spawn(argv, f"{run.path}/exporter.log", read, self._sock),)
+        except OSError as problem:
+            sys.stderr.write(f"warning: no metrics: {problem.strerror}\n")
+        finally:
+            os.close(read)
+            if self._sock is not None:
+                self._sock.close()
+
+    def end(self) -> None:
+        """The run is over: let the process write its last file, and end it where it does not."""
+        if self._pipe < 0:
+            return
+        os.close(self._pipe)
+        self._pipe = -1
+        until = time.monotonic() + _END_S
+        with contextlib.suppress(ChildProcessError, ProcessLookupError):
+            for pid in self.pids:
+                while os.waitpid(pid, os.WNOHANG) == (0, 0):
+                    if time.monotonic() > until:
+                        os.kill(pid, signal.SIGKILL)
+                    time.sleep(0.01)
+
+
+def _spawn(argv: tuple[str, ...], log: str, pipe: int, sock: socket.socket | None) -> int:
+    # Dup'ed beyond 4 first: neither may be overwritten before it is in its place.
+    import fcntl
+
+    high = [fcntl.fcntl(pipe, fcntl.F_DUPFD_CLOEXEC, 10)]
+    if sock is not None:
+        high.append(fcntl.fcntl(sock.fileno(), fcntl.F_DUPFD_CLOEXEC, 10))
+    actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = [
+        (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644),
+        (os.POSIX_SPAWN_DUP2, 1, 2),
+        *((os.POSIX_SPAWN_DUP2, handle, 3 + at) for at, handle in enumerate(high)),
+    ]
+    try:
+        return os.posix_spawn(
+            argv[0],
+            argv,
+            os.environb,
+            file_actions=actions,
+            setsid=True,
+            setsigmask=(),
+            setsigdef=sorted(signal.valid_signals()),
+        )
+    finally:
+        for handle in high:
+            os.close(handle)
+
+
+def exporting(args: Args) -> Exporting | None:
+    """What the command line asks for; refuses, before anything runs, what cannot be."""
+    if args.metrics_port is None and args.metrics_file is None:
+        if args.metric_compat:
+            raise UsageError(
+                say("--metric-compat names no place for metrics"), hint="add --metrics-port or --metrics-file"
+            )
+        return None
+    file = _file(args.metrics_file) if args.metrics_file is not None else ""
+    sock = _socket(args.metrics_port) if args.metrics_port is not None else None
+    return Exporting(file, sock, compat=args.metric_compat)
+
+
+def _file(path: str) -> str:
+    whole = os.path.abspath(path)
+    folder = os.path.dirname(whole)
+    if os.path.isdir(whole):
+        raise FileProblem(say("{path} is a folder", path=path), hint="name a file in it: dsec.prom")
+    if not os.path.isdir(folder) or not os.access(folder, os.W_OK):
+        raise FileProblem(say("{path}: nothing can be written into {folder}", path=path, folder=folder))
+    return whole
+
+
+def _socket(place: str) -> socket.socket:
+    import socket
+
+    host, _, port = place.rpartition(":")
+    host = host.strip("[]") or "127.0.0.1"
+    if not (port.isascii() and port.isdigit() and int(port) < 65536):
+        raise UsageError(
+            say("{place!r} is no port to serve metrics on", place=place),
+            hint="a number to 65535 (0: a free one), or ADDRESS:PORT",
+        )
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    sock = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((host, int(port)))
+        sock.listen(16)
+    except OSError as problem:
+        sock.close()
+        raise FileProblem(
+            say("metrics cannot be served on {place}: {why}", place=place, why=system(problem)),
+            hint="take another port, or 0 for a free one",
+        ) from None
+    return sock
