@@ -206,6 +206,11 @@ _RECORDED = (
     "it holds {held} of GPU memory and states {stated}: it is no worker that could be asked",
     "this machine has {left} of main memory left, and no Step exceeds what it states",
     "this machine has {left} of main memory left: it holds {held} and states {stated}",
+    "{used} of {most} GPU-hours are used, and by its progress the run will take {expected}",
+    "{used} of {most} GPU-hours are used, but by its progress the run is nearly done: it goes on",
+    "{used} of {most} GPU-hours are used, and how far the run is is not known: it goes on",
+    "{used} of {most} GPU-hours are used; the run was resumed all the same: it goes on",
+    "max_gpu_hours is used up: {used} of {most} GPU-hours, and by its progress the run would take {expected}",
     "where GPUs wait for each other {remedy} may mend it: DSEC_STALL_REMEDY in its environment asks for that",
 )
 

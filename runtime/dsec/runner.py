@@ -101,9 +101,8 @@ class Runner:
         """Instances that failed for good."""
         self.cancelled: int = 0
         """Signal that asked the run to end; 0: none."""
-        self.disk_full = False
         self.trouble = ""
-        """What of the disk keeps the run from going on."""
+        """Why the run was ended that cannot, or must not, go on."""
         self.attention: Attention | None = None
         """What hears the monitor; None: nothing is watched."""
         self.confines: Confines | None = None
@@ -124,7 +123,7 @@ class Runner:
                 break
             self._loop.step(journal.sync_due, spin_s=self._workers.spin_s)
             journal.settle()
-            if journal.full and not self.disk_full:
+            if journal.full and not self.trouble:
                 self._disk_is_full()
         self._workers.retire_all()
         while self._workers.any_running:
@@ -341,7 +340,7 @@ class Runner:
 
     def _failed(self, attempt: Attempt, cause: str) -> None:
         at, step, iteration = attempt.at, attempt.step, attempt.iteration
-        if self.cancelled or self.disk_full:
+        if self.cancelled or self.trouble:
             self._scheduler.fail(at, iteration)
             return
         failures = self._failures[at, iteration] = self._failures.get((at, iteration), 0) + 1
@@ -378,16 +377,18 @@ class Runner:
         self._delayed.clear()
 
     def _disk_is_full(self) -> None:
-        self.disk_full = True
-        self.trouble = self._recorder.journal.trouble or "the disk is full"
+        self.give_up(self._recorder.journal.trouble or "the disk is full")
+
+    def give_up(self, why: str) -> None:
+        """End the run in order: it cannot, or must not, go on."""
+        self.trouble = why
         self._halt()
         for attempt in list(self._running):
             self.stop(attempt, "interrupted")
 
     def cancel(self, number: int) -> None:
         """A signal asks the run to end: in order, sooner when asked again, at once the third time."""
-        first = not self.cancelled
-        if first:
+        if not self.cancelled:
             self.cancelled = number
             self._halt()
             self._recorder.emit(Cancel(self._recorder.at_us(), self._why_cancelled(number)))

@@ -216,7 +216,13 @@ def _respond(attention: Attention, runner: Runner) -> None:
         respond(told, attention, runner)
 
     attention.on("over-memory", exceeding)
+    def budget(told: dict[str, Any]) -> None:
+        from dsec.spending import respond
+
+        respond(told, attention, runner)
+
     attention.on("stalled", stalled)
+    attention.on("budget", budget)
     for kind in ("forecast", "over-baseline", "scarce"):
         attention.on(kind, memory)
 
@@ -339,7 +345,7 @@ def _verdict(session: Session, runner: Runner, left: list[sweep.Process]) -> tup
     if left:
         pids = ", ".join(str(process.pid) for process in left)
         return "stopped", f"processes that could not be ended: {pids}"
-    if runner.disk_full:
+    if runner.trouble:
         return "stopped", runner.trouble
     if runner.cancelled:
         reason = _why_cancelled(session.run, runner.cancelled)

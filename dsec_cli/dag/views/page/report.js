@@ -45,7 +45,10 @@ function strip(values, name) {
   const box = html("canvas", undefined, { class: "heat", width: values.length, height: 1, role: "img", "aria-label": name }), pen = box.getContext("2d");
   values.forEach((value, at) => {
     if (value === null) return;
-    pen.globalAlpha = 0.06 + 0.94 * value / 1000;
+    pen.globalAlpha = 1;
+    pen.fillStyle = color("--faint");
+    pen.fillRect(at, 0, 1, 1);
+    pen.globalAlpha = value / 1000;
     pen.fillStyle = color("--accent");
     pen.fillRect(at, 0, 1, 1);
   });
