@@ -229,6 +229,40 @@ def test_a_driver_that_is_reloaded_in_mid_run(watch: Begin, machine: Machine, co
     assert [reading["state"] for reading in one.devices()] == ["ok"] * 8
 
 
+def test_a_driver_that_is_updated_in_mid_run(machine: Machine, nvml_library: Callable[..., str]) -> None:
+    """The library that was loaded fits the new driver no more; the one on the disk does."""
+    link = machine.path.with_name("driver")
+    link.symlink_to(nvml_library(1))
+    code = """if True:
+        import os, sys
+        from dsec.devices.sampling import Sampler
+        scenario, link, new = sys.argv[1:]
+        sampler = Sampler(retry_s=0)
+        print(sampler.devices()[0].memory_reserved_bytes)
+        with open(scenario) as file:
+            rules = file.read()
+        with open(scenario, "a") as file:
+            file.write("down 18\\ninit 18\\n")
+        print(sampler.devices(), sampler.devices(), sampler.problem)
+        os.unlink(link)
+        os.symlink(new, link)
+        print(len(sampler.devices()))
+        with open(scenario, "w") as file:
+            file.write(rules)
+        print(sampler.devices()[0].memory_reserved_bytes, repr(sampler.problem))
+    """
+    machine.rules(H100)
+    environ = {**machine.environ(), "LD_LIBRARY_PATH": str(link)}
+    argv = [sys.executable, "-c", code, str(machine.path), str(link), nvml_library(0)]
+    done = subprocess.run(argv, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    before, meanwhile, still, after = done.stdout.splitlines()
+    assert before == "None"
+    assert meanwhile.startswith("() () the NVIDIA library and the loaded driver differ")
+    assert still == "0"
+    assert after == f"{479 * MIB} ''"
+
+
 @pytest.mark.parametrize("count", [0, 64])
 def test_any_number_of_gpus(watch: Begin, count: int) -> None:
     one = watch(H100.replace("count 8", f"count {count}"))

@@ -120,12 +120,32 @@ def address(handle: Any) -> int:
     return 0 if handle is None else ctypes.cast(handle, ctypes.c_void_p).value or 0
 
 
+def forget() -> None:
+    """Drop the loaded library: the next start takes the files that are there then, as after an update."""
+    library: Any = sys.modules.get("pynvml")
+    loaded = getattr(library, "nvmlLib", None)
+    if library is None or loaded is None:
+        return
+    library.nvmlLib = None
+    getattr(library, "_nvmlGetFunctionPointer_cache", {}).clear()
+    _unload(loaded)
+
+
+def _unload(loaded: Any) -> None:
+    import _ctypes
+
+    number = getattr(loaded, "_handle", None)  # stand-ins in Python have none
+    if number is not None:
+        _ctypes.dlclose(number)
+
+
 def _library_there() -> bool:
     """Whether the driver's library loads: without one, importing the bindings is 40 ms for nothing."""
     import ctypes
 
     try:
-        ctypes.CDLL("libnvidia-ml.so.1")
+        loaded = ctypes.CDLL("libnvidia-ml.so.1")
     except OSError:
         return False
+    _unload(loaded)  # the bindings load it themselves, and `forget` can undo only that
     return True

@@ -49,7 +49,8 @@ class Sampler:
     """Asks the driver anew at each look; one lost card, or a driver that fails, never raises.
 
     For one thread. `problem` says in one line why nothing can be read, "" while something can; the
-    driver is then tried again by itself, at most every `retry_s`.
+    driver is then tried again by itself, at most every `retry_s`; after an update of the driver the
+    library is loaded anew.
     """
 
     def __init__(
@@ -117,6 +118,8 @@ class Sampler:
         door = doors.start()
         if isinstance(door, str):
             self.problem = door
+            if door == doors.INIT[doors.MISMATCH]:
+                doors.forget()
             return
         self.problem = ""
         self._door, self._holding = door, Holding(door)

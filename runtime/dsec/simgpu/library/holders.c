@@ -16,7 +16,7 @@
 #define MASK "CUDA_VISIBLE_DEVICES="
 #define SCENARIO "SIM_GPU_SCENARIO="
 #define OWN_MIB "SIM_GPU_MIB="
-#define FRESH_MS 200
+#define FRESH_MS 50
 #define WINDOW_MS 1000
 
 struct held {
