@@ -8,6 +8,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from simulated import Machine
+
+from dsec.core.stall import FACTOR, FLOOR_US, Bounds
+from dsec.monitor.checks.progress import bounds_of, rank_of
+from dsec.simgpu.scenario import box, of_box
 
 RANKS = """
 import os, subprocess, sys, time
@@ -139,6 +144,70 @@ def test_a_call_that_hangs_shows_its_stack_and_is_called_again(job: Any, kit: Si
     assert job.ends() == [("C", "stalled"), ("C", "ok")]
     (saved,) = (job.run_dir / "stacks/C@0.1").iterdir()
     assert "in waits_for_a_lock" in saved.read_text()
+
+
+CONTRACT = """
+version: "1.0.0"
+name: idle
+base: python:3.11
+baseline: {gpu: {count: 2, type: h100-sxm-80gb, memory: 40GiB}, cpu: 1, memory: 2GiB}
+elasticity: {gpu: {min_count: 2, max_count: 2}}
+fault_tolerance: {level: pauseable, checkpoint_grace_period: 10s, resume_strategy: step_resume}
+dependencies: []
+steps:
+  - id: train
+    run: |
+      if [ $DSEC_ATTEMPT = 1 ]; then sleep 7; fi
+    env: {DSEC_STALL_FACTOR: "2", DSEC_STALL_FLOOR_S: "1"}
+    resources: {gpu: {count: 2, memory: 40GiB}}
+    retries: 1
+    expected_duration: 100ms
+    timeout: 60s
+"""
+
+
+@pytest.mark.usefixtures("no_py_spy")
+@pytest.mark.parametrize("more", ["", "gpu 1 error utilization 3\n", "gpu 0 utilization 900\n"])
+def test_gpus_that_work_or_are_not_known_to_idle_are_no_stall(more: str, job: Any, machine: Machine) -> None:
+    machine.rules(of_box(box("2xh100-sxm-80gb")) + more)
+    environ = machine.environ()
+    job.env |= {key: environ[key] for key in ("LD_LIBRARY_PATH", "SIM_GPU_SCENARIO")}
+    job.env["DSEC_AUDIT_S"] = "0.5"
+    (job.folder / "dsandbox.yaml").write_text(CONTRACT)
+    job.dsec("run", "--job-id", "j")
+    if more:
+        assert notices(job) == []
+        assert job.ends() == [("train", "ok")]
+        return
+    assert job.ends() == [("train", "stalled"), ("train", "ok")]
+    assert notices(job)[1:] == [
+        "it is ended and starts again",
+        "where GPUs wait for each other NCCL_P2P_DISABLE=1 may mend it: "
+        "DSEC_STALL_REMEDY in its environment asks for that",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("step", "run", "factor", "floor_us"),
+    [
+        ({}, {}, FACTOR, FLOOR_US),
+        ({}, {"DSEC_STALL_FACTOR": "3", "DSEC_STALL_FLOOR_S": "0.5"}, 3, 500_000),
+        ({"DSEC_STALL_FACTOR": "5"}, {"DSEC_STALL_FACTOR": "3"}, 5, FLOOR_US),
+        ({"DSEC_STALL_FACTOR": "many", "DSEC_STALL_FLOOR_S": "-1"}, {}, FACTOR, FLOOR_US),
+        ({"DSEC_STALL_FACTOR": "0", "DSEC_STALL_FLOOR_S": "nan"}, {}, 1, FLOOR_US),
+        ({"DSEC_STALL_FLOOR_S": "inf"}, {"DSEC_STALL_FLOOR_S": "7"}, FACTOR, 7_000_000),
+    ],
+)
+def test_how_patient_it_is_stands_in_the_environment_of_step_or_run(
+    step: dict[str, str], run: dict[str, str], factor: int, floor_us: int
+) -> None:
+    assert bounds_of((step, run), 7) == Bounds(factor, floor_us, 7)
+
+
+def test_a_rank_is_what_launchers_call_one() -> None:
+    assert rank_of({b"RANK": b"12", b"LOCAL_RANK": b"4"}) == 12
+    assert rank_of({b"LOCAL_RANK": b"4"}) == 4
+    assert rank_of({b"RANK": b"first"}) is None
 
 
 @pytest.fixture
