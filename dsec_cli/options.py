@@ -22,6 +22,7 @@ from dsec_cli.options_args import attribute as attribute
 from dsec_cli.options_args import defaults as defaults
 from dsec_cli.options_code import CODE
 from dsec_cli.options_contract import CONFIG, DAG, EXPLAIN, INIT, INVENTORY_PAGE, PLAN, VERSION
+from dsec_cli.options_doctor import DOCTOR
 from dsec_cli.options_editor import LSP
 from dsec_cli.options_form import FMT, SCHEMA
 from dsec_cli.options_import import IMPORT
@@ -42,6 +43,7 @@ COMMANDS: tuple[Command, ...] = (
     CODE,
     CONFIG,
     DAG,
+    DOCTOR,
     EXPLAIN,
     FMT,
     HASH,

@@ -11,6 +11,7 @@ from dsec_cli.languages.zh import (
     health,
     importing,
     indexes,
+    leftovers,
     linter,
     resources,
     runs,
@@ -26,8 +27,8 @@ from dsec_cli.languages.zh import (
 )
 
 PARTS = (
-    code, dependencies, errors, form, formats, health, importing, indexes, linter, resources, runs, scenarios,
-    security, simulating_gpus, simulation, steps, system, text, tolerance, watching,
+    code, dependencies, errors, form, formats, health, importing, indexes, leftovers, linter, resources,
+    runs, scenarios, security, simulating_gpus, simulation, steps, system, text, tolerance, watching,
 )  # fmt: skip
 """All but the pages."""
 

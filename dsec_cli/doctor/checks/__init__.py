@@ -1,0 +1,1 @@
+"""One question about the machine per module; found by being there."""

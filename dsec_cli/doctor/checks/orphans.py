@@ -1,0 +1,81 @@
+"""Processes that runs left behind, and what they hold."""
+
+from __future__ import annotations
+
+import os
+
+from dsec import orphans
+from dsec.errors import DSecError
+from dsec_cli.doctor.check import Answer, Check
+from dsec_cli.words import joined, say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from dsec.orphans import Left, Orphan
+
+_WHY = {"dead": say("its executor is gone"), "lost": say("its folder is gone")}
+
+
+def look() -> Answer:
+    """Every process whose run nobody carries out any more."""
+    return told(orphans.find(), orphans.empty_cgroups(os.environb), held=device_memory)
+
+
+def told(
+    lefts: Sequence[Left],
+    cgroups: Sequence[str],
+    *,
+    held: Callable[[], Mapping[int, Mapping[str, int | None]]],
+) -> Answer:
+    """The same, as an answer; `held`: memory on devices by pid, None where it is not known."""
+    if not lefts and not cgroups:
+        return Answer("ok", (say("no process of an earlier run is left"),))
+    count = sum(len(left.orphans) for left in lefts)
+    many = say("{count} processes of earlier runs are left", count=count)
+    lines: list[str] = [say("1 process of an earlier run is left") if count == 1 else many]
+    memory = held() if lefts else {}
+    for left in lefts:
+        why = _WHY[left.why]
+        lines.append(say("  run {job}: {why} ({path})", job=left.run.job, why=why, path=left.run.path))
+        lines += [_line(one, memory.get(one.process.pid, {})) for one in left.orphans]
+    lines += [say("  a cgroup of an executor that is gone: {path}", path=path) for path in cgroups]
+    return Answer("problem", tuple(lines), say("end them with: dsec doctor --reap"))
+
+
+def _line(orphan: Orphan, memory: Mapping[str, int | None]) -> str:
+    facts: list[str] = []
+    if orphan.rss_bytes is not None:
+        facts.append(say("{size:.0f} MiB", size=orphan.rss_bytes / 2**20))
+    for uuid, count in sorted(memory.items()):
+        if count is None:
+            facts.append(say("holds {device}", device=uuid))
+        else:
+            facts.append(say("{size:.0f} MiB of {device}", size=count / 2**20, device=uuid))
+    return say(
+        "    {pid} {command} ({facts})",
+        pid=orphan.process.pid,
+        command=orphan.command,
+        facts=joined(", ", facts),
+    )
+
+
+def device_memory() -> dict[int, dict[str, int | None]]:
+    """Memory on each device by pid; empty where there is no driver to ask."""
+    from dsec.devices.sampling import Sampler
+
+    found: dict[int, dict[str, int | None]] = {}
+    sampler = Sampler()
+    try:
+        for reading in sampler.devices():
+            for pid, count in (sampler.processes(reading.uuid) or {}).items():
+                found.setdefault(pid, {})[reading.uuid] = count
+    except (DSecError, OSError):
+        return found
+    finally:
+        sampler.close()
+    return found
+
+
+CHECK = Check("orphans", look)

@@ -1,0 +1,174 @@
+"""Processes of runs whose executor is gone: found by what they carry, whoever is their parent now."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from dsec import cgroups, sweep
+from dsec.errors import DSecError
+from dsec.record import Record
+from dsec.resume import executor_lives, read_run
+from dsec.rundir import RunDir
+from dsec.warden import pids_in, sessions_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_RUN = b"DSEC_RUN"
+_RUN_DIR = b"DSEC_RUN_DIR"
+_WORK = "/work"
+_COMMAND_CHARS = 200
+
+
+class Orphan(Record):
+    """One process that its run left behind."""
+
+    process: sweep.Process
+    command: str
+    rss_bytes: int | None
+
+
+class Left(Record):
+    """What is left of one run."""
+
+    run: RunDir
+    why: str
+    """Why it counts as left: `dead` (its executor is gone) or `lost` (its folder is gone)."""
+    orphans: tuple[Orphan, ...]
+    spared: frozenset[int]
+    """Who is no orphan whatever it carries."""
+
+
+def find() -> list[Left]:
+    """What is left of runs whose executor is gone; never this process or one that it descends from."""
+    table = sweep.everyone()
+    gone: list[tuple[RunDir, str]] = []
+    living: list[int] = []
+    for run in _runs(table):
+        why = _gone(run, table, living)
+        if why:
+            gone.append((run, why))
+    spared = spare(table, living)
+    found = [Left(run, why, tuple(map(_orphan, processes_of(run, spared))), spared) for run, why in gone]
+    return [left for left in found if left.orphans]
+
+
+def spare(table: Mapping[int, sweep.Process], living: Iterable[int]) -> frozenset[int]:
+    """Who is no orphan whatever it carries: we, executors that were started in a Step, and their helpers."""
+    executors = set(living)
+    helpers = {pid for pid, process in table.items() if process.parent in executors}
+    return frozenset((*_ancestors(os.getpid()), *executors, *helpers))
+
+
+def _runs(table: Mapping[int, sweep.Process]) -> list[RunDir]:
+    """The runs that processes name in their environment."""
+    runs: dict[str, RunDir] = {}
+    for pid, process in table.items():
+        if process.zombie:
+            continue
+        told = sweep.environment(pid)
+        work = os.fsdecode(told.get(_RUN_DIR, b""))
+        job = os.fsdecode(told.get(_RUN, b""))
+        if job and work.startswith("/") and work.endswith(_WORK):
+            path = work[: -len(_WORK)]
+            runs[path] = RunDir(job, path)
+    return [runs[path] for path in sorted(runs)]
+
+
+def _gone(run: RunDir, table: Mapping[int, sweep.Process], living: list[int]) -> str:
+    """Why nobody carries the run out any more; "": somebody does (`living` gets it), or it cannot be told."""
+    try:
+        sessions = read_run(run).state.sessions
+    except DSecError:
+        # Without its journal nobody knows the executor; it is gone if its children are init's now.
+        return "" if os.path.exists(run.journal) or _has_parent(run, table) else "lost"
+    if sessions and executor_lives(sessions[-1]):
+        living.append(sessions[-1].pid)
+        return ""
+    return "dead" if sessions else ""
+
+
+def _has_parent(run: RunDir, table: Mapping[int, sweep.Process]) -> bool:
+    """Whether some process of the run is still the child of one that is not of it."""
+    mine = {process.pid for process in processes_of(run, frozenset((os.getpid(),)))}
+    return any(table[pid].parent not in mine | {0, 1} for pid in mine if pid in table)
+
+
+def processes_of(run: RunDir, spared: frozenset[int]) -> list[sweep.Process]:
+    """Living processes of the run, less the spared ones."""
+    try:
+        begun = pids_in(run.journal)
+    except OSError:
+        begun = {}
+    return sweep.members(sweep.marker(run.job, run.path), sessions=sessions_of(begun), spare=spared)
+
+
+def _ancestors(pid: int) -> list[int]:
+    """The process and all above it."""
+    way = [pid]
+    while (one := sweep.look(way[-1])) is not None and one.parent > 0:
+        way.append(one.parent)
+    return way
+
+
+def _orphan(process: sweep.Process) -> Orphan:
+    return Orphan(process, command(process.pid), _rss_bytes(process.pid))
+
+
+def command(pid: int) -> str:
+    """What the process was started as, in one line that a terminal can show."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb", buffering=0) as file:
+            words = file.read(4096).split(b"\0")
+    except OSError:
+        return ""
+    text = " ".join(word.decode("utf-8", "replace") for word in words if word)
+    return "".join(ch if ch.isprintable() else " " for ch in text)[:_COMMAND_CHARS]
+
+
+def _rss_bytes(pid: int) -> int | None:
+    try:
+        with open(f"/proc/{pid}/statm", "rb", buffering=0) as file:
+            return int(file.read(256).split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+def end(lefts: Iterable[Left], *, grace_s: float) -> list[sweep.Process]:
+    """End all of them, by pid and start time, and what they start meanwhile; gives back who could not be.
+
+    Only runs that still have no executor are touched: one may have been resumed since it was looked at.
+    """
+    asked = {left.run.path for left in lefts}
+    stubborn: list[sweep.Process] = []
+    for left in find():
+        if left.run.path in asked:
+            stubborn += _end(left.run, left.spared, grace_s)
+    return stubborn
+
+
+def _end(run: RunDir, spared: frozenset[int], grace_s: float) -> list[sweep.Process]:
+    left = sweep.end_all(
+        lambda: processes_of(run, spared), grace_s=grace_s, clock=time.monotonic, pause=time.sleep
+    )
+    path = cgroups.noted(run.path)
+    if path is not None:
+        cgroups.remove(path)
+    return left
+
+
+def empty_cgroups(environ: Mapping[bytes, bytes]) -> list[str]:
+    """Cgroups of executors that are gone, where ours are made."""
+    base = cgroups.delegated(environ)
+    if base is None:
+        return []
+    found = []
+    for name in sorted(os.listdir(base)):
+        pid, _, ticks = name.removeprefix("dsec-").partition("-")
+        if name.startswith("dsec-") and pid.isdecimal() and ticks.isdecimal():
+            process = sweep.look(int(pid))
+            if process is None or process.ticks != int(ticks):
+                found.append(f"{base}/{name}")
+    return found
