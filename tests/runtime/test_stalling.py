@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +14,7 @@ from simulated import Machine
 
 from dsec.core.stall import FACTOR, FLOOR_US, Bounds
 from dsec.monitor.checks.progress import bounds_of, rank_of
+from dsec.monitor.tail import Tail
 from dsec.simgpu.scenario import box, of_box
 
 RANKS = """
@@ -202,6 +205,24 @@ def test_how_patient_it_is_stands_in_the_environment_of_step_or_run(
     step: dict[str, str], run: dict[str, str], factor: int, floor_us: int
 ) -> None:
     assert bounds_of((step, run), 7) == Bounds(factor, floor_us, 7)
+
+
+def test_an_attempt_that_stands_still_is_known_from_the_journal(tmp_path: Path) -> None:
+    def record(**event: object) -> bytes:
+        return b"00000000 00000000+" + json.dumps(event, separators=(",", ":")).encode() + b"\n"
+
+    journal = tmp_path / "journal"
+    named = {"step": "T", "iteration": 3, "attempt": 1}
+    tail = Tail(str(journal))
+    for event, frozen in (
+        ({"event": "pause", "at_us": 1, **named, "how": "saved", "reason": ""}, set()),
+        ({"event": "pause", "at_us": 1, **named, "how": "frozen", "reason": ""}, {("T", 3, 1)}),
+        ({"event": "continue", "at_us": 2, **named}, set()),
+    ):
+        with journal.open("ab") as file:
+            file.write(record(**event))
+        tail.read()
+        assert tail.frozen == frozen
 
 
 def test_a_rank_is_what_launchers_call_one() -> None:

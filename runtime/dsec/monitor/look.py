@@ -51,6 +51,7 @@ class Looker:
             _host(self._run_dir),
             ended,
             self._plan,
+            frozenset(self._tail.frozen),
         )
 
     def _use(

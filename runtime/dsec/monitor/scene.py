@@ -58,6 +58,8 @@ class Scene(Record):
     """Ends of attempts that were seen running, since the scene before: their journal records."""
     plan: Callable[[], Plan | None]
     """The run's plan, read when it is first asked for."""
+    frozen: frozenset[tuple[str, int, int]] = frozenset()
+    """Attempts that were made to stand still."""
 
 
 Tell = dict[str, object]

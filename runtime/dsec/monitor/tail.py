@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _HEAD = 18
 """Length and checksum of a record, before its payload."""
+_OTHERS = (b'{"event":"worker-', b'{"event":"run-sta', b'{"event":"pause"', b'{"event":"continu')
 
 
 class Watched(Record):
@@ -48,6 +49,8 @@ class Tail:
         self._workers: dict[str, Watched] = {}
         self.ended: dict[tuple[str, int], dict[str, Any]] = {}
         """Ends of attempts that somebody had seen running, since `forget_ended`."""
+        self.frozen: set[tuple[str, int, int]] = set()
+        """Attempts that stand still; one that ended meanwhile does not matter."""
 
     def read(self) -> None:
         """Take in what was written since."""
@@ -65,7 +68,7 @@ class Tail:
                 self._open[_named(line, b',"pid":')] = line
             elif kind.startswith(b'{"event":"exit"'):
                 self._exited(line)
-            elif kind.startswith((b'{"event":"worker-', b'{"event":"run-sta')):
+            elif kind.startswith(_OTHERS):
                 self._other(line)
 
     def _exited(self, line: bytes) -> None:
@@ -80,6 +83,7 @@ class Tail:
         if kind == "run-start":
             self._open.clear()
             self._workers.clear()
+            self.frozen.clear()
         elif kind == "worker-start":
             self._workers[data["worker"]] = Watched(
                 "",
@@ -94,6 +98,10 @@ class Tail:
             )
         elif kind == "worker-stop":
             self._workers.pop(data["worker"], None)
+        elif kind == "pause" and data["how"] == "frozen":
+            self.frozen.add((data["step"], data["iteration"], data["attempt"]))
+        elif kind == "continue":
+            self.frozen.discard((data["step"], data["iteration"], data["attempt"]))
 
     def running(self) -> list[Watched]:
         """Attempts that run, in the order in which they began, then workers that idle."""

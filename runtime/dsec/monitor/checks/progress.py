@@ -128,6 +128,8 @@ class Check:
             for seen in use.processes
         )
         busy = {one.uuid: one.busy_permille for one in scene.devices}
+        key = (use.watched.step, use.watched.iteration, use.watched.attempt)
+        stopped = bool(use.usage.states) and set(use.usage.states) <= {"T", "t"}
         return Look(
             scene.at_us,
             use.log_bytes,
@@ -135,7 +137,7 @@ class Check:
             listener.count,
             listener.last_us,
             tuple(busy.get(uuid) for uuid in use.watched.devices),
-            bool(use.usage.states) and set(use.usage.states) <= {"T", "t"},
+            stopped or key in scene.frozen,
         )
 
     def _rank(self, pid: int, ticks: int) -> int | None:
