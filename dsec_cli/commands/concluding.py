@@ -33,6 +33,8 @@ def conclude(session: Session, outcome: Outcome, *, called: str, own_cpu_s: floa
     folded = session.fold.state()
     report = build(session.plan, folded, job=session.run.job, inventory=session.inventory)
     report["dependencies"] = kept(session.run)
+    if folded.remarks or report["gpu_ms"] is not None:
+        _settle(session, report)
     troubles = _keep(session, folded, report)
     lines = failure_lines(session.run, report, called=called)
     for (step, iteration), reason in sorted(folded.dropped.items())[:_SHOWN_FAILURES]:
@@ -54,6 +56,18 @@ def conclude(session: Session, outcome: Outcome, *, called: str, own_cpu_s: floa
     elif outcome.word == "failed":
         lines.append(say("mend it and go on with: dsec resume {job}", job=called))
     return lines
+
+
+def _settle(session: Session, report: dict[str, Any]) -> None:
+    """Add what happened, use of the devices and the settlement; what cannot be read is left out."""
+    from dsec_cli.commands.accounting import Evidence, account  # few runs have GPUs
+    from dsec_cli.commands.pricing import prices_of
+
+    try:
+        account(report, session.plan, Evidence(session.run), prices_of(None))
+    except (OSError, DSecError) as problem:
+        why = system(problem) if isinstance(problem, OSError) else problem.what
+        report["remarks"] = [{"at_ms": 0, "kind": "settlement", "text": say("not settled: {why}", why=why)}]
 
 
 def told(outcome: Outcome) -> str:

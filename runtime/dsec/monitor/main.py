@@ -90,7 +90,7 @@ class Monitor:
             self._tell(one)
         if told or now >= self._audit_at:
             self._audit_at = now + self._audit_s
-            append(f"{self._task.run_dir}/audit", self._task.job, sample_of(scene))
+            append(f"{self._task.run_dir}/audit", self._task.job, {**sample_of(scene), "own": _own()})
 
     def _remember(self, scene: Scene) -> None:
         seen = {use.watched.pid: set(use.usage.pids) | {use.watched.pid} for use in scene.uses}
@@ -148,6 +148,18 @@ def _plan(path: str) -> Plan | None:
             return parse_plan(file.read(), name=path)
     except (OSError, DSecError):
         return None
+
+
+def _own() -> dict[str, int | None]:
+    """Processor time that the runtime itself has taken so far: the executor and this process."""
+    executor: int | None = None
+    try:
+        with open(f"/proc/{os.getppid()}/stat", "rb", buffering=0) as file:
+            words = file.read(4096).rpartition(b")")[2].split()
+        executor = (int(words[11]) + int(words[12])) * 1_000_000 // os.sysconf("SC_CLK_TCK")
+    except (OSError, IndexError):
+        pass
+    return {"executor_cpu_us": executor, "monitor_cpu_us": time.process_time_ns() // 1000}
 
 
 def _sampler() -> Sampler:
