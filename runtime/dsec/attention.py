@@ -160,6 +160,10 @@ class Attention:
         now = self._loop.now()
         return any(now - kept.asked_s < _UNCLEAR_S for kept in self._kept.values())
 
+    def kept(self) -> list[Lease]:
+        """What is over but for its devices."""
+        return [one.lease for one in self._kept.values()]
+
     def _let_go(self, token: int) -> None:
         kept = self._kept.pop(token, None)
         if kept is not None:

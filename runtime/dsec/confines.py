@@ -111,6 +111,10 @@ class Confines:
             cgroups.remove(path)
         on_gone(child)
 
+    def group_of(self, pid: int) -> str:
+        """The cgroup of the attempt that `pid` leads; "": it has none of its own."""
+        return self._groups.get(pid, "")
+
     def ran_out(self, pid: int) -> int:
         """The limit at which the kernel ended the attempt that `pid` led; 0: it did not. Asked once."""
         return self._ran_out.pop(pid, 0)

@@ -10,9 +10,9 @@ from dsec.launch import log_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from dsec.answers import Answer
     from dsec.attempts import Attempt
     from dsec.processes import Ended
-    from dsec.workers import Answer
 
 TAIL_BYTES = 64 * 1024
 _KILLED = 128 + signal.SIGKILL

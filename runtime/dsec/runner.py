@@ -11,26 +11,27 @@ from dsec.core.placement import slots
 from dsec.core.reservation import Held
 from dsec.core.scheduler import Scheduler
 from dsec.core.starting import Starter, World, elastic_pool
-from dsec.core.tolerance import backoff_ms, droppable
+from dsec.core.tolerance import droppable
 from dsec.deadlines import Deadlines
-from dsec.events import Cancel, Drop, Exit, Retry, Spawn
+from dsec.events import Cancel, Drop, Exit, Spawn
 from dsec.launch import log_name, why_not_started
 from dsec.outcomes import RETRIABLE, UNCLEAR
+from dsec.retrying import Retrying
 from dsec.workers import Workers, group_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dsec.answers import Answer
     from dsec.attention import Attention
     from dsec.confines import Confines
     from dsec.core.leases import Lease, Ledger
     from dsec.launch import Launcher
-    from dsec.loop import Timer
     from dsec.plan import Plan
     from dsec.processes import Child, Children, Ended, Launch
     from dsec.recorder import Recorder
-    from dsec.workers import Answer
+    from dsec.yielding import Yielding
 
 _LONG_US = 250_000
 """The end of an attempt this long is made durable before anything starts because of it."""
@@ -53,13 +54,12 @@ class Runner:
         """`why_cancelled`: reason of an early end that a signal asks for."""
         self._why_cancelled = why_cancelled
         self._presses = 0
-        self._loop = children.loop
-        self._children = children
+        self._loop, self._children = children.loop, children
         self._launcher = launcher
         self.remedies = launcher.remedies
         self._ledger = ledger
         self._recorder = recorder
-        self._steps = plan.steps
+        self._plan, self._steps = plan, plan.steps
         spans = spans_of(plan)
         self._groups = [
             (step.demand, group_of(step) if step.command.call else "", spans.get(at))
@@ -95,11 +95,11 @@ class Runner:
         self._running: dict[Attempt, None] = {}
         """In the order in which they began."""
         self._set_timeout = Deadlines(self._loop, self._running, lambda one: self.stop(one, "timeout")).set
-        self._delayed: dict[tuple[int, int], Timer] = {}
+        self._retrying = Retrying(self._loop, recorder, self._scheduler)
         self.keep_going = False
         self.failed: list[tuple[str, int]] = []
         """Instances that failed for good."""
-        self.cancelled: int = 0
+        self.cancelled = 0
         """Signal that asked the run to end; 0: none."""
         self.trouble = ""
         """Why the run was ended that cannot, or must not, go on."""
@@ -109,30 +109,41 @@ class Runner:
         """What keeps processes within what their Steps state; None: no Step needs that."""
         self.why: Callable[[Attempt, Ended | None, Answer | None], tuple[str, str] | None] | None = None
         """Says cause and detail of an attempt that ended in an unclear way."""
+        self.yielding: Yielding | None = None
+        """What makes attempts give way; None: nothing can be urgent enough."""
+        if 0 < sum(step.level == "critical" for step in plan.steps) < len(plan.steps):
+            self.yields()
+
+    def yields(self) -> Yielding:
+        """What makes attempts give way, from now on."""
+        if self.yielding is None:
+            from dsec.yielding import Floor, Yielding  # most runs never make room
+
+            decides = (self._scheduler, self._starter, self._ledger, self._workers)
+            does = (self._children, self._launcher, self._recorder, self._running)
+            self.yielding = Yielding(self, self._plan, Floor._make((*decides, *does)))
+            self._least_cpu_m = 0
+        return self.yielding
 
     def work(self) -> None:
         """Run until nothing is left to do, or to wait for."""
         journal = self._recorder.journal
-        observer = self._recorder.observer
-        if observer.interval_s is not None:
+        if self._recorder.observer.interval_s is not None:
             self._tick()
         while True:
             self._start_ready()
             self._recorder.tell()
-            if not (self._running or self._delayed or self._workers.any_leaving or self._any_kept):
+            kept = self.attention is not None and self.attention.any_waiting
+            if not (self._running or self._retrying.delayed or self._workers.any_leaving or kept):
                 break
             self._loop.step(journal.sync_due, spin_s=self._workers.spin_s)
             journal.settle()
             if journal.full and not self.trouble:
-                self._disk_is_full()
+                self.give_up(self._recorder.journal.trouble or "the disk is full")
         self._workers.retire_all()
         while self._workers.any_running:
             self._loop.step()
         self._recorder.tell_all()
-
-    @property
-    def _any_kept(self) -> bool:
-        return self.attention is not None and self.attention.any_waiting
 
     def heed(self, attention: Attention) -> None:
         """Give devices back only when the monitor says that they are clear."""
@@ -151,9 +162,13 @@ class Runner:
             self._loop.at(self._loop.now() + observer.interval_s, self._tick)
 
     def _start_ready(self) -> None:
+        if self.yielding is not None:
+            self.yielding.go_on()
         while self._ledger.cpu_free_m >= self._least_cpu_m:
             start = self._starter.next(self._recorder.at_us())
             if start is None:
+                if self.yielding is not None and self.yielding.make_room():
+                    continue
                 return
             at, iteration, lease, need = start
             if need is not None:
@@ -188,12 +203,17 @@ class Runner:
         if number > 1 or step.retries.max:
             self._attempts[step.id, iteration] = number
         attempt = Attempt(at, step, iteration, number=number, lease=lease)
+        if number > 1 and self.yielding is not None and self.yielding.sends_again(attempt):
+            self._give_back(lease)
+            return
         attempt.began_us = self._recorder.at_us()
         self._running[attempt] = None
         if step.command.call:
             self._begin_call(attempt)
         else:
             self._begin_process(attempt)
+        if self.yielding is not None:
+            self.yielding.begun(attempt)
 
     def _begin_process(self, attempt: Attempt) -> None:
         step, iteration, number = attempt.step, attempt.iteration, attempt.number
@@ -231,25 +251,13 @@ class Runner:
         except OSError as problem:
             self._not_started(attempt, problem, None)
             return
-        child = worker.child
-        if child is None:
+        if (child := worker.child) is None:
             raise AssertionError(f"worker {worker.name} took a call and is not running")
         attempt.worker = worker
         devices = worker.lease.devices if worker.lease else ()
-        self._recorder.emit(
-            Spawn(
-                attempt.began_us,
-                step.id,
-                attempt.iteration,
-                attempt.number,
-                child.pid,
-                child.ticks,
-                child.ticks_by,
-                devices,
-                worker.log,
-                worker.name,
-            )
-        )
+        pid, ticks, by = child.pid, child.ticks, child.ticks_by
+        named = (attempt.began_us, step.id, attempt.iteration, attempt.number)
+        self._recorder.emit(Spawn._make((*named, pid, ticks, by, devices, worker.log, worker.name)))
         self._set_timeout(attempt)
 
     def _not_started(self, attempt: Attempt, problem: OSError, launch: Launch | None) -> None:
@@ -257,7 +265,7 @@ class Runner:
             del self._running[attempt]
             self._give_back(attempt.lease)
             self._scheduler.fail(attempt.at, attempt.iteration)
-            self._disk_is_full()
+            self.give_up(self._recorder.journal.trouble or "the disk is full")
             return
         cause, detail = why_not_started(problem, launch)
         if attempt.step.command.call:
@@ -271,12 +279,14 @@ class Runner:
 
     def prospects(self, attempt: Attempt) -> tuple[int, bool]:
         """How many retries it has left, and whether the run can do without it."""
-        failures = self._failures.get((attempt.at, attempt.iteration), 0)
-        return attempt.step.retries.max - failures, self._droppable[attempt.at]
+        left = attempt.step.retries.max - self._failures.get((attempt.at, attempt.iteration), 0)
+        return left, self._droppable[attempt.at]
 
     def stop(self, attempt: Attempt, cause: str, *, grace_s: float | None = None) -> None:
         """End an attempt: TERM, then KILL after its grace; again and sooner when asked again."""
         attempt.stopped = attempt.stopped or cause
+        if self.yielding is not None:
+            self.yielding.stopping(attempt)
         grace = attempt.step.grace_ms / 1000 if grace_s is None else grace_s
         if attempt.child is not None:
             self._children.stop(attempt.child, grace_s=grace)
@@ -284,8 +294,7 @@ class Runner:
             self._workers.stop(attempt.worker, cause=f"was stopped ({cause})", grace_s=grace)
 
     def _process_gone(self, attempt: Attempt, child: Child) -> None:
-        ended = child.ended
-        if ended is None:
+        if (ended := child.ended) is None:
             raise AssertionError(f"{attempt.step.id} is gone and has no status")
         plain = "signal" if ended.signal is not None else "exit" if ended.code else "ok"
         self._end(attempt, attempt.stopped or plain, detail=attempt.why, ended=ended)
@@ -306,6 +315,8 @@ class Runner:
     ) -> None:
         """Record the end of an attempt, then act on it."""
         step, iteration = attempt.step, attempt.iteration
+        if self.yielding is not None:
+            cause = self.yielding.ended(attempt, cause)
         if cause == "ok":
             if step.outputs and (missing := self._launcher.missing_output(step, iteration)):
                 cause, detail = "missing-output", missing
@@ -343,9 +354,13 @@ class Runner:
         if self.cancelled or self.trouble:
             self._scheduler.fail(at, iteration)
             return
+        if cause == "gave-way" and self.yielding is not None:
+            self._attempts[step.id, iteration] = attempt.number
+            self.yielding.again(attempt)
+            return
         failures = self._failures[at, iteration] = self._failures.get((at, iteration), 0) + 1
         if cause in RETRIABLE and failures <= step.retries.max and not (self.failed and not self.keep_going):
-            self._retry(attempt, failures)
+            self._retrying.retry(attempt, failures)
         elif self._droppable[at]:
             self._drop(at, iteration, f"it failed {failures} time{'s' * (failures > 1)} and is discardable")
         else:
@@ -354,17 +369,6 @@ class Runner:
             if not self.keep_going:
                 self._halt()
 
-    def _retry(self, attempt: Attempt, failures: int) -> None:
-        at, step, iteration = attempt.at, attempt.step, attempt.iteration
-        delay_ms = backoff_ms(step.retries, failures)
-        self._recorder.emit(Retry(self._recorder.at_us(), step.id, iteration, attempt.number + 1, delay_ms))
-
-        def again() -> None:
-            del self._delayed[at, iteration]
-            self._scheduler.put_back(at, iteration)
-
-        self._delayed[at, iteration] = self._loop.at(self._loop.now() + delay_ms / 1000, again)
-
     def _drop(self, at: int, iteration: int, reason: str) -> None:
         self._recorder.emit(Drop(self._recorder.at_us(), self._steps[at].id, iteration, reason))
         self._scheduler.drop(at, iteration)
@@ -372,12 +376,7 @@ class Runner:
     def _halt(self) -> None:
         """Nothing new starts; what is running goes on."""
         self._scheduler.halt()
-        for timer in self._delayed.values():
-            timer.cancel()
-        self._delayed.clear()
-
-    def _disk_is_full(self) -> None:
-        self.give_up(self._recorder.journal.trouble or "the disk is full")
+        self._retrying.cancel()
 
     def give_up(self, why: str) -> None:
         """End the run in order: it cannot, or must not, go on."""

@@ -9,6 +9,8 @@ import contextlib
 import os
 from dataclasses import dataclass, field
 
+from dsec.onsave import on_save
+from dsec.granted import DEVICES, DeviceMismatchError, foreign, granted, mismatch, shown
 from dsec.pagecache import fast_chunks, fast_read
 from dsec.parts import COUNT, INDEX, LAYERS, layers_of, part_path
 from dsec.saving import NoSaveError, Saved, load_sharded, save_sharded, saves
@@ -21,9 +23,11 @@ if TYPE_CHECKING:
 
 
 __all__ = [
+    "DeviceMismatchError",
     "NoSaveError",
     "Saved",
     "StepContext",
+    "check_devices",
     "context",
     "fast_chunks",
     "fast_read",
@@ -31,6 +35,7 @@ __all__ = [
     "load_sharded",
     "metric",
     "metrics",
+    "on_save",
     "parse_carried",
     "publish",
     "publishing",
@@ -74,11 +79,16 @@ class StepContext:
 
 
 def context(environ: Mapping[str, str] | None = None) -> StepContext:
-    """The context of the Step that this process is; raises LookupError outside of a run."""
+    """The context of the Step that this process is; raises LookupError outside of a run.
+
+    Raises DeviceMismatchError where the process would use a GPU that its Step was not granted.
+    """
     env = os.environ if environ is None else environ
     missing = [name for name in ("DSEC_RUN", "DSEC_STEP", "DSEC_RUN_DIR") if name not in env]
     if missing:
         raise LookupError(f"this process is not a Step of a dsec run: {missing[0]} is not set")
+    if DEVICES in env and (problem := foreign(env)):
+        raise DeviceMismatchError(problem)
     return StepContext(
         run=env["DSEC_RUN"],
         step=env["DSEC_STEP"],
@@ -91,6 +101,35 @@ def context(environ: Mapping[str, str] | None = None) -> StepContext:
         links=_links(env.get("DSEC_LINKS", "")),
         **split_of(env),
     )
+
+
+def check_devices(*, deep: bool = False) -> tuple[str, ...]:
+    """UUIDs of the GPUs that this process sees, in its order; raises DeviceMismatchError.
+
+    They must be exactly those that the Step was granted. `deep` asks CUDA, too, in a process of its
+    own: asked in this one it could no longer be used in forked children.
+    """
+    problem = mismatch(os.environ)
+    if not problem and deep and granted(os.environ):
+        problem = _asked_apart()
+    if problem:
+        raise DeviceMismatchError(problem)
+    return shown(os.environ)
+
+
+def _asked_apart() -> str:
+    import subprocess
+    import sys
+
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    code = (
+        f"import sys; sys.path.insert(0, {root!r}); from dsec.granted import main; sys.exit(main(['--deep']))"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", code], stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, check=False
+    )
+    text = told.stderr.decode("utf-8", "replace").strip()
+    return (text or "CUDA could not be asked") if told.returncode else ""
 
 
 def split_of(env: Mapping[str, str]) -> dict[str, Any]:

@@ -13,12 +13,12 @@ import os
 import re
 import sys
 
+from dsec.answers import Answer, decode
 from dsec.events import WorkerStart, WorkerStop
 from dsec.frames import FRAME_BYTES, QUICK_S
 from dsec.outcomes import signal_name
 from dsec.plan import Terms
 from dsec.processes import Launch
-from dsec.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,18 +33,6 @@ if TYPE_CHECKING:
 
 _LEAVE_S = 2.0
 """How long a worker may take to leave after its socket closed."""
-
-
-class Answer(Record):
-    """How a call ended."""
-
-    cause: str
-    detail: str
-    result: str | None
-    log_from: int | None
-    log_to: int | None
-    cpu_us: int | None
-    """What the worker's threads took for it; None: it did not live to tell."""
 
 
 def group_of(step: PlannedStep) -> str:
@@ -235,7 +223,7 @@ class Workers:
             self._disconnect(worker)
             self._doubt(worker)
             return None
-        answer = _decode(self._buffer[:length], worker.serial)
+        answer = decode(self._buffer[:length], worker.serial)
         if answer is None or worker.on_answer is None:
             self._abandon(worker, "sent something that is no answer to a call")
             return None
@@ -303,6 +291,22 @@ class Workers:
         self._retire(min(idle, key=lambda worker: worker.idle_since), "evicted")
         return True
 
+    def is_busy(self, step: PlannedStep) -> bool:
+        """Whether a call of the Step would wait for another call."""
+        worker = self._workers[group_of(step)]
+        return worker.on_answer is not None or bool(worker.cause)
+
+    def leaving(self) -> list[Lease]:
+        """Devices that come back because their worker is about to leave."""
+        return [worker.lease for worker in self._running() if worker.cause and worker.lease]
+
+    def leave(self, device: str) -> None:
+        """Retire workers that idle on this device: the next call gets another one."""
+        for worker in self._running():
+            lease = worker.lease
+            if lease and device in lease.devices and worker.on_answer is None and not worker.cause:
+                self._retire(worker, "evicted")
+
     def retire_all(self) -> None:
         """No more calls will come."""
         for worker in self._running():
@@ -355,23 +359,6 @@ class Workers:
             size = os.path.getsize(f"{self._launcher.run.path}/{worker.log}")
             lost = Answer("worker-lost", f"worker {worker.name} {cause}", None, worker.log_end, size, None)
             self._answered(worker, pending or lost)
-
-
-def _decode(packet: bytearray, serial: int) -> Answer | None:
-    """The answer to call `serial` in a packet; None where it is something else."""
-    try:
-        number, begin, end, cpu, cause, text = packet.decode().split(" ", 5)
-        if int(number) != serial or "\n" in text:
-            return None
-        if cause == "ok":
-            if text != "null":
-                json.loads(text)  # a journal with anything else in it could not be read again
-            return Answer("ok", "", text, int(begin), int(end), int(cpu))
-        if cause in ("raised", "bad-result"):
-            return Answer(cause, text, None, int(begin), int(end), int(cpu))
-    except ValueError:
-        return None
-    return None
 
 
 def _fixed_part(step: PlannedStep) -> str:

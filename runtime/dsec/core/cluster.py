@@ -67,6 +67,15 @@ class Cluster:
         self.returned += 1
         self._count(at, lease, -1)
 
+    def park(self, lease: Lease) -> None:
+        """Take back the processors of what stands still."""
+        self._ledgers[self.machine(lease)].park(lease)
+        self.returned += 1
+
+    def unpark(self, lease: Lease) -> bool:
+        """Give a parked lease its processors again; False: they are not free."""
+        return self._ledgers[self.machine(lease)].unpark(lease)
+
     def machine(self, lease: Lease) -> int:
         """The number of the machine that the lease is on."""
         return lease.serial // _MACHINE

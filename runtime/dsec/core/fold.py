@@ -234,7 +234,9 @@ class Fold:
             if self.failed:
                 self.failed.pop(instance, None)
             return
-        total.failures += event.cause != "interrupted"
+        total.failures += event.cause not in ("interrupted", "gave-way")
+        if event.cause == "gave-way":
+            return
         self.failed[instance] = event
         self.logs[instance] = begun.log if begun is not None else ""
 

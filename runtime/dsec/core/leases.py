@@ -41,6 +41,8 @@ class Ledger:
         self._memory_free = 2**63 if inventory.memory_bytes is None else inventory.memory_bytes
         self._tokens = dict(inventory.tokens or ())
         self._held: dict[int, Lease] = {}
+        self._parked: frozenset[int] = frozenset()
+        """Leases whose processors were given back before the rest."""
         self._serial = serial
         self.returned = 0
         """Leases given back so far: while this stays the same, what did not fit does not fit."""
@@ -86,12 +88,33 @@ class Ledger:
         if self._held.pop(lease.serial, None) is not lease:
             raise AssertionError(f"lease {lease.serial} is not held here")
         self.returned += 1
-        self.cpu_free_m += lease.cpu_m
+        if lease.serial in self._parked:
+            self._parked -= {lease.serial}
+        else:
+            self.cpu_free_m += lease.cpu_m
         self._memory_free += lease.memory_bytes
         if lease.terms is not None:
             self._take_tokens(lease.terms, -1)
         for uuid in lease.devices:
             self._by_uuid[uuid].give_back(lease.gpu_memory_bytes)
+
+    def park(self, lease: Lease) -> None:
+        """Take back the processors of what stands still; memory and devices it keeps."""
+        if lease.serial in self._parked or self._held.get(lease.serial) is not lease:
+            raise AssertionError(f"lease {lease.serial} has no processors to give back")
+        self._parked |= {lease.serial}
+        self.cpu_free_m += lease.cpu_m
+        self.returned += 1
+
+    def unpark(self, lease: Lease) -> bool:
+        """Give a parked lease its processors again; False: they are not free."""
+        if lease.serial not in self._parked:
+            raise AssertionError(f"lease {lease.serial} has its processors")
+        if lease.cpu_m > self.cpu_free_m:
+            return False
+        self._parked -= {lease.serial}
+        self.cpu_free_m -= lease.cpu_m
+        return True
 
     def _has_tokens(self, terms: Terms) -> bool:
         return all(self._tokens.get(name, 0) >= amount for name, amount in terms.tokens)
@@ -107,6 +130,7 @@ class Ledger:
         other.cpu_free_m, other._memory_free = self.cpu_free_m, self._memory_free
         # What either grants from now on must not be taken for a lease of the other.
         other._held, other._serial = dict(self._held), self._serial + _APART
+        other._parked = self._parked
         return other
 
     def hold(self, lease: Lease) -> bool:

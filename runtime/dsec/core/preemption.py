@@ -28,6 +28,26 @@ class Tenant(Record):
     level: str
     began: int
     lease: Lease
+    more: tuple[Lease, ...] = ()
+    """What it gives back besides: that of its worker."""
+    stands_still: bool = False
+    """It gives its processors alone: it is frozen, and what is in memory stays there."""
+
+
+def must_not_wait(level: str, *, hungry: bool) -> bool:
+    """Whether others make room for a Step; one that may be thrown away asks nobody to."""
+    return level == "critical" or (hungry and level != "discardable")
+
+
+def gives_way(level: str, to: str, *, earlier: bool) -> bool:
+    """Whether a Step of `level` makes room for one of level `to`; `earlier`: it would go first.
+
+    For a critical one all that goes after it does, but what is critical itself. One that is no more
+    than hungry takes from those whose work is cheap to lose, or that go on with less.
+    """
+    if to == "critical":
+        return level in ORDER and not earlier
+    return level in ("discardable", "elastic")
 
 
 def victims(room: Room, wanted: Demand, tenants: Sequence[Tenant], leaving: Sequence[Lease]) -> list[Tenant]:
@@ -44,7 +64,7 @@ def victims(room: Room, wanted: Demand, tenants: Sequence[Tenant], leaving: Sequ
     willing.sort(key=lambda one: (ORDER.index(one.level), -one.began, one.at, one.iteration))
     chosen: list[Tenant] = []
     for one in willing:
-        later.release(one.lease)
+        _give(later, one)
         chosen.append(one)
         if _fits(later, wanted):
             return _needed(later, wanted, chosen)
@@ -54,12 +74,34 @@ def victims(room: Room, wanted: Demand, tenants: Sequence[Tenant], leaving: Sequ
 def _needed(later: Room, wanted: Demand, chosen: list[Tenant]) -> list[Tenant]:
     """Those of the chosen without whom it would not fit, the last to be chosen looked at last."""
     for one in list(chosen[:-1]):
-        if later.hold(one.lease):
+        if _keep(later, one):
             if _fits(later, wanted):
                 chosen.remove(one)
             else:
-                later.release(one.lease)
+                _give(later, one)
     return chosen
+
+
+def _give(room: Room, one: Tenant) -> None:
+    if one.stands_still:
+        room.park(one.lease)
+        return
+    for lease in (one.lease, *one.more):
+        room.release(lease)
+
+
+def _keep(room: Room, one: Tenant) -> bool:
+    """Undo that; False: what it held is not free any more."""
+    if one.stands_still:
+        return room.unpark(one.lease)
+    kept: list[Lease] = []
+    for lease in (one.lease, *one.more):
+        if not room.hold(lease):
+            for other in kept:
+                room.release(other)
+            return False
+        kept.append(lease)
+    return True
 
 
 def _fits(room: Room, wanted: Demand) -> bool:

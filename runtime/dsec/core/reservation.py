@@ -32,6 +32,12 @@ if TYPE_CHECKING:
         def release(self, lease: Lease) -> None:
             """Take a lease back."""
 
+        def park(self, lease: Lease) -> None:
+            """Take back its processors alone."""
+
+        def unpark(self, lease: Lease) -> bool:
+            """Give a parked lease its processors again; False: they are not free."""
+
         def copy(self) -> Room:
             """Another one that holds the same."""
 

@@ -7,7 +7,7 @@ number in the plan and an iteration. Only the iterations in flight are materiali
 
 from __future__ import annotations
 
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,6 +71,8 @@ class Scheduler:
         self._opened = 0
         self._windows: dict[int, _Window] = {}
         self._halted = False
+        self._again: dict[tuple[int, int], list[int]] = {}
+        """Instances that run once more because what they wrote is gone, and who waits for that."""
         self.any_dropped = bool(self._dropped)
         """Whether `starved` has anything to say."""
         self._advance()
@@ -138,6 +140,9 @@ class Scheduler:
         if window.state[step] == _DONE:
             raise AssertionError(f"instance {step}/{iteration} ended twice")
         window.state[step] = _DONE
+        if self._again and (step, iteration) in self._again:
+            self._done_again(window, step, iteration)
+            return
         missing = window.missing
         for other in self._after[step]:
             missing[other] -= 1
@@ -150,6 +155,44 @@ class Scheduler:
         window.left -= 1
         if not window.left and iteration == self._base:
             self._advance()
+
+    def _done_again(self, window: _Window, step: int, iteration: int) -> None:
+        """Everybody but those who asked for it went on after the first time."""
+        for other in self._again.pop((step, iteration)):
+            window.missing[other] -= 1
+            if not window.missing[other] and window.state[other] == _WAITING:
+                self._push(other, iteration)
+        window.left -= 1
+        if not window.left and iteration == self._base:
+            self._advance()
+
+    def send_again(self, needs: Sequence[int], step: int, iteration: int) -> None:
+        """A started instance waits until these, which were done, have been done once more."""
+        window = self._windows[iteration]
+        window.state[step] = _WAITING
+        window.missing[step] = len(needs)
+        for need in needs:
+            if window.state[need] == _DONE:
+                window.state[need] = _WAITING
+                window.left += 1
+                window.missing[need] = 0
+                self._push(need, iteration)
+            self._again.setdefault((need, iteration), []).append(step)
+
+    def promote(self, step: int, iteration: int) -> int:
+        """A ready instance goes before all others of its iteration; its new entry."""
+        bucket, old = self._bucket_of[step], self.entry(step, iteration)
+        new = iteration * self._round + step
+        if old in bucket and old != new:
+            bucket.remove(old)
+            heapify(bucket)
+            heappush(bucket, new)
+        return new
+
+    def waiting(self) -> list[tuple[int, int]]:
+        """Every ready instance that did not start, the most urgent first."""
+        every = sorted(entry for bucket in self._buckets.values() for entry in bucket)
+        return [self.locate(entry) for entry in every]
 
     def drop(self, step: int, iteration: int) -> None:
         """The instance is given up; for the order of things it is done."""

@@ -12,7 +12,7 @@ from dsec.core.attempt import Running
 from dsec.core.cluster import Cluster
 from dsec.core.pace import Paces
 from dsec.core.placement import slots
-from dsec.core.preemption import Tenant, victims
+from dsec.core.preemption import Tenant, gives_way, must_not_wait, victims
 from dsec.core.readiness import Readiness
 from dsec.core.reservation import Held
 from dsec.core.scheduler import Scheduler
@@ -250,17 +250,14 @@ class Simulation:
         key = self._scheduler.locate(entry)
         level, running = self._steps[key[0]].level, self._running.values()
         struck = level != "discardable" and any(key in trouble.open for trouble in self._troubles)
-        if level != "critical" and not struck:
+        if not (must_not_wait(level, hungry=False) or struck):
             return False
         leaving = [one.lease for one in running if one.cause]
         tenants = [
             Tenant(one.at, one.iteration, self._level(one), one.began, one.lease)
             for one in running
             # What has only just begun stays: stopping it again and again would lead nowhere.
-            if not one.cause
-            and one.began < self._now
-            and self._scheduler.entry(one.at, one.iteration) > entry
-            and (level == "critical" or self._level(one) == "discardable")
+            if not one.cause and one.began < self._now and self._gives_way(one, level, entry)
         ]
         at_once = False
         for tenant in victims(self.room, self._steps[key[0]].demand, tenants, leaving):
@@ -276,6 +273,12 @@ class Simulation:
                 self._post(victim.expected, _LEAVE, victim)
                 self._starter.forget()
         return at_once
+
+    def _gives_way(self, running: Running, to: str, entry: int) -> bool:
+        earlier = self._scheduler.entry(running.at, running.iteration) <= entry
+        if to == "critical":
+            return gives_way(self._level(running), to, earlier=earlier)
+        return not earlier and self._level(running) == "discardable"
 
     def _level(self, running: Running) -> str:
         return self._steps[running.at].level

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from dsec.answers import Answer
     from dsec.attempts import Attempt
     from dsec.confines import Confines
     from dsec.core.fold import Fold
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from dsec.ports import Observer
     from dsec.processes import Ended
     from dsec.rundir import RunDir
-    from dsec.workers import Answer
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _REASONS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung-up"}
@@ -210,17 +210,17 @@ def _respond(attention: Attention, runner: Runner) -> None:
 
         respond(told, attention, runner)
 
+    def budget(told: dict[str, Any]) -> None:
+        from dsec.spending import respond
+
+        respond(told, attention, runner)
+
     def exceeding(told: dict[str, Any]) -> None:
         from dsec.exceeding import respond
 
         respond(told, attention, runner)
 
     attention.on("over-memory", exceeding)
-    def budget(told: dict[str, Any]) -> None:
-        from dsec.spending import respond
-
-        respond(told, attention, runner)
-
     attention.on("stalled", stalled)
     attention.on("budget", budget)
     for kind in ("forecast", "over-baseline", "scarce"):

@@ -1,0 +1,384 @@
+"""How attempts make room: which do is decided by `core.preemption`, here it is carried out.
+
+A discardable attempt is ended. Another one that can save its state (its SDK said so, or its contract
+names a command) saves it within its grace and is ended. Whatever else may give way stands still: that
+frees its processors and nothing else, because memory, a GPU's too, stays with the process. A critical
+attempt is never touched.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+
+from dsec.core.preemption import Tenant, gives_way, must_not_wait, victims
+from dsec.events import Continue, Notice, Pause
+from dsec.freezing import Frozen
+from dsec.metricsfile import name as metrics_name
+from dsec.onsave import path_of
+from dsec.processes import Launch
+from dsec.record import Record
+from dsec.rundir import missing_output
+from dsec.saver import Saver
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dsec.attempts import Attempt
+    from dsec.core.leases import Lease, Ledger
+    from dsec.core.scheduler import Scheduler
+    from dsec.core.starting import Starter
+    from dsec.launch import Launcher
+    from dsec.plan import Plan
+    from dsec.processes import Child, Children
+    from dsec.recorder import Recorder
+    from dsec.runner import Runner
+    from dsec.workers import Workers
+
+_AGAIN_S = 1.0
+"""What stood still goes on for at least so long before it has to make room again."""
+_ASKED = ("ok", "gave-way", "interrupted", "timeout")
+"""Ends that no device is to blame for."""
+_LEAVE_S = 1.0
+"""How long what has saved its state may take to leave."""
+
+
+class Floor(Record):
+    """What the executor works with."""
+
+    scheduler: Scheduler
+    starter: Starter
+    ledger: Ledger
+    workers: Workers
+    children: Children
+    launcher: Launcher
+    recorder: Recorder
+    running: dict[Attempt, None]
+
+
+class _Still:
+    """An attempt that stands still."""
+
+    __slots__ = ("frozen", "left_s")
+
+    def __init__(self, frozen: Frozen, left_s: float | None) -> None:
+        self.frozen = frozen
+        self.left_s = left_s
+        """Of its timeout."""
+
+
+class _Move(Record):
+    """An instance must go elsewhere."""
+
+    seen_us: int
+    before: tuple[str, ...]
+    """The devices that it had."""
+
+
+class Yielding:
+    """All that gives way, or is to, in one run."""
+
+    def __init__(self, runner: Runner, plan: Plan, floor: Floor) -> None:
+        self._runner = runner
+        self._steps = plan.steps
+        self._floor = floor
+        self._children, self._launcher = floor.children, floor.launcher
+        self._loop = floor.children.loop
+        self._commands = {one.step: one.shell for one in plan.checkpoints or ()}
+        self._saving: dict[Attempt, Saver] = {}
+        self._still: dict[Attempt, _Still] = {}
+        self._rested: dict[Attempt, float] = {}
+        """When what stood still went on, by the loop's clock."""
+        self._first: set[tuple[int, int]] = set()
+        """Instances that go before others once they wait again: their device failed them."""
+        self._moves: dict[tuple[int, int], _Move] = {}
+        self.hungry: set[tuple[int, int]] = set()
+        """Instances that have been hungry for long."""
+        self._sent_again: set[tuple[int, int]] = set()
+        """Instances that run once more because what they wrote is gone."""
+        self.bad: dict[str, str] = {}
+        """Devices that work no more, and why."""
+
+    # Making room.
+
+    def make_room(self) -> bool:
+        """Let others give way to a Step that must not wait; whether something can start at once."""
+        entry = self._urgent()
+        if entry is None:
+            return False
+        at, iteration = self._floor.scheduler.locate(entry)
+        step, now_us = self._steps[at], self._floor.recorder.at_us()
+        candidates = [one for one in self._floor.running if self._gives_way(one, step.level, entry, now_us)]
+        names = {(one.at, one.iteration): one for one in candidates}
+        reason = f"{step.id}@{iteration} must not wait"
+        for still in (True, False):
+            tenants = [tenant for one in candidates if (tenant := self._tenant(one, still=still)) is not None]
+            chosen = victims(self._floor.ledger, step.demand, tenants, self._leaving())
+            if chosen:
+                break
+        else:
+            return False
+        for tenant in chosen:
+            self._give_way(names[tenant.at, tenant.iteration], reason, still=tenant.stands_still)
+        self._floor.starter.forget()
+        return any(tenant.stands_still for tenant in chosen)
+
+    def _urgent(self) -> int | None:
+        """The Step that must not wait, as an entry of the scheduler; None: there is none."""
+        entry = self._floor.starter.waiting
+        entries = [entry] if entry is not None else self._floor.scheduler.ready()
+        for one in entries:
+            at, iteration = self._floor.scheduler.locate(one)
+            step = self._steps[at]
+            if must_not_wait(step.level, hungry=(at, iteration) in self.hungry) and not (
+                step.command.call and self._floor.workers.is_busy(step)
+            ):
+                return one
+        return None
+
+    def _gives_way(self, attempt: Attempt, to: str, entry: int, now_us: int) -> bool:
+        busy = attempt.stopped or attempt in self._saving or attempt in self._still
+        # What has only just begun stays: stopping it again and again would lead nowhere.
+        if busy or attempt.began_us >= now_us or (attempt.child is None and attempt.worker is None):
+            return False
+        if self._loop.now() - self._rested.get(attempt, -_AGAIN_S) < _AGAIN_S:
+            return False
+        earlier = self._floor.scheduler.entry(attempt.at, attempt.iteration) <= entry
+        return gives_way(attempt.step.level, to, earlier=earlier)
+
+    def _tenant(self, attempt: Attempt, *, still: bool) -> Tenant | None:
+        """What it can give; `still`: who can save its state stands still rather than save it."""
+        level = attempt.step.level
+        stays = level != "discardable" and (still or not self._can_save(attempt))
+        worker = attempt.worker
+        more = (worker.lease,) if worker is not None and worker.lease is not None else ()
+        return Tenant(attempt.at, attempt.iteration, level, attempt.began_us, attempt.lease, more, stays)
+
+    def _leaving(self) -> list[Lease]:
+        """Leases that come back anyway."""
+        runner = self._runner
+        found: dict[int, Lease] = {}
+        for one in self._floor.running:
+            if one in self._saving or one.stopped:
+                found[one.lease.serial] = one.lease
+        for lease in (*self._floor.workers.leaving(), *(runner.attention.kept() if runner.attention else ())):
+            found[lease.serial] = lease
+        held = {lease.serial for lease in self._floor.ledger.held}
+        return [lease for serial, lease in found.items() if serial in held]
+
+    def _give_way(self, attempt: Attempt, reason: str, *, still: bool) -> None:
+        if still:
+            self._freeze(attempt, reason)
+        elif attempt.step.level != "discardable" and self._can_save(attempt):
+            self._save(attempt, reason)
+        else:
+            self._pause(attempt, "killed", reason)
+            self._runner.stop(attempt, "gave-way", grace_s=0.0)
+
+    def _pause(self, attempt: Attempt, how: str, reason: str) -> None:
+        at_us = self._floor.recorder.at_us()
+        event = Pause(at_us, attempt.step.id, attempt.iteration, attempt.number, how, reason)
+        self._floor.recorder.emit(event)
+
+    # Standing still.
+
+    def _freeze(self, attempt: Attempt, reason: str) -> None:
+        child = _process(attempt)
+        confines = self._runner.confines
+        cgroup = confines.group_of(child.pid) if confines is not None else ""
+        frozen = Frozen(partial(self._children.left_of, child), cgroup)
+        deadline = attempt.deadline
+        self._still[attempt] = _Still(frozen, None if deadline is None else deadline - self._loop.now())
+        attempt.deadline = None
+        self._floor.ledger.park(attempt.lease)
+        kept = "; its memory stays, on GPUs, too" if attempt.lease.devices else "; its memory stays"
+        self._pause(attempt, "frozen", reason + kept)
+
+    def go_on(self) -> None:
+        """Let what stands still go on where its processors are free again."""
+        for attempt in sorted(
+            self._still, key=lambda one: self._floor.scheduler.entry(one.at, one.iteration)
+        ):
+            if self._is_claimed(attempt) or not self._floor.ledger.unpark(attempt.lease):
+                continue
+            still = self._still.pop(attempt)
+            still.frozen.thaw()
+            self._rested[attempt] = self._loop.now()
+            if still.left_s is not None:
+                attempt.deadline = self._loop.now() + still.left_s
+                self._loop.at(attempt.deadline, partial(self._late, attempt))
+            step = attempt.step.id
+            event = Continue(self._floor.recorder.at_us(), step, attempt.iteration, attempt.number)
+            self._floor.recorder.emit(event)
+
+    def _is_claimed(self, attempt: Attempt) -> bool:
+        """Whether a Step that must not wait is ready, fits now, and would go first."""
+        mine = self._floor.scheduler.entry(attempt.at, attempt.iteration)
+        for entry in self._floor.scheduler.ready():
+            at, iteration = self._floor.scheduler.locate(entry)
+            step = self._steps[at]
+            if must_not_wait(step.level, hungry=(at, iteration) in self.hungry) and (
+                entry < mine and self._floor.ledger.copy().grant(step.demand) is not None
+            ):
+                return True
+        return False
+
+    def _late(self, attempt: Attempt) -> None:
+        if attempt.deadline is not None and attempt.deadline <= self._loop.now():
+            attempt.deadline = None
+            self._runner.stop(attempt, "timeout")
+
+    def anew(self) -> None:
+        """The whole run stood still and goes on: what stood still before that does so again."""
+        for still in self._still.values():
+            still.frozen.again()
+
+    def stopping(self, attempt: Attempt) -> None:
+        """It is ended for another reason: it can only leave when it does not stand still."""
+        still = self._still.pop(attempt, None)
+        if still is not None:
+            still.frozen.thaw()
+
+    # Saving.
+
+    def _saves_file(self, attempt: Attempt) -> str:
+        name = metrics_name(attempt.step.id, iteration=attempt.iteration, attempt=attempt.number)
+        return path_of(f"{self._launcher.run.path}/{name}")
+
+    def _can_save(self, attempt: Attempt) -> bool:
+        if attempt.child is not None and attempt.step.id in self._commands:
+            return True
+        return bool(self._saver(attempt).ready())
+
+    def _saver(self, attempt: Attempt) -> Saver:
+        return Saver(self._saves_file(attempt), self._loop)
+
+    def _save(self, attempt: Attempt, reason: str) -> None:
+        saver = self._saving[attempt] = self._saver(attempt)
+        grace_s = attempt.step.grace_ms / 1000
+        done = partial(self._saved, attempt, reason)
+        shell = self._commands.get(attempt.step.id, "")
+        if not shell or attempt.child is None:
+            saver.ask(grace_s, done)
+            return
+        child, cwd = attempt.child, os.path.join(self._launcher.folder, attempt.step.cwd)
+        # Named like a worker, so that what it leaves is told from the processes of the attempt.
+        env = {**child.env, b"DSEC_PID": b"%d" % child.pid, b"DSEC_WORKER": b"checkpoint"}
+        launch = Launch("/bin/sh", ("/bin/sh", "-e", "-c", shell), env, cwd, child.logs)
+        saver.run(launch, self._children, grace_s, done)
+
+    def _saved(self, attempt: Attempt, reason: str, ok: bool) -> None:  # as a saver calls it
+        """It has saved its state, or its grace is over."""
+        if self._saving.get(attempt) is None:
+            return
+        if not ok:
+            reason += f"; it did not save its state within {attempt.step.grace_ms} ms"
+        self._pause(attempt, "saved" if ok else "killed", reason)
+        if attempt.stopped:
+            return
+        self._runner.stop(attempt, "gave-way", grace_s=_LEAVE_S if ok else 0.0)
+
+    # Beginnings and ends.
+
+    def ended(self, attempt: Attempt, cause: str) -> str:
+        """The cause of its end as it is here."""
+        self._still.pop(attempt, None)
+        self._rested.pop(attempt, None)
+        saver = self._saving.pop(attempt, None)
+        if saver is not None and not attempt.stopped:
+            saved = cause != "ok" and saver.all_saved()
+            saver.cancel()
+            if saved:
+                self._pause(attempt, "saved", "it was asked to")
+                return "gave-way"
+        bad = next((uuid for uuid in devices_of(attempt) if uuid in self.bad), "")
+        if not bad or cause in _ASKED:
+            return cause
+        self._leaves(attempt, self._floor.recorder.at_us())
+        self._pause(attempt, "killed", f"GPU {bad} failed: {self.bad[bad]}")
+        return "gave-way"
+
+    def again(self, attempt: Attempt) -> None:
+        """What gave way waits to start again."""
+        key = (attempt.at, attempt.iteration)
+        self._floor.scheduler.put_back(*key, first=key in self._first)
+        self._first.discard(key)
+
+    def begun(self, attempt: Attempt) -> None:
+        """It runs: where it had to leave a device, say how long that took."""
+        key = (attempt.at, attempt.iteration)
+        if attempt.child is None and attempt.worker is None:
+            return
+        self.hungry.discard(key)
+        move = self._moves.pop(key, None)
+        if move is None:
+            return
+        seen_us, before = move.seen_us, move.before
+        at_us = self._floor.recorder.at_us()
+        detail = (
+            f"moved from {_names(before)} to {_names(devices_of(attempt))}: "
+            f"running again {(at_us - seen_us) // 1000} ms after it was seen"
+        )
+        notice = Notice(at_us, "moved", attempt.step.id, attempt.iteration, (*before, "")[0], detail)
+        self._floor.recorder.emit(notice)
+
+    def sends_again(self, attempt: Attempt) -> bool:
+        """Whether it must wait until Steps have run once more, because what they wrote for it is gone."""
+        step, key = attempt.step, (attempt.at, attempt.iteration)
+        if step.level != "discardable" and key not in self._sent_again:
+            return False
+        folder, work = self._launcher.folder, self._launcher.run.work
+        lost = [
+            one
+            for one in step.inputs
+            if missing_output((one,), folder, work=work, iteration=attempt.iteration)
+        ]
+        needs = {edge.step for edge in step.needs if edge.kind != "carried"} if lost else ()
+        writers = [
+            at
+            for at, other in enumerate(self._steps)
+            if other.id in needs and not set(lost).isdisjoint(other.outputs)
+        ]
+        if not writers:
+            return False
+        self._sent_again |= {(at, attempt.iteration) for at in writers}
+        self._floor.scheduler.send_again(writers, *key)
+        return True
+
+    # Leaving a device.
+
+    def _leaves(self, attempt: Attempt, seen_us: int) -> None:
+        """It is to go on elsewhere, first of all; the time counts from when that was seen."""
+        key = (attempt.at, attempt.iteration)
+        self._first.add(key)
+        self._moves.setdefault(key, _Move(seen_us, devices_of(attempt)))
+
+    def move(self, attempt: Attempt, reason: str, *, seen_us: int, save: bool) -> None:
+        """Make it leave its devices: it saves its state where it can and `save` says so."""
+        if attempt.stopped or attempt in self._saving:
+            return
+        self._leaves(attempt, seen_us)
+        self.stopping(attempt)
+        if save and self._can_save(attempt):
+            self._save(attempt, reason)
+            return
+        self._pause(attempt, "killed", reason)
+        self._runner.stop(attempt, "gave-way", grace_s=0.0)
+
+
+def devices_of(attempt: Attempt) -> tuple[str, ...]:
+    """What it and its worker hold."""
+    worker = attempt.worker
+    return attempt.lease.devices + (worker.lease.devices if worker and worker.lease else ())
+
+
+def _process(attempt: Attempt) -> Child:
+    child = attempt.child or (attempt.worker.child if attempt.worker is not None else None)
+    if child is None:
+        raise AssertionError(f"{attempt.step.id} runs and has no process")
+    return child
+
+
+def _names(devices: Iterable[str]) -> str:
+    return ", ".join(devices) or "no GPU"
