@@ -60,6 +60,7 @@ class Bindings:
 
 class _Values:
     gpu = 50
+    busId = b"00000000:01:00.0"  # noqa: N815
     total, free, used, reserved = 10, 5, 4, 1
     nvmlReturn, valueType = 0, 3  # noqa: N815
 
@@ -70,11 +71,11 @@ class _Values:
 def _answer(name: str, args: tuple[Any, ...]) -> Any:
     if name == "nvmlDeviceGetFieldValues":
         return [_Values()] * len(args[1])
-    if name.endswith(("UtilizationRates", "MemoryInfo")):
+    if name.endswith(("UtilizationRates", "MemoryInfo", "PciInfo")):
         return _Values()
     if "RunningProcesses" in name:
         return []
-    if name.endswith(("HandleByIndex", "EventSetCreate", "HandleByIndex")):
+    if name.endswith(("HandleByIndex", "EventSetCreate")):
         return ctypes.c_void_p(1)
     if name.endswith("MigMode"):
         return [0, 0]

@@ -120,6 +120,13 @@ def address(handle: Any) -> int:
     return 0 if handle is None else ctypes.cast(handle, ctypes.c_void_p).value or 0
 
 
+def bus_id(info: Any) -> str | None:
+    """The bus id; drivers before 9.0 fill only the short legacy field."""
+    raw = info.busId or info.busIdLegacy
+    text = raw.decode("ascii", "replace") if isinstance(raw, bytes) else str(raw)
+    return text or None
+
+
 def forget() -> None:
     """Drop the loaded library: the next start takes the files that are there then, as after an update."""
     library: Any = sys.modules.get("pynvml")

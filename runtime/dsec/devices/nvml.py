@@ -12,7 +12,7 @@ from typing import Any
 from dsec import cards
 from dsec.devices import host, instances
 from dsec.devices.apart import read_apart
-from dsec.devices.door import LOST, NOT_SUPPORTED, RESET_REQUIRED, Door, opened
+from dsec.devices.door import LOST, NOT_SUPPORTED, RESET_REQUIRED, Door, bus_id, opened
 from dsec.devices.holding import Holding
 from dsec.devices.links import nvlink_counts, pci_link
 from dsec.inventory import Device, Inventory
@@ -129,14 +129,7 @@ def _node(door: Door, handle: Any, pci: str | None) -> int | None:
 
 def _pci(door: Door, handle: Any) -> str | None:
     info = door.ask("nvmlDeviceGetPciInfo", handle)
-    return None if info is None else _bus_id(info)
-
-
-def _bus_id(info: Any) -> str | None:
-    """The bus id; drivers before 9.0 fill only the short legacy field."""
-    raw = info.busId or info.busIdLegacy
-    text = raw.decode("ascii", "replace") if isinstance(raw, bytes) else str(raw)
-    return text or None
+    return None if info is None else bus_id(info)
 
 
 def _memory(door: Door, handle: Any) -> tuple[int | None, int | None, int | None, int]:
@@ -222,7 +215,7 @@ def _far_end(door: Door, handle: Any, link: int) -> str:
     if door.ask("nvmlDeviceGetNvLinkRemoteDeviceType", handle, link) == 2:
         return "switch"
     info = door.ask("nvmlDeviceGetNvLinkRemotePciInfo", handle, link)
-    return (_bus_id(info) or "") if info is not None else ""
+    return (bus_id(info) or "") if info is not None else ""
 
 
 def holders(uuid: str) -> tuple[int, ...] | None:

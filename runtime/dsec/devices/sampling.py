@@ -10,6 +10,7 @@ from dsec.devices import door as doors
 from dsec.devices import host
 from dsec.devices.door import Door
 from dsec.devices.holding import Holding
+from dsec.devices.kernellog import PATH, KernelLog, place
 from dsec.devices.measuring import Counters, judged, measure, with_memory
 from dsec.devices.reading import Reading, XidEvent
 
@@ -22,6 +23,7 @@ RESCAN_S = 60.0
 SLOW_S = 30.0
 """How long the answer to a question that blocks holds."""
 _XID = 8
+_SAME_NS = 5_000_000_000
 _MOST_EVENTS = 256
 """Of one look, so that a driver that repeats itself holds nobody up."""
 _GONE = frozenset({doors.UNINITIALIZED, doors.NO_DRIVER, doors.MISMATCH})
@@ -36,6 +38,8 @@ class _Slot:
         self.handle: Any = None
         self.address = 0
         """Of its last handle: an event of a lost device names nothing else."""
+        self.place = ""
+        """On the bus, as the kernel's log names it."""
         self.code = 0
         """Why there is no handle."""
         self.blank = Reading(f"unread-{index}", index)
@@ -54,7 +58,12 @@ class Sampler:
     """
 
     def __init__(
-        self, *, retry_s: float = RETRY_S, rescan_s: float = RESCAN_S, clock: Callable[[], int] | None = None
+        self,
+        *,
+        retry_s: float = RETRY_S,
+        rescan_s: float = RESCAN_S,
+        clock: Callable[[], int] | None = None,
+        kernel_log: str = PATH,
     ) -> None:
         self._clock = clock or time.monotonic_ns
         self._retry_ns, self._rescan_ns = int(retry_s * 1e9), int(rescan_s * 1e9)
@@ -63,6 +72,9 @@ class Sampler:
         self._events: Any = None
         self._slots: dict[int, _Slot] = {}
         self._counters = Counters(slow_ns=int(SLOW_S * 1e9))
+        self._kernel = KernelLog(kernel_log)
+        self._told: dict[XidEvent, int] = {}
+        """When each error was told last: the driver and the kernel tell of the same ones."""
         self._tried_ns = 0
         self.problem = ""
         self._start()
@@ -91,21 +103,45 @@ class Sampler:
         return None if handle is None else self._holding.processes(handle)
 
     def events(self) -> tuple[XidEvent, ...]:
-        """Errors that the driver reported since the last look; it never waits."""
+        """Errors since the last look, by the driver and by the kernel's log; it never waits.
+
+        One of a GPU in MIG mode is told of each of its instances, the same one once in a few seconds.
+        """
+        slots = [*self._reported(), *self._logged()]
+        now = self._clock()
+        found = []
+        for slot, xid in slots:
+            for uuid in slot.instances or (slot.blank.uuid,):
+                event = XidEvent(uuid, xid)
+                if now - self._told.get(event, now - _SAME_NS) >= _SAME_NS:
+                    self._told[event] = now
+                    found.append(event)
+        return tuple(found)
+
+    def _reported(self) -> list[tuple[_Slot, int]]:
         door = self._reached()
-        found: list[XidEvent] = []
+        found: list[tuple[_Slot, int]] = []
         if door is None or self._events is None:
-            return ()
+            return found
         for _ in range(_MOST_EVENTS):
             event = door.ask("nvmlEventSetWait_v2", self._events, 0)
             if event is None:
                 break
-            if event.eventType == _XID:
-                found += [XidEvent(uuid, int(event.eventData)) for uuid in self._concerned(door, event)]
-        return tuple(found)
+            slot = self._concerned(door, event) if event.eventType == _XID else None
+            if slot is not None:
+                found.append((slot, int(event.eventData)))
+        return found
+
+    def _logged(self) -> list[tuple[_Slot, int]]:
+        places = {slot.place: slot for slot in self._slots.values()}
+        return [(places[at], xid) for at, xid in self._kernel.events() if at in places]
 
     def close(self) -> None:
-        """Leave the driver; what was asked after that would start it again."""
+        """Leave the driver and the log; nothing is asked afterwards."""
+        self._kernel.close()
+        self._leave()
+
+    def _leave(self) -> None:
         if self._door is None:
             return
         if self._events is not None:
@@ -135,7 +171,7 @@ class Sampler:
 
     def _fail(self, code: int) -> None:
         """Nothing is answered any more: say why, and start again later."""
-        self.close()
+        self._leave()
         self.problem = doors.INIT.get(code, f"NVML does not answer any more (error {code})")
         self._tried_ns = self._clock()
 
@@ -163,6 +199,8 @@ class Sampler:
             name = door.ask("nvmlDeviceGetName", handle) or ""
             slot.blank, slot.watched = Reading(uuid, slot.index, name), False
         slot.handle, slot.address = handle, doors.address(handle)
+        info = door.ask("nvmlDeviceGetPciInfo", handle)
+        slot.place = slot.place if info is None else place(doors.bus_id(info) or "")
         if not slot.watched and self._events is not None:
             door.ask("nvmlDeviceRegisterEvents", handle, _XID, self._events)
             slot.watched = door.code == 0
@@ -210,17 +248,14 @@ class Sampler:
                 return slot.instances[uuid][0]
         return None
 
-    def _concerned(self, door: Door, event: Any) -> list[str]:
-        """UUIDs of the devices that an event is about."""
+    def _concerned(self, door: Door, event: Any) -> _Slot | None:
+        """The GPU that an event is about."""
         address = doors.address(event.device)
-        slots = [slot for slot in self._slots.values() if slot.address == address]
-        if not slots:
-            uuid = door.ask("nvmlDeviceGetUUID", event.device)
-            slots = [slot for slot in self._slots.values() if slot.blank.uuid == uuid]
-        if not slots:
-            return []
-        slot = slots[0]
-        return list(slot.instances) or [slot.blank.uuid]
+        for slot in self._slots.values():
+            if slot.address == address:
+                return slot
+        uuid = door.ask("nvmlDeviceGetUUID", event.device)
+        return next((slot for slot in self._slots.values() if slot.blank.uuid == uuid), None)
 
 
 def _part(door: Door, whole: Reading, handle: Any, blank: Reading) -> Reading:

@@ -14,6 +14,8 @@ from dsec.inventory import Device, Inventory
 MASK = "CUDA_VISIBLE_DEVICES"
 ORDER = "CUDA_DEVICE_ORDER"
 NUMA = "DSEC_NUMA"
+GRANTED = "DSEC_DEVICES"
+"""What `dsec.granted` compares with what a process sees."""
 
 
 def allowed(mask: str | None, devices: Sequence[Device]) -> tuple[str, ...]:
@@ -75,4 +77,7 @@ def environment(granted: Sequence[str], mask: str | None, devices: Sequence[Devi
     nodes = {device.numa for device in devices if device.uuid in granted}
     if len(nodes) == 1 and None not in nodes:
         told[NUMA] = str(nodes.pop())
+    if granted:
+        index = {device.uuid: "" if device.index is None else str(device.index) for device in devices}
+        told[GRANTED] = ",".join(f"{uuid}={index.get(uuid, '')}" for uuid in granted if uuid in shown)
     return told
