@@ -38,6 +38,16 @@ METRICS: tuple[Option, ...] = (
     ),
 )
 
+PROBE: Option = (
+    "probe",
+    "",
+    "flag",
+    "",
+    (),
+    None,
+    "Time what Steps wait for without using it: syncs, long writes, locks, Python's own. Needs a C compiler.",
+)
+
 CANCEL: Command = (
     "cancel",
     "End a run that is going on.",
@@ -162,6 +172,7 @@ RESUME: Command = (
         ),
         LANG,
         *METRICS,
+        PROBE,
         ("quiet", "q", "flag", "", (), None, "Print only how the run ended."),
     ),
     (
@@ -218,6 +229,7 @@ RUN: Command = (
         ),
         LANG,
         *METRICS,
+        PROBE,
         ("quiet", "q", "flag", "", (), None, "Print only how the run ended."),
     ),
     (

@@ -123,6 +123,21 @@ def metrics_of(args: Args) -> Exporting | None:
     return exporting(args)
 
 
+def probe_of(args: Args, run: RunDir) -> tuple[tuple[str, str], ...]:
+    """What puts the probe into the run's Steps; nothing where none was asked for or can be had."""
+    if not args.probe:
+        return ()
+    from dsec.probes import library, variables
+    from dsec_cli.commands.speaking import listener
+
+    built = library(os.environ)
+    if built.path:
+        return variables(built, run.path, os.environ)
+    line = say("warning: the run goes on without a probe: {why}", why=built.why)
+    sys.stderr.write(listener(args.lang)(line) + "\n")
+    return ()
+
+
 def called_here(run: RunDir) -> str:
     """What the run is called in the present folder: its job id, or its path where the id is not found."""
     try:

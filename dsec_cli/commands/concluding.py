@@ -35,6 +35,7 @@ def conclude(session: Session, outcome: Outcome, *, called: str, own_cpu_s: floa
     report["dependencies"] = kept(session.run)
     if folded.remarks or report["gpu_ms"] is not None:
         _settle(session, report)
+    report["contention"] = contended(session.run)
     troubles = _keep(session, folded, report)
     lines = failure_lines(session.run, report, called=called)
     for (step, iteration), reason in sorted(folded.dropped.items())[:_SHOWN_FAILURES]:
@@ -56,6 +57,15 @@ def conclude(session: Session, outcome: Outcome, *, called: str, own_cpu_s: floa
     elif outcome.word == "failed":
         lines.append(say("mend it and go on with: dsec resume {job}", job=called))
     return lines
+
+
+def contended(run: RunDir) -> list[dict[str, Any]] | None:
+    """Who held up whom, as the run's probes saw it; None: it had none."""
+    if not (os.path.isdir(f"{run.path}/probe") or os.path.exists(f"{run.path}/contention.json")):
+        return None
+    from dsec.probes import keep
+
+    return keep(run.path)
 
 
 def _settle(session: Session, report: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from dsec.resume import read_run
 from dsec.rundir import find
 from dsec.words import say
 from dsec_cli.commands.accounting import Evidence, account
-from dsec_cli.commands.concluding import last_lines, write_report
+from dsec_cli.commands.concluding import contended, last_lines, write_report
 from dsec_cli.commands.depending import kept
 from dsec_cli.commands.pricing import prices_of
 from dsec_cli.commands.speaking import listener
@@ -42,6 +42,7 @@ def main(args: Args) -> int:
     form = "json" if args.json else args.output
     report = build(plan, told.state, job=run.job, inventory=plan.inventory)
     report["dependencies"] = kept(run)
+    report["contention"] = _contention(run, ended=told.state.end is not None)
     evidence = Evidence(run)
     account(report, plan, evidence, prices_of(args.prices))
     if told.state.end is not None:
@@ -53,6 +54,15 @@ def main(args: Args) -> int:
     else:
         emit(markdown(report, listener(args.lang)), args.out)
     return YES
+
+
+def _contention(run: RunDir, *, ended: bool) -> list[dict[str, Any]] | None:
+    """Who held up whom; a run that goes on still has its probes' files."""
+    if ended:
+        return contended(run)
+    from dsec.probes import present
+
+    return present(run.path)
 
 
 def _keep(run: RunDir, report: dict[str, Any], lang: str | None) -> None:

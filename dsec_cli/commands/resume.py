@@ -13,7 +13,7 @@ from dsec.quickplan import read_plan
 from dsec.resume import holder, past_of, read_run
 from dsec.rundir import find, missing_output
 from dsec.warden import end_run
-from dsec_cli.commands.carrying import carry_out, check_feasible, inventory_for, metrics_of
+from dsec_cli.commands.carrying import carry_out, check_feasible, inventory_for, metrics_of, probe_of
 from dsec_cli.commands.depending import keep, look
 from dsec_cli.exit import UNKNOWN, YES
 from dsec_cli.words import say
@@ -63,7 +63,15 @@ def main(args: Args) -> int:
     _forget_cancel(run)
     number = len(told.state.sessions) + 1
     session = Session(
-        plan, run, folder, inventory, past, number, args.keep_going, told.fold, looked.variables
+        plan,
+        run,
+        folder,
+        inventory,
+        past,
+        number,
+        args.keep_going,
+        told.fold,
+        looked.variables + probe_of(args, run),
     )
     return carry_out(session, journal=journal, args=args, metrics=metrics)
 

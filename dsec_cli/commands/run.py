@@ -21,6 +21,7 @@ from dsec_cli.commands.carrying import (
     folder_of,
     inventory_for,
     metrics_of,
+    probe_of,
     write_whole,
 )
 from dsec_cli.commands.depending import keep, look
@@ -53,7 +54,17 @@ def main(args: Args) -> int:
     run = _new_run(prepared, args.job_id)
     keep(run, looked)
     journal = _begin(run, prepared)
-    session = Session(plan, run, folder, inventory, Past(), 1, args.keep_going, Fold(), looked.variables)
+    session = Session(
+        plan,
+        run,
+        folder,
+        inventory,
+        Past(),
+        1,
+        args.keep_going,
+        Fold(),
+        looked.variables + probe_of(args, run),
+    )
     return carry_out(session, journal=journal, args=args, metrics=metrics)
 
 

@@ -113,6 +113,7 @@ NOTICES = (
     "budget",
     "device",
     "unwatched",
+    "blocked",
 )
 """What a notice can be about."""
 
@@ -173,6 +174,18 @@ _RECORDED = (
     "processes that could not be ended: {pids}",
     "the disk is full",
     "the journal cannot be written: {why}",
+    "{by} blocked {step} for {ms} ms by holding a file lock on device {device}"
+    " ({times}x, the longest {longest_ms} ms)",
+    "{by} blocked its own threads for {ms} ms by fsync on device {device} under Python's lock"
+    " ({times}x, the longest {longest_ms} ms)",
+    "{by} blocked its own threads for {ms} ms by writing to device {device} under Python's lock"
+    " ({times}x, the longest {longest_ms} ms)",
+    "{by} blocked its own threads for {ms} ms by a call that kept Python's lock"
+    " ({times}x, the longest {longest_ms} ms)",
+    "{by} blocked {step} for {ms} ms by fsync on device {device}"
+    " ({times}x, the longest {longest_ms} ms)",
+    "threads of {by} waited {ms} ms for each other's locks"
+    " ({times}x, the longest {longest_ms} ms)",
     "{program}: not found on PATH",
     "nothing could start: this machine lacks what the remaining Steps demand",
     "the kernel ended a process for want of memory",

@@ -265,6 +265,10 @@ def markdown(report: dict[str, Any], tell: Callable[[str], str] = str) -> str:
     if report.get("remarks"):
         lines += ["", say("## What happened"), ""]
         lines += [_remark_line(one) for one in report["remarks"][:_ROWS]]
+    if report.get("contention") is not None:
+        from dsec.core.contention import lines as blocked  # few runs have a probe
+
+        lines += ["", say("## Waits for what was not in use"), "", *blocked(report["contention"])]
     if report.get("dependencies"):
         lines += ["", say("## Dependencies"), ""]
         lines += [
