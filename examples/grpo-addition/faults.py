@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 
 import grpo
@@ -20,6 +21,12 @@ def straggle(ctx: StepContext, *, seconds: float, at: int | None) -> None:
     """Take `seconds` longer, in every iteration when `at` is not given."""
     if seconds and at in (None, ctx.iteration):
         time.sleep(seconds)
+
+
+def hang(ctx: StepContext, *, at: int | None) -> None:
+    """Wait for ever, as for a rank that does not answer."""
+    if at == ctx.iteration and ctx.attempt == 1:
+        threading.Event().wait()
 
 
 def poison(ctx: StepContext, batch: grpo.Batch, *, at: int | None) -> grpo.Batch:

@@ -21,7 +21,7 @@ import faults
 import grpo
 import numpy as np
 
-from dsec.sdk import StepContext, context, publish
+from dsec.sdk import StepContext, context, metrics, publish
 
 PROMPTS, SAMPLES, UPDATE = 1, 2, 5
 """Numbers of the random streams: those of the Steps that draw."""
@@ -67,8 +67,9 @@ def load(ctx: StepContext, *, seed: int, prompts: int = 512) -> None:
     publish(path(ctx, "prompts.npy"), grpo.pack(drawn))
 
 
-def forward(ctx: StepContext, *, seed: int, group: int = 8) -> None:
+def forward(ctx: StepContext, *, seed: int, group: int = 8, hang_at: int | None = None) -> None:
     """S2 PolicyForward: sample a group of completions for each prompt."""
+    faults.hang(ctx, at=hang_at)
     version = ctx.carried.get("S5", ctx.iteration - 1)
     (prompts,) = grpo.unpack(read(path(ctx, "prompts.npy")))
     rng = grpo.generator(seed, ctx.iteration, SAMPLES)
@@ -143,6 +144,7 @@ def report(ctx: StepContext) -> None:
     before = read(file).splitlines(keepends=True) if os.path.exists(file) else []
     kept = [old for old in before if json.loads(old)["iteration"] < ctx.iteration]
     publish(file, b"".join(kept) + encode(line))
+    metrics({name: float(value) for name, value in line.items()})
 
 
 STEPS: dict[str, Callable[..., None]] = {

@@ -223,3 +223,26 @@ def test_shipped_contracts_keep_more_files_than_iterations_in_flight(
         staleness = re.search(r"^  max_staleness: (\d+)$", text, re.MULTILINE)
         assert staleness
         assert keep >= int(staleness[1]) + 2
+
+
+def test_a_hanging_rollout_is_seen_its_stack_saved_and_the_policy_unharmed(folder: Path) -> None:
+    undisturbed = run(folder, "dsandbox.yaml", "whole")
+    edit(
+        folder / "dsandbox.yaml",
+        """    call: steps:forward
+    args: {seed: 0}
+""",
+        """    call: steps:forward
+    args: {seed: 0, hang_at: 1}
+    retries: 1
+    env: {DSEC_STALL_FACTOR: "2", DSEC_STALL_FLOOR_S: "2"}
+""",
+    )
+    work = run(folder, "dsandbox.yaml", "hung")
+    for name in ("policy.sha256", "metrics.jsonl"):
+        assert (work / name).read_bytes() == (undisturbed / name).read_bytes()
+    (saved,) = (work.parent / "stacks" / "S2@1.1").iterdir()
+    assert "faults.py" in saved.read_text()
+    told = dsec(folder, "report", "hung").stdout
+    assert "no sign of progress for" in told
+    assert (work.parent / "metrics" / "S7@2.1.jsonl").is_file()
