@@ -9,8 +9,8 @@ import contextlib
 import os
 from dataclasses import dataclass, field
 
-from dsec.onsave import on_save
 from dsec.granted import DEVICES, DeviceMismatchError, foreign, granted, mismatch, shown
+from dsec.onsave import on_save
 from dsec.pagecache import fast_chunks, fast_read
 from dsec.parts import COUNT, INDEX, LAYERS, layers_of, part_path
 from dsec.saving import NoSaveError, Saved, load_sharded, save_sharded, saves

@@ -185,10 +185,11 @@ def test_an_exact_uuid_wins_over_a_longer_one() -> None:
 def test_a_child_sees_what_it_was_granted_and_may_see(
     granted: tuple[str, ...], mask: str | None, value: str
 ) -> None:
-    assert environment(granted, mask, BOX) == {
-        "CUDA_VISIBLE_DEVICES": value,
-        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
-    }
+    told = environment(granted, mask, BOX)
+    indices = {device.uuid: device.index for device in BOX}
+    grant = ",".join(f"{uuid}={indices[uuid]}" for uuid in value.split(",") if uuid)
+    assert told.pop("DSEC_DEVICES", "") == grant
+    assert told == {"CUDA_VISIBLE_DEVICES": value, "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
 
 
 def test_a_child_is_told_the_numa_node_that_all_its_devices_are_on() -> None:

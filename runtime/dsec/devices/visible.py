@@ -78,6 +78,6 @@ def environment(granted: Sequence[str], mask: str | None, devices: Sequence[Devi
     if len(nodes) == 1 and None not in nodes:
         told[NUMA] = str(nodes.pop())
     if granted:
-        index = {device.uuid: "" if device.index is None else str(device.index) for device in devices}
-        told[GRANTED] = ",".join(f"{uuid}={index.get(uuid, '')}" for uuid in granted if uuid in shown)
+        index = {device.uuid: device.index for device in devices}
+        told[GRANTED] = ",".join(f"{uuid}={index[uuid]}" for uuid in granted if uuid in shown)
     return told
