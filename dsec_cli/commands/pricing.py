@@ -30,13 +30,13 @@ def prices_of(named: str | None) -> Prices | None:
     if tree.problems or len(tree.documents) != 1:
         why = tree.problems[0].message if tree.problems else say("it holds several documents")
         raise FileProblem(
-            say("{name}: {why}", name=source.name, why=why), hint=say("a file of prices is one YAML document")
+            say("{path}: {why}", path=source.name, why=why), hint=say("a file of prices is one YAML document")
         )
     found = read_prices(tree.documents[0])
     if found.prices is None:
         first = found.wrong[0]
         line = source.position(first.where.start).line if isinstance(first.where, Span) else 1
         raise FileProblem(
-            say("{name}: {why}", name=f"{source.name}:{line}", why=first.message), hint=first.help
+            say("{path}: {why}", path=f"{source.name}:{line}", why=first.message), hint=first.help
         )
     return found.prices

@@ -17,6 +17,7 @@ from dsec_cli.languages.zh import (
     runs,
     scenarios,
     security,
+    settling,
     simulating_gpus,
     simulation,
     steps,
@@ -28,7 +29,7 @@ from dsec_cli.languages.zh import (
 
 PARTS = (
     code, dependencies, errors, form, formats, health, importing, indexes, leftovers, linter, resources,
-    runs, scenarios, security, simulating_gpus, simulation, steps, system, text, tolerance, watching,
+    runs, scenarios, security, settling, simulating_gpus, simulation, steps, system, text, tolerance, watching,
 )  # fmt: skip
 """All but the pages."""
 
