@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dsec.core.overlap import thousandths
+from dsec.core.hunger import Appetite, hunger
 from dsec.record import Record
 from dsec_cli.words import joined, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from dsec.plan import PlannedStep
     from dsec_cli.screen.watch import Watch
@@ -26,7 +26,7 @@ class Waiting(Record):
     ready_us: int | None
     """Since when nothing that it needs is missing; None: something is."""
     hunger_permille: int
-    """How much of the time since its iteration could begin it has waited while it was ready."""
+    """Of its Step, as `dsec.core.hunger` has it; 0: it is not ready."""
     why: str
 
 
@@ -44,21 +44,43 @@ def waiting(watch: Watch, now_us: int, *, most: int) -> tuple[list[Waiting], int
     `now_us`: from the start of the first executor.
     """
     free = _free(watch)
-    ready: list[Waiting] = []
+    found: list[tuple[PlannedStep, int, int]] = []
     behind: list[tuple[PlannedStep, int]] = []
     for step, iteration in _open(watch):
         since = _ready_since(watch, step, iteration)
         if since is None:
             behind.append((step, iteration))
-            continue
-        share = thousandths(max(0, now_us - since), max(1, now_us - since + step.estimate_ms * 1000))
-        ready.append(Waiting(step.id, iteration, since, share, _held_up(watch, step, iteration, free)))
+        else:
+            found.append((step, iteration, min(since, now_us)))
+    scores = _hunger(watch, [step for step, _, _ in found])
+    ready = [
+        Waiting(step.id, iteration, since, scores[step.id], _held_up(watch, step, iteration, free))
+        for step, iteration, since in found
+    ]
     ready.sort(key=lambda one: (-one.hunger_permille, one.iteration, watch.number(one.step)))
     rest = [
         Waiting(step.id, iteration, None, 0, _missing(watch, step, iteration))
         for step, iteration in behind[: max(0, most - len(ready))]
     ]
     return (ready + rest)[:most], len(ready) + len(behind)
+
+
+def _hunger(watch: Watch, ready: Sequence[PlannedStep]) -> dict[str, int]:
+    """Of each Step that has ready instances; what runs of it was granted all or some of what it asked for."""
+    waits: dict[str, int] = {}
+    for step in ready:
+        waits[step.id] = waits.get(step.id, 0) + 1
+    runs: dict[str, list[int]] = {}
+    for (name, _), begun in watch.fold.running.items():
+        if name in waits:
+            demand = watch.steps[name].demand
+            runs.setdefault(name, []).append(len(begun.devices) if demand.gpu_count else demand.cpu_m)
+    scores = {}
+    for name, many in waits.items():
+        demand, granted = watch.steps[name].demand, runs.get(name, [])
+        asked = (demand.gpu_count or demand.cpu_m) * (many + len(granted))
+        scores[name] = hunger(Appetite(many, len(granted), 0, 0, asked, sum(granted)))
+    return scores
 
 
 def _open(watch: Watch) -> Iterator[tuple[PlannedStep, int]]:
