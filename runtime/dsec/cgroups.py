@@ -38,26 +38,38 @@ class Limits(Record):
 class Tree:
     """This executor's part of the tree."""
 
-    def __init__(self, path: str, controllers: frozenset[str]) -> None:
+    def __init__(self, path: str, home: str, controllers: frozenset[str]) -> None:
+        """`home`: the cgroup that the executor is in."""
         self.path = path
         self.controllers = controllers
+        self._home = home
         self._serial = 0
 
-    def add(self, pid: int, limits: Limits) -> str:
-        """A new cgroup with `pid` and its children in it; raises OSError."""
+    def enter(self) -> str:
+        """Be in a new cgroup, so that what is started now is born in it; raises OSError.
+
+        A child that is moved later may have left children of its own elsewhere by then.
+        """
         self._serial += 1
         path = f"{self.path}/{self._serial}"
         os.mkdir(path)
         try:
-            for name, value in _settings(limits, self.controllers):
-                with contextlib.suppress(FileNotFoundError):  # built without (swap, OOM groups)
-                    write(f"{path}/{name}", value)
-            _move(path, pid)
+            write(f"{path}/cgroup.procs", "0")
         except OSError:
             with contextlib.suppress(OSError):
                 os.rmdir(path)
             raise
         return path
+
+    def leave(self) -> None:
+        """Be where the executor was before; raises OSError."""
+        write(f"{self._home}/cgroup.procs", "0")
+
+    def limit(self, path: str, limits: Limits) -> None:
+        """Limit the cgroup, as far as the kernel lets us: not before the executor left it."""
+        for name, value in _settings(limits, self.controllers):
+            with contextlib.suppress(OSError):  # built without (swap, OOM groups)
+                write(f"{path}/{name}", value)
 
     def close(self) -> bool:
         """Remove what was made; whether all of it is gone."""
@@ -81,25 +93,6 @@ def _settings(limits: Limits, controllers: frozenset[str]) -> list[tuple[str, st
     if limits.cpu_weight is not None and "cpu" in controllers:
         settings.append(("cpu.weight", str(max(1, min(10_000, limits.cpu_weight)))))
     return settings
-
-
-def _move(path: str, pid: int) -> None:
-    """Move a process, and what it started before it was moved."""
-    write(f"{path}/cgroup.procs", str(pid))
-    todo = [pid]
-    while todo:
-        for child in _children(todo.pop()):
-            with contextlib.suppress(ProcessLookupError):
-                write(f"{path}/cgroup.procs", str(child))
-            todo.append(child)
-
-
-def _children(pid: int) -> list[int]:
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children", "rb", buffering=0) as file:
-            return [int(word) for word in file.read(64 * 1024).split()]
-    except OSError:
-        return []
 
 
 def write(path: str, value: str) -> None:
@@ -197,7 +190,12 @@ def make(note: str, *, pid: int, ticks: int, environ: Mapping[bytes, bytes]) -> 
         with open(note, "w", encoding="utf-8") as file:
             file.write(path + "\n")
         os.mkdir(path)
-        return Tree(path, _enabled(base, path, pid))
+        controllers = _enabled(base, path, pid)
+        home = _own()
+        if home is not None and os.access(f"{home}/cgroup.procs", os.W_OK):
+            return Tree(path, home, controllers)
+        remove(path)
+        return None
     except OSError:
         with contextlib.suppress(OSError):
             os.rmdir(path)

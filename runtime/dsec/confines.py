@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import resource
+from functools import partial
 
 from dsec import cgroups
 from dsec.core.overuse import enforced
@@ -59,10 +60,21 @@ class Confines:
         tree = self._own_tree() if limit else None
         firm = tree is not None and "memory" in tree.controllers
         asked = 0 if firm or step.demand.gpu_count else limit
-        told = on_gone if tree is None else lambda child: self._gone(child, limit, on_gone)
-        child = self._born(launch, told, cpus=self._nodes.get(int(node or -1)), asked=asked)
-        if tree is not None:
-            self._confine(tree, child, step, limit)
+        cpus = self._nodes.get(int(node or -1))
+        if tree is None:
+            return self._born(launch, on_gone, cpus=cpus, asked=asked)
+        group = self._enter(tree)
+        try:
+            child = self._born(launch, partial(self._gone, limit, on_gone), cpus=cpus, asked=asked)
+        except OSError:
+            self._leave(tree, group)
+            if self._filled:
+                cgroups.remove(group)
+            raise
+        self._leave(tree, group)
+        if self._filled:
+            self._groups[child.pid] = group
+            tree.limit(group, cgroups.Limits(limit, _most_processes(), step.demand.cpu_m // 10))
         return child
 
     def _born(
@@ -95,15 +107,22 @@ class Confines:
             self._tree = cgroups.make(self._note, pid=os.getpid(), ticks=self._ticks, environ=self._environ)
         return self._tree if self._filled else None
 
-    def _confine(self, tree: cgroups.Tree, child: Child, step: PlannedStep, limit: int) -> None:
-        limits = cgroups.Limits(limit, _most_processes(), step.demand.cpu_m // 10)
+    def _enter(self, tree: cgroups.Tree) -> str:
+        """Our new cgroup; "": cgroups can be made here, and not be filled."""
         try:
-            self._groups[child.pid] = tree.add(child.pid, limits)
-        except OSError as problem:
-            if not isinstance(problem, ProcessLookupError):  # it ended already
-                self._filled = False  # cgroups can be made here and not be filled
+            return tree.enter()
+        except OSError:
+            self._filled = False
+            return ""
 
-    def _gone(self, child: Child, limit: int, on_gone: Callable[[Child], None]) -> None:
+    def _leave(self, tree: cgroups.Tree, group: str) -> None:
+        try:
+            if group:
+                tree.leave()
+        except OSError:
+            self._filled = False  # we are still in it: it is neither limited nor ended
+
+    def _gone(self, limit: int, on_gone: Callable[[Child], None], child: Child) -> None:
         path = self._groups.pop(child.pid, "")
         if path:
             if cgroups.oom_kills(path):

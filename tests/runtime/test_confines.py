@@ -166,7 +166,10 @@ def test_what_hides_in_a_cgroup_is_ended(tmp_path):
     )
     hidden = subprocess.Popen(["sleep", "600"], env={}, start_new_session=True)
     try:
-        path = tree.add(hidden.pid, cgroups.Limits(GIB, 100, 100))
+        path = tree.enter()
+        tree.leave()
+        tree.limit(path, cgroups.Limits(GIB, 100, 100))
+        cgroups.write(f"{path}/cgroup.procs", str(hidden.pid))
         assert cgroups.members(tree.path) == [hidden.pid]
         assert cgroups.oom_kills(path) == 0
     finally:
@@ -248,3 +251,42 @@ def test_an_executor_makes_room_and_comes_back(tmp_path):
         assert [one for one in base.iterdir() if one.is_dir()] == []
     finally:
         assert cgroups.remove(str(base))
+
+
+def test_a_step_that_takes_more_than_it_states_is_ended_by_its_level(job, kit):
+    """By the monitor's look at the whole tree: a grandchild in a session of its own holds the memory."""
+    hold = f'setsid {sys.executable} -c "{HOLD}" 300 & wait'
+    demand = kit.demand(memory_bytes=200 << 20, cpu_m=100)
+    job.env |= {"DSEC_AUDIT_S": "0.1", "DSEC_CGROUP": "off"}
+    steps = [
+        kit.step("plain", shell=hold, demand=demand, level="pauseable"),
+        kit.step(
+            "critical",
+            shell=f"{hold.removesuffix(' & wait')} & sleep 6; kill $!",
+            demand=demand,
+            level="critical",
+        ),
+    ]
+    out = job.run(kit.plan(*steps), "--keep-going", expect=1)
+    assert job.ends() == [("plain", "over-memory"), ("critical", "ok")]
+    assert "plain took more memory than it states and was stopped: its processes held 3" in out
+    told = [event for event in job.events("notice") if event["kind"] == "over-memory"]
+    assert sorted(event["step"] for event in told) == ["critical", "plain"]
+
+
+@in_tree
+def test_the_cgroup_of_a_killed_executor_is_removed(job, kit):
+    demand = kit.demand(memory_bytes=GIB)
+    number = str(uuid.uuid4().int % 10**12)
+    job.env["DSEC_CGROUP"] = str(TREE)
+    hidden = f"env -i setsid sh -c 'sleep 600.{number} >/dev/null 2>&1 &'; sleep 601.{number}"
+    job.save(kit.plan(kit.step("A", shell=hidden, demand=demand)))
+    process = job.start("run", "plan.json", "--job-id", "j")
+    kit.wait_for(lambda: kit.alive(f"600.{number}") and kit.alive(f"601.{number}"))
+    path = cgroups.noted(str(job.run_dir))
+    assert path is not None
+    assert len(cgroups.members(path)) >= 2
+    process.kill()
+    process.wait()
+    kit.wait_for(lambda: not os.path.exists(path))
+    assert not kit.alive(number)

@@ -128,3 +128,79 @@ def test_other_runs_are_left_alone(job, kit, tmp_path):
     second.terminate()
     second.communicate(timeout=30)
     assert second.returncode == 143
+
+
+def killed_with(process, kit, number, wanted, *, first=""):
+    """Kill the executor, and before it whoever `first` names among its children."""
+    kit.wait_for(lambda: len([one for one in kit.alive(number) if ": sleep" in one]) >= wanted)
+    if first:
+        pid = kit.wait_for(lambda: child_named(process.pid, first))
+        os.kill(pid, signal.SIGKILL)
+    process.kill()
+    process.wait()
+
+
+def child_named(parent, mark):
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat", "rb") as file:
+                above = int(file.read().rsplit(b")", 1)[1].split()[1])
+            with open(f"/proc/{name}/cmdline", "rb") as file:
+                named = mark.encode() in file.read()
+        except OSError:
+            continue
+        if above == parent and named:
+            return int(name)
+    return 0
+
+
+@pytest.mark.parametrize("cgroup", ["off", ""])
+def test_a_killed_warden_is_missed_only_when_the_executor_is_killed_too(job, kit, cgroup):
+    """Its Steps then live on until the run is resumed, or `dsec doctor --reap` ends them."""
+    number = str(uuid.uuid4().int % 10**12)
+    job.env |= {"DSEC_TEST_MARK": number, "DSEC_CGROUP": cgroup}
+    job.save(kit.plan(kit.step("S1", shell=SHAPES["setsid"].format(n=number), timeout_ms=0)))
+    process = job.start("run", "plan.json", "--job-id", "j")
+    killed_with(process, kit, number, 2, first="dsec-warden")
+    assert len([one for one in kit.alive(number) if ": sleep" in one]) >= 2
+    resumed = job.start("resume", "j")
+    # The old ones end before anything starts anew.
+    kit.wait_for(lambda: len(job.events("run-start")) == 2)
+    kit.wait_for(lambda: len([one for one in kit.alive(number) if ": sleep 60" in one]) == 2)
+    resumed.terminate()
+    resumed.communicate(timeout=30)
+    kit.wait_for(lambda: not kit.alive(number))
+
+
+def test_a_run_goes_on_without_its_warden(job, kit):
+    job.save(kit.plan(kit.step("A", argv=["sleep", "1.5"]), kit.step("B", "A", argv=["true"])))
+    process = job.start("run", "plan.json", "--job-id", "j")
+    pid = kit.wait_for(lambda: child_named(process.pid, "dsec-warden"))
+    os.kill(pid, signal.SIGKILL)
+    out = process.communicate(timeout=60)[0].decode()
+    assert process.returncode == 0, out
+    assert job.ends() == [("A", "ok"), ("B", "ok")]
+
+
+MANY = (
+    "import os, sys, time\n"
+    "for at in range(int(sys.argv[1])):\n"
+    "    if os.fork() == 0:\n"
+    "        if at % 3 == 0: os.setsid()\n"
+    "        time.sleep(600); os._exit(0)\n"
+    "print('all', flush=True)\n"
+    "time.sleep(600)\n"
+)
+
+
+@pytest.mark.parametrize("way", ["TERM", "KILL"])
+@pytest.mark.parametrize("count", [60, pytest.param(1000, marks=pytest.mark.battery)])
+def test_many_descendants(job, kit, count, way):
+    number = str(uuid.uuid4().int % 10**12)
+    job.save(kit.plan(kit.step("A", argv=[PYTHON, "-c", MANY, str(count), number], timeout_ms=0)))
+    process = job.start("run", "plan.json", "--job-id", "j")
+    log = job.run_dir / "logs" / "A@0.1.log"
+    kit.wait_for(lambda: log.exists() and log.read_text() == "all\n", seconds=90)
+    end(process, way)
+    process.communicate(timeout=90)
+    kit.wait_for(lambda: not kit.alive(number), seconds=60)

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _REASONS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung-up"}
 _LAST_GRACE_S = 1.0
+_LASTING_S = 0.2
+"""Sooner the kernel ends nobody for want of memory that we would have to know of."""
 
 
 class Outcome(Record):
@@ -172,7 +174,7 @@ def execute(
     _heed_signals(loop, children, runner, attention)
     attention.begin()
     runner.confines = _confines(session, children, environ=environ, ticks=me.ticks if me else 0)
-    runner.why = _diagnosis(session, runner.confines)
+    runner.why = _diagnosis(session, loop, runner.confines)
     try:
         runner.work()
         sign = sweep.marker(session.run.job, session.run.path)
@@ -253,10 +255,16 @@ def _confines(
 
 
 def _diagnosis(
-    session: Session, confines: Confines | None
+    session: Session, loop: Loop, confines: Confines | None
 ) -> Callable[[Attempt, Ended | None, Answer | None], tuple[str, str] | None]:
-    """What says why an attempt failed, as long as nothing has it costs one look at the kernel's counters."""
-    before = sweep.oom_kills()
+    """What says why an attempt failed; it looks at the kernel's counters once the run has lasted a while."""
+    before: int | None = None
+
+    def remember() -> None:
+        nonlocal before
+        before = sweep.oom_kills()
+
+    loop.at(loop.now() + _LASTING_S, remember)
 
     def why(attempt: Attempt, ended: Ended | None, answer: Answer | None) -> tuple[str, str] | None:
         from dsec.diagnosis import why_failed
