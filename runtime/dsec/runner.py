@@ -120,7 +120,7 @@ class Runner:
             from dsec.yielding import Floor, Yielding  # most runs never make room
 
             decides = (self._scheduler, self._starter, self._ledger, self._workers)
-            does = (self._children, self._launcher, self._recorder, self._running)
+            does = (self._children, self._launcher, self._recorder, self._running, self._steps)
             self.yielding = Yielding(self, self._plan, Floor._make((*decides, *does)))
             self._least_cpu_m = 0
         return self.yielding

@@ -18,7 +18,7 @@ from dsec.metricsfile import name as metrics_name
 from dsec.onsave import path_of
 from dsec.processes import Launch
 from dsec.record import Record
-from dsec.rundir import missing_output
+from dsec.resending import writers_of_lost
 from dsec.saver import Saver
 
 TYPE_CHECKING = False
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dsec.core.scheduler import Scheduler
     from dsec.core.starting import Starter
     from dsec.launch import Launcher
-    from dsec.plan import Plan
+    from dsec.plan import Plan, PlannedStep
     from dsec.processes import Child, Children
     from dsec.recorder import Recorder
     from dsec.runner import Runner
@@ -55,6 +55,7 @@ class Floor(Record):
     launcher: Launcher
     recorder: Recorder
     running: dict[Attempt, None]
+    steps: tuple[PlannedStep, ...]
 
 
 class _Still:
@@ -82,7 +83,7 @@ class Yielding:
     def __init__(self, runner: Runner, plan: Plan, floor: Floor) -> None:
         self._runner = runner
         self._steps = plan.steps
-        self._floor = floor
+        self.floor = floor
         self._children, self._launcher = floor.children, floor.launcher
         self._loop = floor.children.loop
         self._commands = {one.step: one.shell for one in plan.checkpoints or ()}
@@ -99,6 +100,8 @@ class Yielding:
         """Instances that run once more because what they wrote is gone."""
         self.bad: dict[str, str] = {}
         """Devices that work no more, and why."""
+        self._states: dict[str, str] = {}
+        """What was said last of each device that was not well."""
 
     # Making room.
 
@@ -107,32 +110,32 @@ class Yielding:
         entry = self._urgent()
         if entry is None:
             return False
-        at, iteration = self._floor.scheduler.locate(entry)
-        step, now_us = self._steps[at], self._floor.recorder.at_us()
-        candidates = [one for one in self._floor.running if self._gives_way(one, step.level, entry, now_us)]
+        at, iteration = self.floor.scheduler.locate(entry)
+        step, now_us = self._steps[at], self.floor.recorder.at_us()
+        candidates = [one for one in self.floor.running if self._gives_way(one, step.level, entry, now_us)]
         names = {(one.at, one.iteration): one for one in candidates}
         reason = f"{step.id}@{iteration} must not wait"
         for still in (True, False):
             tenants = [tenant for one in candidates if (tenant := self._tenant(one, still=still)) is not None]
-            chosen = victims(self._floor.ledger, step.demand, tenants, self._leaving())
+            chosen = victims(self.floor.ledger, step.demand, tenants, self._leaving())
             if chosen:
                 break
         else:
             return False
         for tenant in chosen:
             self._give_way(names[tenant.at, tenant.iteration], reason, still=tenant.stands_still)
-        self._floor.starter.forget()
+        self.floor.starter.forget()
         return any(tenant.stands_still for tenant in chosen)
 
     def _urgent(self) -> int | None:
         """The Step that must not wait, as an entry of the scheduler; None: there is none."""
-        entry = self._floor.starter.waiting
-        entries = [entry] if entry is not None else self._floor.scheduler.ready()
+        entry = self.floor.starter.waiting
+        entries = [entry] if entry is not None else self.floor.scheduler.ready()
         for one in entries:
-            at, iteration = self._floor.scheduler.locate(one)
+            at, iteration = self.floor.scheduler.locate(one)
             step = self._steps[at]
             if must_not_wait(step.level, hungry=(at, iteration) in self.hungry) and not (
-                step.command.call and self._floor.workers.is_busy(step)
+                step.command.call and self.floor.workers.is_busy(step)
             ):
                 return one
         return None
@@ -144,7 +147,7 @@ class Yielding:
             return False
         if self._loop.now() - self._rested.get(attempt, -_AGAIN_S) < _AGAIN_S:
             return False
-        earlier = self._floor.scheduler.entry(attempt.at, attempt.iteration) <= entry
+        earlier = self.floor.scheduler.entry(attempt.at, attempt.iteration) <= entry
         return gives_way(attempt.step.level, to, earlier=earlier)
 
     def _tenant(self, attempt: Attempt, *, still: bool) -> Tenant | None:
@@ -159,12 +162,12 @@ class Yielding:
         """Leases that come back anyway."""
         runner = self._runner
         found: dict[int, Lease] = {}
-        for one in self._floor.running:
+        for one in self.floor.running:
             if one in self._saving or one.stopped:
                 found[one.lease.serial] = one.lease
-        for lease in (*self._floor.workers.leaving(), *(runner.attention.kept() if runner.attention else ())):
+        for lease in (*self.floor.workers.leaving(), *(runner.attention.kept() if runner.attention else ())):
             found[lease.serial] = lease
-        held = {lease.serial for lease in self._floor.ledger.held}
+        held = {lease.serial for lease in self.floor.ledger.held}
         return [lease for serial, lease in found.items() if serial in held]
 
     def _give_way(self, attempt: Attempt, reason: str, *, still: bool) -> None:
@@ -177,9 +180,9 @@ class Yielding:
             self._runner.stop(attempt, "gave-way", grace_s=0.0)
 
     def _pause(self, attempt: Attempt, how: str, reason: str) -> None:
-        at_us = self._floor.recorder.at_us()
+        at_us = self.floor.recorder.at_us()
         event = Pause(at_us, attempt.step.id, attempt.iteration, attempt.number, how, reason)
-        self._floor.recorder.emit(event)
+        self.floor.recorder.emit(event)
 
     # Standing still.
 
@@ -191,16 +194,14 @@ class Yielding:
         deadline = attempt.deadline
         self._still[attempt] = _Still(frozen, None if deadline is None else deadline - self._loop.now())
         attempt.deadline = None
-        self._floor.ledger.park(attempt.lease)
+        self.floor.ledger.park(attempt.lease)
         kept = "; its memory stays, on GPUs, too" if attempt.lease.devices else "; its memory stays"
         self._pause(attempt, "frozen", reason + kept)
 
     def go_on(self) -> None:
         """Let what stands still go on where its processors are free again."""
-        for attempt in sorted(
-            self._still, key=lambda one: self._floor.scheduler.entry(one.at, one.iteration)
-        ):
-            if self._is_claimed(attempt) or not self._floor.ledger.unpark(attempt.lease):
+        for attempt in sorted(self._still, key=lambda one: self.floor.scheduler.entry(one.at, one.iteration)):
+            if self._is_claimed(attempt) or not self.floor.ledger.unpark(attempt.lease):
                 continue
             still = self._still.pop(attempt)
             still.frozen.thaw()
@@ -209,17 +210,17 @@ class Yielding:
                 attempt.deadline = self._loop.now() + still.left_s
                 self._loop.at(attempt.deadline, partial(self._late, attempt))
             step = attempt.step.id
-            event = Continue(self._floor.recorder.at_us(), step, attempt.iteration, attempt.number)
-            self._floor.recorder.emit(event)
+            event = Continue(self.floor.recorder.at_us(), step, attempt.iteration, attempt.number)
+            self.floor.recorder.emit(event)
 
     def _is_claimed(self, attempt: Attempt) -> bool:
         """Whether a Step that must not wait is ready, fits now, and would go first."""
-        mine = self._floor.scheduler.entry(attempt.at, attempt.iteration)
-        for entry in self._floor.scheduler.ready():
-            at, iteration = self._floor.scheduler.locate(entry)
+        mine = self.floor.scheduler.entry(attempt.at, attempt.iteration)
+        for entry in self.floor.scheduler.ready():
+            at, iteration = self.floor.scheduler.locate(entry)
             step = self._steps[at]
             if must_not_wait(step.level, hungry=(at, iteration) in self.hungry) and (
-                entry < mine and self._floor.ledger.copy().grant(step.demand) is not None
+                entry < mine and self.floor.ledger.copy().grant(step.demand) is not None
             ):
                 return True
         return False
@@ -295,14 +296,14 @@ class Yielding:
         bad = next((uuid for uuid in devices_of(attempt) if uuid in self.bad), "")
         if not bad or cause in _ASKED:
             return cause
-        self._leaves(attempt, self._floor.recorder.at_us())
+        self._leaves(attempt, self.floor.recorder.at_us())
         self._pause(attempt, "killed", f"GPU {bad} failed: {self.bad[bad]}")
         return "gave-way"
 
     def again(self, attempt: Attempt) -> None:
         """What gave way waits to start again."""
         key = (attempt.at, attempt.iteration)
-        self._floor.scheduler.put_back(*key, first=key in self._first)
+        self.floor.scheduler.put_back(*key, first=key in self._first)
         self._first.discard(key)
 
     def begun(self, attempt: Attempt) -> None:
@@ -315,38 +316,47 @@ class Yielding:
         if move is None:
             return
         seen_us, before = move.seen_us, move.before
-        at_us = self._floor.recorder.at_us()
+        at_us = self.floor.recorder.at_us()
         detail = (
             f"moved from {_names(before)} to {_names(devices_of(attempt))}: "
             f"running again {(at_us - seen_us) // 1000} ms after it was seen"
         )
         notice = Notice(at_us, "moved", attempt.step.id, attempt.iteration, (*before, "")[0], detail)
-        self._floor.recorder.emit(notice)
+        self.floor.recorder.emit(notice)
 
     def sends_again(self, attempt: Attempt) -> bool:
         """Whether it must wait until Steps have run once more, because what they wrote for it is gone."""
         step, key = attempt.step, (attempt.at, attempt.iteration)
         if step.level != "discardable" and key not in self._sent_again:
             return False
-        folder, work = self._launcher.folder, self._launcher.run.work
-        lost = [
-            one
-            for one in step.inputs
-            if missing_output((one,), folder, work=work, iteration=attempt.iteration)
-        ]
-        needs = {edge.step for edge in step.needs if edge.kind != "carried"} if lost else ()
-        writers = [
-            at
-            for at, other in enumerate(self._steps)
-            if other.id in needs and not set(lost).isdisjoint(other.outputs)
-        ]
+        writers = writers_of_lost(step, self._steps, attempt.iteration, self._launcher)
         if not writers:
             return False
         self._sent_again |= {(at, attempt.iteration) for at in writers}
-        self._floor.scheduler.send_again(writers, *key)
+        self.floor.scheduler.send_again(writers, *key)
         return True
 
     # Leaving a device.
+
+    @property
+    def out_of_service(self) -> list[str]:
+        """Devices that nobody is given."""
+        return [uuid for uuid, state in self._states.items() if state != "ok"]
+
+    def judge(self, device: str, state: str, reason: str) -> bool:
+        """Take a device out of service, or into it again; whether that is news."""
+        known = any(one.uuid == device for one in self.floor.ledger.inventory.devices)
+        if not known or self._states.get(device, "ok") == state:
+            return False
+        self._states[device] = state
+        if state == "ok":
+            self.floor.ledger.find(device)
+        else:
+            self.floor.ledger.lose(device)
+        if state in ("failing", "lost"):
+            self.bad[device] = reason
+        self.floor.starter.forget()
+        return True
 
     def _leaves(self, attempt: Attempt, seen_us: int) -> None:
         """It is to go on elsewhere, first of all; the time counts from when that was seen."""

@@ -161,6 +161,11 @@ class Starter:
         """The attempt that held the lease has given it back."""
         self._beyond.pop(lease.serial, None)
 
+    def size(self, at: int) -> Size:
+        """How many GPUs elastic Step `at` is to have."""
+        base = self._demands[at].gpu_count
+        return self._sizes.get(at) or Size(base, self._spans[at].most if at in self._spans else base)
+
     def resize(self, at: int, size: Size) -> None:
         """From its next start on, elastic Step `at` has another number of GPUs."""
         self._sizes[at] = size
@@ -185,7 +190,7 @@ class Starter:
         if at not in self._spans:
             return self._world.grant(at)
         span, base = self._spans[at], self._demands[at].gpu_count
-        size = self._sizes.get(at) or Size(base, span.most)
+        size = self.size(at)
         if size.most < base:
             fewer = self._demands[at]._replace(gpu_count=max(size.most, span.least))
             return self._room.grant(fewer, quick=self._quick)

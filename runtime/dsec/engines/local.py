@@ -222,6 +222,18 @@ def _respond(attention: Attention, runner: Runner) -> None:
 
         respond(told, attention, runner)
 
+    def device(told: dict[str, Any]) -> None:
+        from dsec.tending import device_changed
+
+        device_changed(told, attention, runner)
+
+    def resized(told: dict[str, Any]) -> None:
+        from dsec.tending import resize
+
+        resize(told, attention, runner)
+
+    attention.on("device", device)
+    attention.on("resize", resized)
     attention.on("over-memory", exceeding)
     attention.on("stalled", stalled)
     attention.on("budget", budget)
