@@ -88,3 +88,47 @@ def test_words_say_both_why_and_how():
 def test_what_is_tried_again():
     assert {"cuda-oom", "host-oom", "gpu-lost", "nccl-timeout", "over-memory"} <= RETRIABLE
     assert "disk-full" not in RETRIABLE
+
+
+ENDS = {
+    "cuda": (
+        "echo 'torch.OutOfMemoryError: CUDA out of memory.'; exit 1",
+        "cuda-oom",
+        "ran out of GPU memory",
+    ),
+    "disk": ("echo 'x: No space left on device' >&2; exit 1", "disk-full", "found the disk full"),
+    "late": ("echo 'CUDA out of memory'; exit 0", "ok", ""),
+    "plain": ("echo fine; exit 3", "exit", "exited with code 3"),
+}
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_the_journal_keeps_the_cause(job, kit, name):
+    script, cause, words = ENDS[name]
+    out = job.run(kit.plan(kit.step("A", shell=script)), expect=0 if cause == "ok" else 1)
+    assert job.ends() == [("A", cause)]
+    assert words in out
+    if cause != "ok":
+        assert f"{job.run_dir}/logs/A@0.1.log" in out
+        assert f"  | {script.split(chr(39))[1] if chr(39) in script else 'fine'}" in out
+
+
+def test_a_call_is_judged_by_its_own_part_of_the_log(job, kit):
+    (job.folder / "steps.py").write_text(
+        "def quiet(ctx): print('CUDA out of memory')\ndef raises(ctx): raise ValueError('reward')\n"
+        "def lacks(ctx): raise MemoryError('for rollouts')\n"
+    )
+    job.env["PYTHONPATH"] += f":{job.folder}"
+    steps = [
+        kit.step("A", call="steps:quiet", worker="w"),
+        kit.step("B", "A", call="steps:raises", worker="w"),
+        kit.step("C", "A", call="steps:lacks", worker="w"),
+    ]
+    job.run(kit.plan(*steps), "--keep-going", expect=1)
+    assert sorted(job.ends()) == [("A", "ok"), ("B", "raised"), ("C", "host-oom")]
+
+
+def test_what_was_stopped_by_us_is_not_judged(job, kit):
+    shell = "echo 'CUDA out of memory'; sleep 60"
+    job.run(kit.plan(kit.step("A", shell=shell, timeout_ms=300)), expect=1)
+    assert job.ends() == [("A", "timeout")]
