@@ -129,6 +129,7 @@ def test_a_file_of_rules_may_change_meanwhile(
         (("--set", "lost", "--", "true"), "of a GPU"),
         (("--set", "gpu=1,count=2", "--", "true"), "of the machine"),
         (("--set", "gpu=1,total=big", "--", "true"), "no value of total"),
+        (("--set", "count=129", "--", "true"), "no value of count"),
         (("--set", "a b", "--", "true"), "no rule"),
         (("--set", "gpu=1,lost@soon", "--", "true"), "is no rule"),
         (("--profile", "9xfoo", "--", "true"), "8xh100-sxm-80gb"),

@@ -64,6 +64,7 @@ GPU_KEYS = (
     "xid",
 )
 _TEXTS = {
+    "count": r"\d|\d\d|1[01]\d|12[0-8]",
     "cpus": r"\d+-\d+",
     "driver": r"\S+",
     "error": r"\w+ \d+",

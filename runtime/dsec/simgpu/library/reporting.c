@@ -5,14 +5,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define MAX_GPUS 128
 #define XID 8
 #define STEP_MS 10
 
 struct event { handle device; ull type, data; unsigned gi, ci; };
 
 struct set {
-    int told[MAX_GPUS]; /* how many of a GPU's rules are told; -1: it is not watched */
+    int told[MOST_GPUS]; /* how many of a GPU's rules are told; -1: it is not watched */
 };
 
 int nvmlEventSetCreate(handle *out)
@@ -20,7 +19,7 @@ int nvmlEventSetCreate(handle *out)
     struct set *set = malloc(sizeof *set);
     if (!set)
         return 23;
-    for (int gpu = 0; gpu < MAX_GPUS; gpu++)
+    for (int gpu = 0; gpu < MOST_GPUS; gpu++)
         set->told[gpu] = -1;
     *out = set;
     return OK;
@@ -41,7 +40,7 @@ int nvmlDeviceGetSupportedEventTypes(handle device, ull *out)
 int nvmlDeviceRegisterEvents(handle device, ull types, struct set *set)
 {
     int code = sim_gate(device, "events"), gpu = gpu_of(device);
-    if (code || gpu >= MAX_GPUS)
+    if (code || gpu >= MOST_GPUS)
         return code ? code : INVALID;
     if (types & XID)
         set->told[gpu] = sim_count(gpu, "xid");
@@ -50,8 +49,8 @@ int nvmlDeviceRegisterEvents(handle device, ull types, struct set *set)
 
 static int next(struct set *set, struct event *out)
 {
-    int count = (int)sim_number(MACHINE, "count", 0);
-    for (int gpu = 0; gpu < count && gpu < MAX_GPUS; gpu++) {
+    int count = sim_gpus();
+    for (int gpu = 0; gpu < count; gpu++) {
         int there = sim_count(gpu, "xid");
         if (set->told[gpu] > there)
             set->told[gpu] = there; /* rules were taken away */

@@ -236,6 +236,12 @@ long sim_number(int gpu, const char *key, long fallback)
     return atol(rule->text);
 }
 
+int sim_gpus(void)
+{
+    long count = sim_number(MACHINE, "count", 0);
+    return count < 0 ? 0 : count > MOST_GPUS ? MOST_GPUS : (int)count;
+}
+
 const char *sim_nth(int gpu, const char *key, int n)
 {
     struct table *table = current;

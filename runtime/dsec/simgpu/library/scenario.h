@@ -18,6 +18,7 @@
 #define MIB (1024ULL * 1024ULL)
 #define EVERY (-1)
 #define MACHINE (-2)
+#define MOST_GPUS 128
 
 typedef unsigned long long ull;
 typedef void *handle;
@@ -38,6 +39,8 @@ long sim_now(void);
 const char *sim_find(int gpu, const char *key);
 /* Its number, a ramp as far as it has come. */
 long sim_number(int gpu, const char *key, long fallback);
+/* How many GPUs there are, at most MOST_GPUS. */
+int sim_gpus(void);
 /* The n-th rule of a GPU with this key that holds now, in file order; "" past the end. */
 const char *sim_nth(int gpu, const char *key, int n);
 /* How many there are. */

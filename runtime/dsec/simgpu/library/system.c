@@ -103,7 +103,7 @@ int nvmlDeviceGetCount_v2(unsigned *out)
     int code = machine();
     if (!code)
         code = (int)sim_number(MACHINE, "count_error", OK);
-    *out = code ? 0 : (unsigned)sim_number(MACHINE, "count", 0);
+    *out = code ? 0 : (unsigned)sim_gpus();
     return code;
 }
 
@@ -114,7 +114,7 @@ int nvmlDeviceGetHandleByIndex_v2(unsigned index, handle *out)
     int code = machine();
     if (code)
         return code;
-    if ((long)index >= sim_number(MACHINE, "count", 0))
+    if (index >= (unsigned)sim_gpus())
         return INVALID;
     if (sim_number((int)index, "lost", 0) == 1)
         return LOST;
@@ -126,7 +126,7 @@ int nvmlDeviceGetHandleByIndex(unsigned index, handle *out) { return nvmlDeviceG
 
 int nvmlDeviceGetHandleByUUID(const char *uuid, handle *out)
 {
-    int code = machine(), count = (int)sim_number(MACHINE, "count", 0);
+    int code = machine(), count = sim_gpus();
     if (code)
         return code;
     for (int gpu = 0; gpu < count; gpu++)
