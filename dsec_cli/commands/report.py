@@ -52,7 +52,7 @@ def main(args: Args) -> int:
     elif form == "html":
         emit(_page(run, plan, told.state, report, evidence), args.out)
     else:
-        emit(markdown(report, listener(args.lang)), args.out)
+        emit(markdown({**report, "failures": _with_lines(run, report)}, listener(args.lang)), args.out)
     return YES
 
 
@@ -74,6 +74,16 @@ def _keep(run: RunDir, report: dict[str, Any], lang: str | None) -> None:
         sys.stderr.write(listener(lang)(line) + "\n")
 
 
+def _with_lines(run: RunDir, report: dict[str, Any]) -> list[dict[str, Any]]:
+    """The failures, the first of them with the last lines of their logs."""
+    failures: list[dict[str, Any]] = report["failures"]
+    shown = [
+        {**one, "lines": last_lines(f"{run.path}/{one['log']}") if one["log"] else []}
+        for one in failures[:_PAGE_FAILURES]
+    ]
+    return shown + failures[_PAGE_FAILURES:]
+
+
 def _page(run: RunDir, plan: Plan, state: RunState, report: dict[str, Any], evidence: Evidence) -> str:
     """One page that needs nothing else: the graph and the time line of the run, and its account."""
     from dsec_cli.commands.accounting import curves, heat_rows
@@ -83,10 +93,7 @@ def _page(run: RunDir, plan: Plan, state: RunState, report: dict[str, Any], evid
     from dsec_cli.dag.views.html import render
 
     names = {device.uuid: device_name(device) for device in plan.inventory.devices}
-    failures = [
-        {**one, "lines": last_lines(f"{run.path}/{one['log']}") if one["log"] else []}
-        for one in report["failures"][:_PAGE_FAILURES]
-    ]
+    failures = _with_lines(run, report)[:_PAGE_FAILURES]
     told = {
         "wall_ms": report["wall_ms"],
         "cpu_ms": report["cpu_ms"],

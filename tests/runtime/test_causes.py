@@ -113,6 +113,13 @@ def test_the_journal_keeps_the_cause(job, kit, name):
         assert f"  | {script.split(chr(39))[1] if chr(39) in script else 'fine'}" in out
 
 
+def test_the_report_shows_the_last_lines(job, kit):
+    job.run(kit.plan(kit.step("A", shell="seq 1 30; exit 1")), expect=1)
+    told = job.dsec("report", "j")
+    assert "- A exited with code 1 (log: logs/A@0.1.log)\n      | 11\n      | 12\n" in told
+    assert "      | 30\n" in told
+
+
 def test_a_call_is_judged_by_its_own_part_of_the_log(job, kit):
     (job.folder / "steps.py").write_text(
         "def quiet(ctx): print('CUDA out of memory')\ndef raises(ctx): raise ValueError('reward')\n"

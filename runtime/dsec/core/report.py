@@ -277,7 +277,7 @@ def markdown(report: dict[str, Any], tell: Callable[[str], str] = str) -> str:
         ]
     if report["failures"]:
         lines += ["", say("## Failures"), ""]
-        lines += [_failure_line(report, one) for one in report["failures"]]
+        lines += [text for one in report["failures"] for text in _failure_lines(report, one)]
     if report["results"]:
         lines += ["", say("## Results"), ""]
         lines += [_result_line(report, step, one) for step, one in report["results"].items()]
@@ -307,10 +307,11 @@ def _remark_line(one: dict[str, Any]) -> str:
     return say("- at {time}: {text}", time=span(one["at_ms"] / 1000), text=one["text"])
 
 
-def _failure_line(report: dict[str, Any], one: dict[str, Any]) -> str:
+def _failure_lines(report: dict[str, Any], one: dict[str, Any]) -> list[str]:
     called = instance_in(report, one["step"], one["iteration"])
     log = one["log"] or say("none")
-    return say("- {step} {why} (log: {log})", step=called, why=one["text"], log=log)
+    line = say("- {step} {why} (log: {log})", step=called, why=one["text"], log=log)
+    return [line, *(f"      | {text}" for text in one.get("lines", ()))]
 
 
 def _result_line(report: dict[str, Any], step: str, one: dict[str, Any]) -> str:
