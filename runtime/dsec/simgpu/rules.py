@@ -82,7 +82,7 @@ _TEXTS = {
 """What stands behind a key where it is not one number."""
 _NUMBER = r"\d+|ramp( \d+(\.\d+)?){3}"
 _TIME = r"\d+(\.\d+)?(ms|s|m|h)"
-_LINE = re.compile(rf"(@{_TIME}(-{_TIME})? )?(?P<gpu>gpu (\*|\d+) )?(?P<key>\w+) (?P<value>.*)")
+_LINE = re.compile(rf"(@{_TIME}(-{_TIME})? )?(?P<gpu>gpu (\*|\d+) )?(?P<key>\w+) (?P<value>.*)", re.ASCII)
 _SET = re.compile(
     rf"(gpu=(?P<gpu>\*|\d+),)?(?!gpu=)(?P<key>\w+)(=(?P<value>.*?))?(?P<when>@{_TIME}(-{_TIME})?)?"
 )
@@ -109,14 +109,14 @@ def wrong(line: str) -> str:
     """What is wrong with a line; "": it is a rule, or says nothing."""
     if not line or line.startswith("#"):
         return ""
-    match = _LINE.fullmatch(line)
+    match = _LINE.fullmatch(line) if line.isprintable() else None
     if match is None:
         return say("{line} is no rule", line=repr(line[:60]))
     of_gpu, key, value = match["gpu"] is not None, match["key"], match["value"].strip()
     known = GPU_KEYS if of_gpu else MACHINE_KEYS
     if key not in known:
         return _unknown(key, of_gpu=of_gpu)
-    if len(value) > _LONGEST or re.fullmatch(_TEXTS.get(key, _NUMBER), value) is None:
+    if len(value) > _LONGEST or re.fullmatch(_TEXTS.get(key, _NUMBER), value, re.ASCII) is None:
         return say("{value} is no value of {key}", value=repr(value[:60]), key=key)
     return ""
 
@@ -138,7 +138,7 @@ def rule(text: str) -> str:
 
     `KEY` alone is `KEY=1`, and colons in a value stand for blanks: `temperature=ramp:45:95:60`.
     """
-    match = _SET.fullmatch(text.strip())
+    match = _SET.fullmatch(text.strip()) if text.strip().isprintable() else None
     if match is None:
         raise ScenarioProblem(
             say("{text} is no rule", text=repr(text[:60])),
@@ -151,7 +151,7 @@ def rule(text: str) -> str:
     reason = wrong(line)
     if reason:
         raise ScenarioProblem(
-            say("{text}: {reason}", text=text, reason=reason),
+            say("{text}: {reason}", text=text.strip(), reason=reason),
             hint=say("write [gpu=N,]KEY[=VALUE][@FROM[-UNTIL]], for example gpu=3,lost@10s"),
         )
     return line
