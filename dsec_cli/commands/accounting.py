@@ -149,7 +149,8 @@ def curves(evidence: Evidence) -> list[dict[str, Any]]:
             amounts = list(held.values())
             on_device = None if None in amounts else sum(amounts)
             name = one.get("step") or f"({one.get('worker', '')})"
-            row = (at_us // 1000, one.get("iteration", -1), one.get("rss_bytes"), on_device)
+            # A process that is being set up or taken down has no memory of its own for a moment.
+            row = (at_us // 1000, one.get("iteration", -1), one.get("rss_bytes") or None, on_device)
             found.setdefault(name, []).append(row)
     ranked = sorted(found.items(), key=lambda one: (-max(row[2] or 0 for row in one[1]), one[0]))
     return [

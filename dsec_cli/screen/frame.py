@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dsec.core.reckoning import hours as hours_of
 from dsec.outcomes import recorded
 from dsec.outcomes import state as state_word
 from dsec.progress import span
@@ -64,7 +65,7 @@ def _head(scene: Scene, width: int, tell: Tell) -> list[Line]:
 
 def _hours(scene: Scene, gpu_us: int) -> str:
     budget = scene.watch.plan.budget
-    hours = f"{gpu_us / 3.6e9:.2f}"
+    hours = hours_of(gpu_us)
     if budget is None or budget.most_ms is None:
         return say("{hours} GPU-hours", hours=hours)
     return say("{hours} of {most} GPU-hours", hours=hours, most=f"{budget.most_ms / 3.6e6:g}")

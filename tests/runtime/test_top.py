@@ -140,7 +140,7 @@ def text(scene, wish=None, width=80, height=0, tell=str):
 def test_what_runs_is_shown_with_who_holds_what(plan):
     uses = {("update", 0): Use(3 * 2**30, 980)}
     shown = text(scene(plan, *RUNNING, readings=(*BUSY, reading(3)), uses=uses), width=160)
-    assert re.search(r"nightly-7 running 10\.0s +0\.01 of 1 GPU-hours", shown)
+    assert re.search(r"nightly-7 running 10\.0s +0\.0078 of 1 GPU-hours", shown)
     assert re.search(r"  0 █+.? +97% █+.? +71\.0/80G +71 +600 W +ok .* update@0", shown)
     assert re.search(r"  3 ·+ +\? ·+ +\? +\? +\? +ok .* rollout@1", shown)  # unknown is never 0
     assert re.search(r"update +running +0 +5\.00s +10\.0s +3\.0GiB +98%", shown)
