@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import stat
 
 from dsec.record import Record
 
@@ -31,14 +33,24 @@ def name(step: str, *, iteration: int, attempt: int) -> str:
 def read_told(path: str, offset: int = 0) -> tuple[list[Told], int]:
     """What was told from `offset` on, and where to read on; a line not yet whole is left for later.
 
-    Lines that are no JSON object are passed over: a Step may write what it likes.
+    Lines that are no JSON object are passed over: a Step may write what it likes. A file that became
+    shorter is read from its start.
     """
     try:
-        with open(path, "rb") as file:
-            file.seek(offset)
-            data = file.read(_MOST_BYTES)
+        # A Step may put anything there: a pipe must not hold the reader up.
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return [], offset
+    try:
+        there = os.fstat(fd)
+        if not stat.S_ISREG(there.st_mode):
+            return [], offset
+        offset = 0 if there.st_size < offset else offset
+        data = os.pread(fd, _MOST_BYTES, offset)
+    except OSError:
+        return [], offset
+    finally:
+        os.close(fd)
     end = data.rfind(b"\n") + 1
     if not end and len(data) == _MOST_BYTES:
         end = len(data)

@@ -8,7 +8,6 @@ end it); and always what the kernel tells, thread by thread.
 from __future__ import annotations
 
 import os
-import subprocess
 import time
 
 from dsec.record import Record
@@ -87,6 +86,8 @@ def _search(name: str) -> str:
 
 
 def _by_py_spy(target: Target, py_spy: str) -> str:
+    import subprocess  # no monitor needs it before something hangs
+
     try:
         done = subprocess.run(
             [py_spy, "dump", "--pid", str(target.pid)],

@@ -7,11 +7,14 @@ import math
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dsec import signs
 from dsec.metricsfile import name, parse_told, read_told
@@ -99,6 +102,31 @@ def test_a_line_not_yet_whole_is_read_later(tmp_path: Path) -> None:
     assert [line.metrics for line in read_told(str(path), end)[0]] == [{"loss": 2}]
     assert read_told(str(tmp_path / "none")) == ([], 0)
     assert parse_told(b'{"a":' * 100_000) is None
+
+
+def test_whatever_lies_there_is_read_without_waiting(tmp_path: Path) -> None:
+    path = tmp_path / "m"
+    os.mkfifo(path)
+    assert read_told(str(path)) == ([], 0)
+    assert read_told(str(tmp_path)) == ([], 0)
+    path.unlink()
+    path.write_bytes(b'{"a": 1}\n{"b": 2}\n')
+    end = read_told(str(path))[1]
+    path.write_bytes(b'{"c": 3}\n')
+    assert [line.metrics for line in read_told(str(path), end)[0]] == [{"c": 3}]
+    long = b'{"a": ' + b"9" * 5000 + b"}\n"
+    path.write_bytes(long + b'{"b": 1e999}\n' + b"\xff\n")
+    assert [list(line.metrics) for line in read_told(str(path))[0]] == [["b"]]
+
+
+@given(st.binary(max_size=400), st.integers(0, 500))
+def test_any_bytes_are_read(data: bytes, offset: int) -> None:
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        found, end = read_told(file.name, offset)
+        assert 0 <= end <= max(offset, len(data))
+        assert all(isinstance(line.metrics, dict) for line in found)
 
 
 def test_a_prepared_process_shows_its_stacks_and_lives_on(tmp_path: Path) -> None:

@@ -34,17 +34,21 @@ class _Climb:
         self.key = (-1, 0)
         """Iteration and attempt that `within` is about."""
 
-    def take(self, iteration: int, attempt: int, at_us: int, held: int) -> None:
-        """The next reading; what was another execution is over."""
+    def take(self, iteration: int, attempt: int, at_us: int, held: int) -> list[tuple[str, Series]]:
+        """The next reading; what was another execution is over. Gives back what there is to look at anew."""
+        anew = []
         if (iteration, attempt) != self.key:
             if self.key[0] >= 0:
                 self.across.add(self.key[0], self.peak)
+                anew.append(("execution", self.across))
             self.key, self.peak = (iteration, attempt), 0
             self.within, self.at_us = Series(least=_LEAST), -_EVERY_US
         self.peak = max(self.peak, held)
         if at_us - self.at_us >= _EVERY_US:
             self.at_us = at_us
             self.within.add(at_us // 1000, held)
+            anew.append(("ms", self.within))
+        return anew
 
 
 class Check:
@@ -104,8 +108,7 @@ class Check:
     ) -> Iterator[Tell]:
         watched = use.watched
         climb = self._climbs.setdefault((watched.step, device), _Climb())
-        climb.take(watched.iteration, watched.attempt, scene.at_us, held)
-        for unit, series in (("execution", climb.across), ("ms", climb.within)):
+        for unit, series in climb.take(watched.iteration, watched.attempt, scene.at_us, held):
             for whose, limit in limits:
                 found = series.warn(limit)
                 if found is not None:
