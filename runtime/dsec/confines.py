@@ -52,15 +52,16 @@ class Confines:
         self._groups: dict[int, str] = {}
         """The cgroup of each attempt that has one, by its first process."""
         self._ran_out: dict[int, int] = {}
+        if nodes:
+            children.start_worker = self._start_worker
 
     def start(self, step: PlannedStep, launch: Launch, *, on_gone: Callable[[Child], None]) -> Child:
         """Start a process within the confines of its Step; raises OSError."""
-        node = launch.env.get(_NUMA, b"")
         limit = enforced(step)
         tree = self._own_tree() if limit else None
         firm = tree is not None and "memory" in tree.controllers
         asked = 0 if firm or step.demand.gpu_count else limit
-        cpus = self._nodes.get(int(node or -1))
+        cpus = self._processors(launch)
         if tree is None:
             return self._born(launch, on_gone, cpus=cpus, asked=asked)
         group = self._enter(tree)
@@ -77,6 +78,13 @@ class Confines:
             tree.limit(group, cgroups.Limits(limit, _most_processes(), step.demand.cpu_m // 10))
         return child
 
+    def _processors(self, launch: Launch) -> frozenset[int] | None:
+        return self._nodes.get(int(launch.env.get(_NUMA, b"") or -1))
+
+    def _start_worker(self, launch: Launch, *, on_gone: Callable[[Child], None], pass_fd: int) -> Child:
+        """A worker keeps to the processors of its GPUs; its calls state memory, it does not."""
+        return self._born(launch, on_gone, cpus=self._processors(launch), asked=0, pass_fd=pass_fd)
+
     def _born(
         self,
         launch: Launch,
@@ -84,6 +92,7 @@ class Confines:
         *,
         cpus: frozenset[int] | None,
         asked: int,
+        pass_fd: int = -1,
     ) -> Child:
         """What a child inherits is set here before it is born: set later, its own children may miss it."""
         before = resource.getrlimit(resource.RLIMIT_DATA)
@@ -94,7 +103,7 @@ class Confines:
                 os.sched_setaffinity(0, cpus)
             if limited:
                 resource.setrlimit(resource.RLIMIT_DATA, (most, before[1]))
-            return self._children.start(launch, on_gone=on_gone)
+            return self._children.start(launch, on_gone=on_gone, pass_fd=pass_fd)
         finally:
             if limited:
                 resource.setrlimit(resource.RLIMIT_DATA, before)

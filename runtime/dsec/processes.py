@@ -120,6 +120,8 @@ class Children:
         self._hertz = os.sysconf("SC_CLK_TCK")
         self._cwd = os.getcwd()
         self._started = 0
+        self.start_worker: Callable[..., Child] = self.start
+        """How workers are started: what keeps to processors puts itself in between."""
         self._own_rss_kb = 0
         """Our own peak, when it was last asked for."""
 

@@ -179,7 +179,7 @@ class Workers:
         try:
             ours.setblocking(False)
             launch = self._launch(worker, step)
-            child = self._children.start(
+            child = self._children.start_worker(
                 launch, on_gone=lambda _: self._gone(worker), pass_fd=theirs.fileno()
             )
         except OSError:

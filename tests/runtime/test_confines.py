@@ -122,6 +122,21 @@ def test_a_step_with_gpus_of_one_node_keeps_to_its_processors(kit, children, tmp
     assert os.sched_getaffinity(0) == mine
 
 
+def test_workers_keep_to_their_processors(children, tmp_path):
+    mine = os.sched_getaffinity(0)
+    a_confines(children, tmp_path, nodes={0: frozenset((min(mine),))})
+    log = tmp_path / "worker.log"
+    code = "import os; print(sorted(os.sched_getaffinity(0)))"
+    env = {b"DSEC_RUN_DIR": os.fsencode(tmp_path), b"DSEC_NUMA": b"0"}
+    gone = []
+    launch = Launch(sys.executable, (sys.executable, "-c", code), env, os.getcwd(), str(log))
+    children.start_worker(launch, on_gone=gone.append, pass_fd=-1)
+    while not gone:
+        children.loop.step()
+    assert log.read_text() == f"[{min(mine)}]\n"
+    assert os.sched_getaffinity(0) == mine
+
+
 def test_memory_asked_for_is_bounded_where_there_is_no_cgroup(kit, children, tmp_path):
     before = resource.getrlimit(resource.RLIMIT_DATA)
     confine = a_confines(children, tmp_path)
