@@ -63,15 +63,17 @@ def _ask_back(told: dict[str, Any], attention: Attention, runner: Runner) -> Non
 
 def _relieve(told: dict[str, Any], attention: Attention, runner: Runner) -> None:
     """A machine is about to end somebody: better who exceeds its own statement, by its level."""
-    left = size(told["left"])
+    left, device = size(told["left"]), told["device"]
+    place = "the GPU has" if device else "this machine has"
+    what = "memory" if device else "main memory"
     attempt = runner.find(told["step"], told["iteration"], told["attempt"])
     if attempt is None:
-        detail = f"this machine has {left} of main memory left, and no Step exceeds what it states"
-        attention.notice("over-memory", detail)
+        detail = f"{place} {left} of {what} left, and no Step exceeds what it states"
+        attention.notice("over-memory", detail, device=device)
         return
     held, stated = size(told["held_bytes"]), size(told["stated_bytes"])
-    detail = f"this machine has {left} of main memory left: it holds {held} and states {stated}"
-    attention.notice("over-memory", detail, step=attempt.step.id, iteration=attempt.iteration)
+    detail = f"{place} {left} of {what} left: it holds {held} and states {stated}"
+    attention.notice("over-memory", detail, step=attempt.step.id, iteration=attempt.iteration, device=device)
     if attempt.stopped:
         return
     retries_left, droppable = runner.prospects(attempt)

@@ -182,10 +182,8 @@ _RECORDED = (
     " ({times}x, the longest {longest_ms} ms)",
     "{by} blocked its own threads for {ms} ms by a call that kept Python's lock"
     " ({times}x, the longest {longest_ms} ms)",
-    "{by} blocked {step} for {ms} ms by fsync on device {device}"
-    " ({times}x, the longest {longest_ms} ms)",
-    "threads of {by} waited {ms} ms for each other's locks"
-    " ({times}x, the longest {longest_ms} ms)",
+    "{by} blocked {step} for {ms} ms by fsync on device {device} ({times}x, the longest {longest_ms} ms)",
+    "threads of {by} waited {ms} ms for each other's locks ({times}x, the longest {longest_ms} ms)",
     "{program}: not found on PATH",
     "nothing could start: this machine lacks what the remaining Steps demand",
     "the kernel ended a process for want of memory",
@@ -219,6 +217,8 @@ _RECORDED = (
     "it holds {held} of GPU memory and states {stated}: it is no worker that could be asked",
     "this machine has {left} of main memory left, and no Step exceeds what it states",
     "this machine has {left} of main memory left: it holds {held} and states {stated}",
+    "the GPU has {left} of memory left, and no Step exceeds what it states",
+    "the GPU has {left} of memory left: it holds {held} and states {stated}",
     "{used} of {most} GPU-hours are used, and by its progress the run will take {expected}",
     "{used} of {most} GPU-hours are used, but by its progress the run is nearly done: it goes on",
     "{used} of {most} GPU-hours are used, and how far the run is is not known: it goes on",

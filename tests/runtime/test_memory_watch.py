@@ -167,6 +167,43 @@ def test_on_a_full_machine_who_exceeds_its_own_statement_is_named_once(kit: Simp
     assert [one["step"] for one in again] == [""]
 
 
+SHARED = """
+version: "1.0.0"
+name: shared
+base: python:3.11
+baseline: {gpu: {count: 1, type: h100-sxm-80gb, memory: 40GiB}, cpu: 1, memory: 2GiB}
+elasticity: {gpu: {min_count: 1, max_count: 1}}
+fault_tolerance: {level: pauseable, checkpoint_grace_period: 10s, resume_strategy: step_resume}
+dependencies: []
+steps:
+  - id: keeps
+    run: sleep 6
+    env: {SIM_GPU_MIB: "38000"}
+    resources: {cpu: 0.5, gpu: {count: 1, memory: 38GiB}}
+    timeout: 60s
+  - id: leaks
+    run: |
+      [ $DSEC_ATTEMPT = 1 ] || exit 0
+      sleep 2
+      SIM_GPU_MIB=41000 sleep 20
+    resources: {cpu: 0.5, gpu: {count: 1, memory: 30GiB}}
+    retries: 1
+    timeout: 60s
+"""
+
+
+def test_on_a_shared_gpu_the_offender_goes_and_its_neighbour_stays(on_gpus: Any) -> None:
+    (on_gpus.folder / "dsandbox.yaml").write_text(SHARED)
+    on_gpus.env["DSEC_AUDIT_S"] = "0.2"
+    on_gpus.dsec("run", "--job-id", "j")
+    assert sorted(on_gpus.ends()) == [("keeps", "ok"), ("leaks", "ok"), ("leaks", "over-memory")]
+    (notice,) = [one for one in on_gpus.events("notice") if one["kind"] == "over-memory"]
+    assert (notice["step"], notice["device"]) == ("leaks", FIRST)
+    assert re.fullmatch(
+        r"the GPU has [\d.]+ GiB of memory left: it holds 40 GiB and states 30 GiB", notice["detail"]
+    )
+
+
 class Told:
     """Stands for the executor: remembers what it was told and asked."""
 
@@ -204,7 +241,7 @@ def test_the_offender_is_dealt_with_by_its_level(
     level: str, left: int, droppable: bool, stopped: list[str]
 ) -> None:
     told = Told(level, retries_left=left, droppable=droppable)
-    scarce = {"tell": "scarce", "left": GIB, "step": "leak", "iteration": 3, "attempt": 1}
+    scarce = {"tell": "scarce", "device": "", "left": GIB, "step": "leak", "iteration": 3, "attempt": 1}
     both: Any = told
     respond(scarce | {"held_bytes": 2 * GIB, "stated_bytes": GIB}, both, both)
     assert told.stopped == stopped
@@ -215,7 +252,8 @@ def test_the_offender_is_dealt_with_by_its_level(
 
 def test_where_nobody_is_to_blame_nobody_is_touched() -> None:
     told: Any = Told("discardable", droppable=True)
-    respond({"tell": "scarce", "left": GIB, "step": "", "iteration": -1, "attempt": 0}, told, told)
+    nobody = {"step": "", "iteration": -1, "attempt": 0}
+    respond({"tell": "scarce", "device": "", "left": GIB, **nobody}, told, told)
     assert told.stopped == []
     assert told.said == [
         ("over-memory", "this machine has 1 GiB of main memory left, and no Step exceeds what it states")

@@ -29,5 +29,7 @@ TEXTS = {
     "it holds {held} of GPU memory and states {stated}: its worker is asked to empty its cache": "它占用 {held} 显存，声明的是 {stated}：已请其常驻进程清空缓存",
     "it holds {held} of GPU memory and states {stated}: it is no worker that could be asked": "它占用 {held} 显存，声明的是 {stated}：它不是常驻进程，无法请求",
     "this machine has {left} of main memory left, and no Step exceeds what it states": "本机只剩 {left} 内存，而没有 Step 超出其声明",
+    "the GPU has {left} of memory left, and no Step exceeds what it states": "该 GPU 只剩 {left} 显存，而没有 Step 超出其声明",
+    "the GPU has {left} of memory left: it holds {held} and states {stated}": "该 GPU 只剩 {left} 显存：它占用 {held}，声明的是 {stated}",
     "this machine has {left} of main memory left: it holds {held} and states {stated}": "本机只剩 {left} 内存：它占用 {held}，声明的是 {stated}",
 }

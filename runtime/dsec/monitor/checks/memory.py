@@ -58,8 +58,8 @@ class Check:
         self._climbs: dict[tuple[str, str], _Climb] = {}
         self._steps: dict[str, PlannedStep] | None = None
         self._over: set[tuple[str, str]] = set()
-        self._scarce = 0
-        self._told_scarce = False
+        self._scarce: dict[str, tuple[int, bool]] = {}
+        """Per device ("": the machine): looks at which it had too little, and whether that was told."""
 
     def look(self, scene: Scene) -> Iterator[Tell]:
         """Climbs that end at a limit, use far above what is stated, and a machine without memory."""
@@ -98,7 +98,7 @@ class Check:
         if device is None:
             return
         stated = step.demand.gpu_memory_bytes
-        total, used = device.memory_total_bytes, device.memory_used_bytes
+        total, used = _memory(device)
         room = None if total is None or used is None else total - max(0, used - held)
         yield from self._climb(scene, use, held, [("states", stated), ("has", room)], device.uuid)
         yield from self._baseline(use, step, held, device.uuid)
@@ -136,28 +136,50 @@ class Check:
         }
 
     def _pressure(self, scene: Scene, steps: dict[str, PlannedStep]) -> Iterator[Tell]:
+        """Who is to answer where the machine, or a GPU that several share, has hardly any memory left."""
+        known = [(use, step) for use in scene.uses if (step := steps.get(use.watched.step)) is not None]
         left, total = scene.host.memory_available_bytes, scene.host.memory_total_bytes
-        if left is None or not total:
-            return
-        if left * 1000 >= total * _SCARCE_PERMILLE:
-            self._scarce = 0
-            self._told_scarce = self._told_scarce and left * 1000 < total * _AGAIN_PERMILLE
-            return
-        self._scarce += 1
-        if self._scarce < _LOOKS or self._told_scarce:
-            return
-        self._told_scarce = True
-        found = [
-            (use, Stated(step.id, use.watched.iteration, step.level, _stated(step), use.usage.rss_bytes))
-            for use in scene.uses
-            if (step := steps.get(use.watched.step)) is not None
-        ]
-        chosen = offender([one for _, one in found])
-        told: Tell = {"tell": "scarce", "left": left, "step": "", "iteration": -1, "attempt": 0}
-        if chosen is not None:
-            use = next(use for use, one in found if one is chosen)
-            told |= chosen._asdict() | {"attempt": use.watched.attempt}
-        yield told
+        if self._is_scarce("", left, total):
+            yield _scarce("", left, [(use, step, _stated(step), use.usage.rss_bytes) for use, step in known])
+        for device in scene.devices:
+            total, used = _memory(device)
+            held = [
+                (use, step, step.demand.gpu_memory_bytes, there)
+                for use, step in known
+                if (there := use.devices.get(device.uuid)) is not None
+            ]
+            left = None if total is None or used is None else total - used
+            if self._is_scarce(device.uuid, left if len(held) > 1 else None, total):
+                yield _scarce(device.uuid, left, held)
+
+    def _is_scarce(self, where: str, left: int | None, total: int | None) -> bool:
+        """Whether that is so for some looks now; said once until there was more again."""
+        looks, told = self._scarce.get(where, (0, False))
+        if left is None or not total or left * 1000 >= total * _SCARCE_PERMILLE:
+            told = told and left is not None and bool(total) and left * 1000 < (total or 0) * _AGAIN_PERMILLE
+            self._scarce[where] = (0, told)
+            return False
+        says = looks + 1 >= _LOOKS and not told
+        self._scarce[where] = (looks + 1, told or says)
+        return says
+
+
+def _memory(device: Reading) -> tuple[int | None, int | None]:
+    """What a device has for processes, and what of that is used."""
+    total = device.memory_total_bytes
+    return None if total is None else total - (device.memory_reserved_bytes or 0), device.memory_used_bytes
+
+
+def _scarce(device: str, left: int | None, held: list[tuple[Use, PlannedStep, int, int]]) -> Tell:
+    found = [
+        Stated(step.id, use.watched.iteration, step.level, stated, there) for use, step, stated, there in held
+    ]
+    chosen = offender(found)
+    told: Tell = {"tell": "scarce", "device": device, "left": left, "step": "", "iteration": -1, "attempt": 0}
+    if chosen is None:
+        return told
+    use = held[found.index(chosen)][0]
+    return told | chosen._asdict() | {"attempt": use.watched.attempt}
 
 
 def _stated(step: PlannedStep) -> int:
