@@ -109,3 +109,41 @@ def test_a_gpu_that_is_lost_leaves_the_others_watched(run: Callable[..., Any]) -
     assert states[-1] == ["ok", "lost", "ok"]
     assert samples[-1]["devices"][1]["uuid"] == uuid(1)
     assert samples[-1]["devices"][1]["memory_used_bytes"] is None
+
+
+TROUBLE = """n=${CUDA_VISIBLE_DEVICES#"${CUDA_VISIBLE_DEVICES%?}"}
+      echo "$DSEC_ATTEMPT $n" >> attempts
+      [ "$DSEC_ATTEMPT" = 1 ] || exit 0
+      while [ ! -e "$DSEC_RUN_DIR/../audit" ]; do sleep 0.1; done
+      printf "WHAT" >> "$SCENARIO"
+      sleep WAIT"""
+
+
+@pytest.mark.parametrize(
+    ("what", "word"),
+    [
+        (r"gpu $n lost 1\n", "is lost"),
+        (r"gpu $n xid 79\n", "is lost"),
+        (r"gpu $n xid 48\n", "is failing"),
+        (r"gpu $n temperature 95\n", "is hot"),
+    ],
+)
+def test_a_step_leaves_a_gpu_that_fails_it(
+    run: Callable[..., Any], tmp_path: Path, what: str, word: str
+) -> None:
+    """Seven GPUs of eight go on."""
+    trouble = TROUBLE.replace("WHAT", what).replace("WAIT", "50")
+    done, samples, _ = run(BOX.replace("count 2", "count 8"), step("one", trouble), step("two", "sleep 3"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    (first, bad), (second, good) = (line.split() for line in (tmp_path / "attempts").read_text().splitlines())
+    assert (first, second) == ("1", "2")
+    assert bad != good
+    assert f"{uuid(int(bad))} {word}" in done.stdout
+    assert len(samples[-1]["devices"]) == 8
+
+
+def test_a_step_stays_on_a_gpu_that_it_used_wrongly(run: Callable[..., Any], tmp_path: Path) -> None:
+    trouble = TROUBLE.replace("WHAT", r"gpu $n xid 31\n").replace("WAIT", "3")
+    done, _, _ = run(BOX, step("one", trouble))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "attempts").read_text().split()[::2] == ["1"]
