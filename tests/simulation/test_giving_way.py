@@ -1,0 +1,336 @@
+"""The executor's own decisions, explored: whatever ends in whatever order, nothing critical is touched.
+
+The real Runner with its scheduler, ledger and yielding is driven over every order of ends, saves and
+refusals of small runs. In every state no critical attempt was touched and no device is held twice;
+every way ends with each Step done once.
+"""
+
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dsec import yielding
+from dsec.attempts import Past
+from dsec.core.leases import Ledger
+from dsec.events import Pause
+from dsec.inventory import Device, Inventory
+from dsec.plan import (
+    Analysis,
+    Command,
+    Demand,
+    Edge,
+    Iterations,
+    Placement,
+    Plan,
+    PlannedStep,
+    Retries,
+    Schedule,
+    Source,
+)
+from dsec.processes import Ended
+from dsec.runner import Runner
+
+HERE = Source("dsandbox.yaml", 1, 1)
+LEVELS = ("critical", "pauseable", "elastic", "discardable")
+
+
+class Clock:
+    """A loop whose next thing somebody else chooses."""
+
+    def __init__(self, choose):
+        self.us = 0
+        self.choose = choose
+        self.children = []
+        self.timers = []
+
+    def now(self):
+        return self.us / 1e6
+
+    def at(self, when, call):
+        timer = SimpleNamespace(when=when, call=call)
+        timer.cancel = lambda: setattr(timer, "call", None)
+        self.timers.append(timer)
+        return timer
+
+    def step(self, until=None, *, spin_s=0.0):
+        self.us += 2_000_000
+        live = [child for child in self.children if not child.frozen]
+        self.timers = [timer for timer in self.timers if timer.call]
+        due = [timer for timer in self.timers if timer.when <= self.now()]
+        acts = [("end", child) for child in live] + [("timer", timer) for timer in due]
+        assert acts or self.timers, "the run stands still for good"
+        if not acts:
+            self.us = int(max(self.now(), min(timer.when for timer in self.timers)) * 1e6)
+            return
+        kind, what = acts[self.choose(len(acts))]
+        if kind == "timer":
+            self.timers.remove(what)
+            what.call()
+        else:
+            self.children.remove(what)
+            what.ended = Ended(0, None, 1, 0, None)
+            what.on_gone(what)
+
+
+class World:
+    """Children that live until they are told to end, and a recorder that keeps what it is told."""
+
+    def __init__(self, choose):
+        self.loop = Clock(choose)
+        self.events = []
+        self.journal = SimpleNamespace(sync_due=None, full=False, trouble="", settle=lambda: None)
+        self.observer = SimpleNamespace(interval_s=None)
+        self.remedies = {}
+        self.folder, self.run = "/", SimpleNamespace(work="/", path="/nowhere")
+        self.pid = 1
+        self.check = lambda: None
+
+    def launch(self, step, *, iteration, attempt, devices, log):
+        return step.id, devices
+
+    def start(self, launch, *, on_gone):
+        self.pid += 1
+        child = SimpleNamespace(
+            pid=self.pid, ticks=0, ticks_by=0, on_gone=on_gone, name=launch[0], frozen=False, ended=None,
+            env={}, logs="",
+        )  # fmt: skip
+        self.loop.children.append(child)
+        return child
+
+    def stop(self, child, *, grace_s):
+        self.touched(child)
+
+        def gone():
+            if child in self.loop.children:
+                self.loop.children.remove(child)
+                child.ended = Ended(None, 9, 1, 0, None)
+                child.on_gone(child)
+
+        self.loop.at(self.loop.now(), gone)
+
+    def touched(self, child):
+        assert not child.name.startswith("critical"), f"{child.name} was touched"
+
+    def left_of(self, child):
+        return [child]
+
+    def missing_output(self, step, iteration):
+        return ""
+
+    def at_us(self):
+        return self.loop.us
+
+    def emit(self, event, *, long=False):
+        self.events.append(event)
+        self.check()
+
+    def tell(self):
+        pass
+
+    tell_all = tell
+
+
+class Frozen:
+    """Stands for the processes of one attempt."""
+
+    def __init__(self, find, cgroup=""):
+        (self._child,) = find()
+        Saver.world.touched(self._child)
+        self._child.frozen = True
+
+    def thaw(self):
+        self._child.frozen = False
+
+
+class Saver:
+    """Saves, or does not: that is chosen, too."""
+
+    world = None
+    able = frozenset()
+
+    def __init__(self, path, loop):
+        self._name = path.rsplit("/", 1)[-1].split("@")[0]
+        self._loop = loop
+        self._ok = False
+
+    def ready(self):
+        return {1} if self._name in self.able else set()
+
+    def all_saved(self):
+        return self._ok
+
+    def ask(self, grace_s, told):
+        self.world.touched(SimpleNamespace(name=self._name))
+
+        def done():
+            self._ok = self._loop.choose(2) == 0
+            told(self._ok)
+
+        self._loop.at(self._loop.now(), done)
+
+    def cancel(self):
+        pass
+
+
+def _step(name, level, *, gpus, cpu, needs=(), rank=0):
+    demand, command = Demand(cpu, 0, gpus, 0, (), 0, 0), Command(("true",), "", "", "", "")
+    edges = tuple(Edge(need, "order", 0, HERE) for need in needs)
+    first = (name, "", command, (), ".", edges, demand, level, 0, 1000, Retries(0, 0, 1), (), ())
+    return PlannedStep(*first, Placement((), ""), 1, "declared", rank, 0, (), "", HERE)
+
+
+def _box(gpus):
+    devices = tuple(
+        Device(f"GPU-{at}", at, "", "a100", 80 << 30, None, None, None, (), 1000, "ok") for at in range(gpus)
+    )
+    return Inventory("described:test", 2000, None, None, None, devices, ())
+
+
+def play(monkeypatch, steps, machine, choose, *, able=frozenset(), count=1):
+    """One way through the run; gives back its events."""
+    world = World(choose)
+    monkeypatch.setattr(yielding, "Frozen", Frozen)
+    monkeypatch.setattr(yielding, "Saver", Saver)
+    monkeypatch.setattr(Saver, "world", world)
+    monkeypatch.setattr(Saver, "able", able)
+    analysis = Analysis((), 0, 0, 0, (), (), Schedule("rank", "fit", (), 0, (), 0))
+    iterations = Iterations(count, count - 1, count)
+    first = ("dsec.plan/1", "", "", "", "", machine, "", iterations, tuple(steps))
+    plan = Plan(*first, analysis, (), "")
+    ledger = Ledger(machine)
+    runner = Runner(
+        plan, children=world, launcher=world, ledger=ledger, recorder=world, past=Past(),
+        why_cancelled=lambda number: "",
+    )  # fmt: skip
+
+    def check():
+        held = [uuid for lease in ledger.held for uuid in lease.devices]
+        assert len(held) == len(set(held)), "a device is held twice"
+        assert ledger.cpu_free_m >= 0
+
+    world.check = check
+    runner.work()
+    assert runner.complete
+    assert not runner.failed
+    assert not ledger.held
+    assert ledger.cpu_free_m == machine.cpu_m
+    done = [(one.step, one.iteration) for one in world.events if getattr(one, "cause", "") == "ok"]
+    assert sorted(done) == sorted((step.id, at) for step in steps for at in range(count))
+    assert len(done) == len(set(done)), "a Step was done twice"
+    return world.events
+
+
+def every_way(monkeypatch, steps, machine, *, most, **given):
+    """Depth first through all choices; how many ways there were, and who made room in any, and how."""
+    ways, paused = 0, set()
+    path = []
+    while ways < most:
+        taken = []
+
+        def choose(many, taken=taken):
+            at = len(taken)
+            if at == len(path):
+                path.append([0, many])
+            taken.append(path[at][0])
+            return path[at][0]
+
+        events = play(monkeypatch, steps, machine, choose, **given)
+        ways += 1
+        paused |= {(one.step, one.how) for one in events if isinstance(one, Pause)}
+        while path and path[-1][0] + 1 >= path[-1][1]:
+            path.pop()
+        if not path:
+            return ways, paused
+        path[-1][0] += 1
+    return ways, paused
+
+
+@pytest.mark.parametrize("able", [frozenset(), frozenset({"pauseable", "elastic"})])
+def test_every_way_through_a_run_on_one_gpu(monkeypatch, able):
+    steps = [
+        _step("start", "discardable", gpus=0, cpu=100, rank=9),
+        _step("critical", "critical", gpus=1, cpu=500, needs=["start"], rank=8),
+        _step("pauseable", "pauseable", gpus=1, cpu=500, rank=3),
+        _step("elastic", "elastic", gpus=1, cpu=500, rank=2),
+        _step("discardable", "discardable", gpus=1, cpu=500, rank=1),
+    ]
+    ways, paused = every_way(monkeypatch, steps, _box(1), most=4000, able=able)
+    assert ways < 4000, "not all were seen"
+    saving = {("pauseable", "saved"), ("elastic", "saved"), ("pauseable", "killed"), ("elastic", "killed")}
+    assert paused == {("discardable", "killed")} | (saving if able else set()), (
+        "who cannot save keeps its GPU"
+    )
+
+
+def test_every_way_through_a_run_that_lacks_processors(monkeypatch):
+    steps = [
+        _step("start", "discardable", gpus=0, cpu=0, rank=9),
+        _step("critical", "critical", gpus=0, cpu=2000, needs=["start"], rank=8),
+        _step("pauseable", "pauseable", gpus=0, cpu=1000, rank=3),
+        _step("discardable", "discardable", gpus=0, cpu=1000, rank=1),
+    ]
+    ways, paused = every_way(monkeypatch, steps, _box(0), most=4000)
+    assert ways < 4000
+    assert paused
+
+
+def test_every_way_through_two_critical_ones(monkeypatch):
+    steps = [
+        _step("start", "pauseable", gpus=0, cpu=0, rank=9),
+        _step("critical-a", "critical", gpus=1, cpu=1000, needs=["start"], rank=8),
+        _step("critical-b", "critical", gpus=2, cpu=1000, needs=["start"], rank=7),
+        _step("pauseable", "pauseable", gpus=1, cpu=1000, rank=3),
+        _step("discardable", "discardable", gpus=1, cpu=1000, rank=1),
+    ]
+    able = frozenset({"pauseable", "start"})
+    ways, paused = every_way(monkeypatch, steps, _box(2), most=6000, able=able)
+    assert ways < 6000
+    assert paused
+
+
+def test_every_way_past_a_critical_one_that_is_less_urgent(monkeypatch):
+    steps = [
+        _step("start", "discardable", gpus=0, cpu=0, rank=9),
+        _step("critical-first", "critical", gpus=1, cpu=1500, needs=["start"], rank=8),
+        _step("critical-late", "critical", gpus=1, cpu=1000, rank=1),
+        _step("elastic", "elastic", gpus=0, cpu=1000, rank=0),
+    ]
+    able = frozenset({"critical-late"})
+    ways, paused = every_way(monkeypatch, steps, _box(1), most=4000, able=able)
+    assert ways < 4000
+    assert {step for step, _ in paused} <= {"elastic"}
+
+
+@st.composite
+def runs(draw):
+    steps = []
+    for at in range(draw(st.integers(2, 7))):
+        level = draw(st.sampled_from(LEVELS))
+        needs = (
+            draw(st.lists(st.sampled_from([one.id for one in steps]), max_size=2, unique=True))
+            if steps
+            else ()
+        )
+        steps.append(
+            _step(
+                f"{level}-{at}",
+                level,
+                needs=needs,
+                gpus=draw(st.integers(0, 2)),
+                cpu=draw(st.sampled_from((0, 300, 1000, 2000))),
+                rank=draw(st.integers(0, 3)),
+            )
+        )
+    able = draw(st.sets(st.sampled_from([one.id for one in steps])))
+    return steps, frozenset(able), draw(st.integers(1, 2)), draw(st.lists(st.integers(0, 9), max_size=60))
+
+
+@given(drawn=runs())
+@settings(max_examples=150)
+def test_any_run_ends_with_everything_done_once(drawn):
+    steps, able, count, choices = drawn
+    left = list(choices)
+    with pytest.MonkeyPatch.context() as patch:
+        play(patch, steps, _box(2), lambda many: (left.pop() if left else 0) % many, able=able, count=count)
