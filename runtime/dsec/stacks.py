@@ -43,7 +43,10 @@ def folder_of(step: str, *, iteration: int, attempt: int) -> str:
 
 def save_stacks(targets: Iterable[Target], folder: str) -> int:
     """Write `RANK-PID.txt` for each process that still lives; gives back how many were written."""
-    os.makedirs(folder, exist_ok=True)
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError:
+        return 0
     py_spy = _search("py-spy")
     until = time.monotonic() + _ALL_S
     written = 0

@@ -128,5 +128,11 @@ def test_py_spy_is_used_where_it_works(
         assert ("in waits_here" in text) != used
 
 
+def test_where_nothing_can_be_written_nothing_is(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with waiting(WAITS) as child:
+        assert save_stacks([target(child)], str(tmp_path / "file" / "s")) == 0
+
+
 def test_an_attempt_has_a_folder_of_its_own() -> None:
     assert folder_of("S5", iteration=3, attempt=2) == "stacks/S5@3.2"
