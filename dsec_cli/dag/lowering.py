@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dsec.hashing import blake3_of, framed
 from dsec.plan import Command, Edge, PlannedStep, Retries
-from dsec.plantext import Texts, command_text, put_together, quoted, step_text, written
+from dsec.plantext import Parts, Texts, command_text, edge_text, put_together, quoted, step_text, written
 from dsec.record import Record
 from dsec.units import Duration
 from dsec_cli.dag.analysis import worker_of
@@ -13,7 +13,7 @@ from dsec_cli.dag.tolerance import LEVEL, contract_level
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from dsec.plan import Demand, Placement, Source
     from dsec_cli.contract.values import Contract, EnvVar, Step
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from dsec_cli.dag.cycles import Order
     from dsec_cli.dag.graph import Edge as Stated
     from dsec_cli.source.tree import Path
-
-    _Does = tuple[str, str, tuple[tuple[str, str], ...], int, str, tuple[str, ...], tuple[str, ...]]
-    """Command, folder, variables, number of GPUs, id, inputs, outputs."""
 
 GRACE = Duration(10 * 10**9)
 """Between TERM and KILL where the contract states no checkpoint_grace_period."""
@@ -55,9 +52,7 @@ class _Writer:
         self._texts, self._locate = Texts(), decided.locate
         self._steps, self._demands, self._places = decided.order.graph.steps, found.demands, decided.places
         self._estimates, self._ranks, self._slacks = found.estimates, found.ranks_ms, found.slacks_ms
-        self._needs = _Needs(decided)
-        self._keys: dict[str, bytes] = {}
-        """By Step, its key as others are hashed over it."""
+        self._needs = _Needs(decided, self._texts)
         self._hasher = blake3_of()
         self._reasons = _Reasons(decided)
         self._env = _env(contract.env_vars)
@@ -71,12 +66,25 @@ class _Writer:
             self._places[at],
             self._estimates[at],
         )
-        env, retries, timeout, needs = step.env, step.retries, step.timeout, self._needs.of(at)
+        env, retries, timeout, name = step.env, step.retries, step.timeout, step.id
         env = tuple(sorted({**dict(self._env), **dict(env)}.items())) if env else self._env
         inputs = tuple([text for _, text in step.inputs]) if step.inputs else ()
         outputs = tuple([text for _, text in step.outputs]) if step.outputs else ()
-        command, cwd, name = _command(step), step.cwd or ".", step.id
-        written_command = command_text(command)
+        command, cwd, texts = _command(step), step.cwd or ".", self._texts
+        needs, needs_text, before = self._needs.of(at)
+        parts = Parts._make(
+            (
+                command_text(command),
+                texts.words[cwd],
+                texts.variables.get(id(env)) or texts.variables.of(env),
+                quoted(name),
+                texts.lists[inputs] if inputs else "[]",
+                texts.lists[outputs] if outputs else "[]",
+                needs_text,
+            )
+        )
+        key = self._key(parts, demand.gpu_count, needs, before)
+        self._needs.keys[name] = framed(key.encode())
         # In the order of the fields: naming 21 of them takes longer than all that is computed here.
         planned = PlannedStep._make(
             (
@@ -99,37 +107,30 @@ class _Writer:
                 self._ranks[at],
                 self._slacks[at],
                 self._reasons.of(step, needs, demand, place, source),
-                self._key((written_command, cwd, env, demand.gpu_count, name, inputs, outputs), needs),
+                key,
                 self._locate(step.path),
             )
         )
-        return planned, step_text(planned, self._texts, written_command)
+        return planned, step_text(planned, texts, parts)
 
-    def _key(self, does: _Does, needs: tuple[Edge, ...]) -> str:
+    def _key(self, parts: Parts, gpus: int, needs: tuple[Edge, ...], before: list[bytes]) -> str:
         """Merkle key: what decides the Step's result, and the keys of what it waits for.
 
         Demands, timeouts and places are left out: a Step that is given more memory does the same
         work. The number of GPUs stays in, because the Step sees it.
         """
-        command, cwd, env, gpus, name, inputs, outputs = does
-        lists, variables, keys, carried = self._texts.lists, self._texts.variables, self._keys, "[]"
-        before = [step for step, kind, _, _ in needs if kind != "carried"]
-        before.sort()
+        command, cwd, env, name, inputs, outputs, _ = parts
+        carried = "[]"
         if len(before) < len(needs):
             carried = written(
                 sorted([(edge.step, edge.staleness) for edge in needs if edge.kind == "carried"])
             )
         own = (
-            f'{{"carried":{carried},"command":{command},"cwd":{self._texts.words[cwd]}'
-            f',"env":{variables.get(id(env)) or variables.of(env)}'
-            f',"gpu_count":{gpus},"id":{quoted(name)},"inputs":{lists[inputs] if inputs else "[]"}'
-            f',"outputs":{lists[outputs] if outputs else "[]"}}}'
+            f'{{"carried":{carried},"command":{command},"cwd":{cwd},"env":{env}'
+            f',"gpu_count":{gpus},"id":{name},"inputs":{inputs},"outputs":{outputs}}}'
         ).encode()
-        parts = [_DOMAIN, len(own).to_bytes(8, "little"), own]
-        parts += [keys[other] for other in before]
-        key = self._hasher(b"".join(parts)).hexdigest()
-        keys[name] = framed(key.encode())
-        return key
+        joined = b"".join([_DOMAIN, len(own).to_bytes(8, "little"), own, *before])
+        return self._hasher(joined).hexdigest()
 
 
 def _grace_ms(contract: Contract) -> int:
@@ -159,10 +160,10 @@ class _Needs:
     Where several statements make the same edge, the first counts.
     """
 
-    def __init__(self, decided: Decided) -> None:
+    def __init__(self, decided: Decided, texts: Texts) -> None:
         graph, stated = decided.order.graph, decided.contract.iterations
         numbers = graph.numbers
-        self._locate = decided.locate
+        self._locate, self._words = decided.locate, texts.words
         self._staleness = stated.max_staleness if stated is not None else 0
         self._edges: list[list[Stated]] = [[] for _ in graph.steps]
         for edge in graph.edges:
@@ -170,21 +171,28 @@ class _Needs:
         self._carried: dict[int, list[Stated]] = {}
         for edge in graph.carried:
             self._carried.setdefault(numbers[edge.target], []).append(edge)
+        self.keys: dict[str, bytes] = {}
+        """By Step that is written already, its key as others are hashed over it."""
 
-    def of(self, at: int) -> tuple[Edge, ...]:
-        """Those of one Step."""
+    def of(self, at: int) -> tuple[tuple[Edge, ...], str, list[bytes]]:
+        """Those of one Step, their text, and the keys of the Steps of this iteration among them, by id."""
+        if not self._edges[at] and at not in self._carried:
+            return (), "[]", []
         mine: dict[str, Edge] = {}
-        make, locate = Edge._make, self._locate
+        make, locate, words = Edge._make, self._locate, self._words
         for source, _, kind, path, _ in self._edges[at]:
             if source not in mine:
                 mine[source] = make((source, kind, 0, locate(path)))
-        if at not in self._carried:
-            return tuple(mine.values())
+        before = [self.keys[name] for name in sorted(mine)]
+        needs = (*mine.values(), *self._late(at)) if at in self._carried else tuple(mine.values())
+        return needs, f"[{','.join([edge_text(edge, words) for edge in needs])}]", before
+
+    def _late(self, at: int) -> Iterable[Edge]:
         late: dict[str, Edge] = {}
         for edge in self._carried[at]:
             if edge.source not in late:
-                late[edge.source] = Edge(edge.source, "carried", self._staleness, locate(edge.path))
-        return (*mine.values(), *late.values())
+                late[edge.source] = Edge(edge.source, "carried", self._staleness, self._locate(edge.path))
+        return late.values()
 
 
 class _Reasons:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _IDENTITIES = {"steps": ("id",), "tasks": ("id", "name")}
 """Lists whose items are called by a key of theirs, in logical paths."""
+_NEAR = 20
+"""Lines that are stepped over rather than searched."""
 
 
 class Located(Record):
@@ -129,8 +131,10 @@ def placing(
 
     usual: dict[str | int, int] = {}
     """Of a key in an item, which of its entries it was when it was last looked for: items are often alike."""
+    line, last = 1, len(lines)
 
     def place(path: Path) -> Made:
+        nonlocal line
         depth, start = len(path), -1
         items = lists.get(path[0]) if depth > 1 else None
         if items is not None:
@@ -140,7 +144,12 @@ def placing(
                 start = _start_in(node, path, depth, usual)
         if start < 0:
             start = locate(document, path).start
-        line = bisect_right(lines, start)
+        # Most paths lead a few lines further than the one before.
+        if start < lines[line - 1] or (line + _NEAR < last and start >= lines[line + _NEAR]):
+            line = bisect_right(lines, start)
+        else:
+            while line < last and start >= lines[line]:
+                line += 1
         return make((name, line, start - lines[line - 1] + 1))
 
     return place

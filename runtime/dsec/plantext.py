@@ -9,6 +9,7 @@ from __future__ import annotations
 from json.encoder import encode_basestring
 
 from dsec.codec import canonical
+from dsec.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def written_steps(steps: Sequence[PlannedStep]) -> Written:
     if isinstance(steps, Written):
         return steps
     texts = Texts()
-    return put_together((step, step_text(step, texts, command_text(step.command))) for step in steps)
+    return put_together((step, step_text(step, texts, parts_of(step, texts))) for step in steps)
 
 
 def put_together(steps: Iterable[tuple[PlannedStep, str]]) -> Written:
@@ -109,23 +110,45 @@ def written(value: object) -> str:
     return canonical(value).decode("utf-8")
 
 
-def step_text(step: PlannedStep, texts: Texts, command: str) -> str:
-    """One Step, keys sorted; the text of its command is there already."""
-    (id_, name, _, env, cwd, needs, demand, level, timeout, grace, retries, inputs, outputs, place) = step[
-        :14
-    ]
+class Parts(Record):
+    """Texts of those fields of a Step that its key is made of, too."""
+
+    command: str
+    cwd: str
+    env: str
+    id: str
+    inputs: str
+    outputs: str
+    needs: str
+
+
+def parts_of(step: PlannedStep, texts: Texts) -> Parts:
+    """Those of a Step that is there."""
+    return Parts(
+        command=command_text(step.command),
+        cwd=texts.words[step.cwd],
+        env=texts.variables.get(id(step.env)) or texts.variables.of(step.env),
+        id=quoted(step.id),
+        inputs=texts.lists[step.inputs],
+        outputs=texts.lists[step.outputs],
+        needs=f"[{','.join([edge_text(edge, texts.words) for edge in step.needs])}]",
+    )
+
+
+def step_text(step: PlannedStep, texts: Texts, parts: Parts) -> str:
+    """One Step, keys sorted; the text of its parts is there already."""
+    command, cwd, env, id_, inputs, outputs, needs = parts
+    (_, name, _, _, _, _, demand, level, timeout, grace, retries, _, _, place) = step[:14]
     estimate, source, rank, slack, reasons, key, (file, line, column) = step[14:]
-    lists, words, demands, variables = texts.lists, texts.words, texts.demands, texts.variables
+    words, demands = texts.words, texts.demands
     placements, said, again = texts.placements, texts.reasons, texts.retries
     return (
-        f'{{"command":{command},"cwd":{words[cwd]}'
+        f'{{"command":{command},"cwd":{cwd}'
         f',"demand":{demands.get(id(demand)) or demands.of(demand)}'
-        f',"env":{variables.get(id(env)) or variables.of(env)}'
-        f',"estimate_ms":{estimate},"estimate_source":{words[source]}'
-        f',"grace_ms":{grace},"id":{quoted(id_)},"inputs":{lists[inputs] if inputs else "[]"}'
+        f',"env":{env},"estimate_ms":{estimate},"estimate_source":{words[source]}'
+        f',"grace_ms":{grace},"id":{id_},"inputs":{inputs}'
         f',"key":{quoted(key)},"level":{words[level]},"name":{quoted(name) if name else _EMPTY}'
-        f',"needs":{_edges(needs, words) if needs else "[]"}'
-        f',"outputs":{lists[outputs] if outputs else "[]"}'
+        f',"needs":{needs},"outputs":{outputs}'
         f',"placement":{placements.get(id(place)) or placements.of(place)}'
         f',"rank_ms":{rank},"reasons":{said.get(id(reasons)) or said.of(reasons)}'
         f',"retries":{again.get(id(retries)) or again.of(retries)},"slack_ms":{slack}'
@@ -148,10 +171,10 @@ def command_text(command: Command) -> str:
     )
 
 
-def _edges(edges: Sequence[Edge], words: Mapping[str, str]) -> str:
-    texts = [
+def edge_text(edge: Edge, words: Mapping[str, str]) -> str:
+    """One of a Step's needs."""
+    step, kind, staleness, (file, line, column) = edge
+    return (
         f'{{"kind":{words[kind]},"src":{{"column":{column},"file":{words[file]},"line":{line}}}'
         f',"staleness":{staleness},"step":{quoted(step)}}}'
-        for step, kind, staleness, (file, line, column) in edges
-    ]
-    return f"[{','.join(texts)}]"
+    )
