@@ -55,6 +55,8 @@ class Analysis(Record):
     """The order that the schedule follows: `fifo`, `lpt`, `rank`, `rank+fbi` or `search`."""
     quick: bool
     """Whether Steps were given the quickest free devices rather than those that fit best."""
+    choices: Sequence[bool] | None
+    """The same per Step; None: for all the same."""
     makespans_ms: tuple[tuple[str, int], ...]
     """Of every order that was tried."""
     trials: int
@@ -108,6 +110,7 @@ def analyze(
         overlap=_repeated(successors, works, found, rounds=rounds, inventory=inventory),
         order=best.order,
         quick=best.quick,
+        choices=best.choices,
         makespans_ms=found.makespans,
         trials=found.trials,
     )
@@ -120,7 +123,8 @@ def _repeated(
         return None
     best = found.best
     ordered = [work._replace(rank=rank) for work, rank in zip(works, best.priorities, strict=True)]
-    return overlap(successors, ordered, rounds=rounds, inventory=inventory, quick=best.quick)
+    choices = [best.quick] * len(ordered) if best.choices is None else best.choices
+    return overlap(successors, ordered, rounds=rounds, inventory=inventory, choices=choices)
 
 
 def rounds_of(graph: StepGraph, contract: Contract) -> Rounds:

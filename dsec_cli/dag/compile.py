@@ -35,7 +35,7 @@ from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from dsec.core.experience import Experience
     from dsec.core.placement import Slot
@@ -232,12 +232,13 @@ def _analysis(graph: StepGraph, found: analysis.Analysis) -> Analysis:
         makespan_ms=found.makespan_ms,
         levels=tuple(tuple(ids[at] for at in level) for level in found.levels),
         cuts=tuple(sorted({(edge.source, edge.target) for edge in graph.cuts})),
-        schedule=_schedule(found),
+        schedule=_schedule(ids, found),
     )
 
 
-def _schedule(found: analysis.Analysis) -> Schedule:
+def _schedule(ids: Sequence[str], found: analysis.Analysis) -> Schedule:
     bound = found.lower_bound_ms
+    choices = found.choices or ()
     return Schedule(
         order=found.order,
         devices="quick" if found.quick else "fit",
@@ -245,6 +246,8 @@ def _schedule(found: analysis.Analysis) -> Schedule:
         trials=found.trials,
         bounds_ms=found.bounds_ms,
         over_bound_ppm=(found.makespan_ms - bound) * 1_000_000 // bound if bound else 0,
+        otherwise=tuple([name for name, quick in zip(ids, choices, strict=False) if quick != found.quick])
+        or None,
     )
 
 

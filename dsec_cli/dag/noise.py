@@ -66,7 +66,7 @@ class _Bench:
         self._order = sorted(range(len(works)), key=[work.rank for work in works].__getitem__, reverse=True)
         # Tails serve only to give a schedule up, and none is.
         self._graph = graph_of(stage.successors, [0] * len(works))
-        self._manner = Manner(quick=stage.quick)
+        self._manner = Manner(choices=stage.choices)
 
     def makespan(self, durations: list[int]) -> int:
         """How long the Steps take, with these durations."""

@@ -117,7 +117,7 @@ def _analysis(plan: Plan, graph: StepGraph) -> Analysis:
     if measures is None:
         raise AssertionError("a plan's Steps have an order")
     stage = stage_of(plan)
-    slices = list_schedule(stage.successors, stage.works, Ledger(plan.inventory), quick=stage.quick)
+    slices = list_schedule(stage.successors, stage.works, Ledger(plan.inventory), choices=stage.choices)
     whole, gpus, stated = makespan(slices), len(plan.inventory.devices), plan.analysis.schedule
     nodes = measures.nodes
     return Analysis(
@@ -137,7 +137,8 @@ def _analysis(plan: Plan, graph: StepGraph) -> Analysis:
         gpu_idle_permille=idle(slices, gpus, 0, whole),
         overlap=None,
         order=stated.order if stated is not None else "rank",
-        quick=stage.quick,
+        quick=plan.quick,
+        choices=stage.choices,
         makespans_ms=stated.makespans_ms if stated is not None else (),
         trials=stated.trials if stated is not None else 0,
     )

@@ -19,8 +19,8 @@ class Stage(Record):
     successors: list[list[int]]
     works: list[Work]
     rounds: Rounds
-    quick: bool
-    """Whether Steps take the quickest free devices rather than those that fit best."""
+    choices: list[bool]
+    """Per Step, whether it takes the quickest free devices rather than those that fit best."""
 
 
 def stage_of(plan: Plan) -> Stage:
@@ -36,14 +36,14 @@ def stage_of(plan: Plan) -> Stage:
                 successors[number[edge.step]].append(at)
     works = [Work(step.demand, step.estimate_ms, step.rank_ms, step.command.worker) for step in plan.steps]
     rounds = Rounds(plan.iterations.count, plan.iterations.in_flight, tuple(carried))
-    return Stage(successors, works, rounds, plan.quick)
+    return Stage(successors, works, rounds, plan.quicks)
 
 
 def plan_overlap(plan: Plan) -> Overlap | None:
     """What all iterations of a plan cost on its inventory."""
     stage = stage_of(plan)
     return overlap(
-        stage.successors, stage.works, rounds=stage.rounds, inventory=plan.inventory, quick=stage.quick
+        stage.successors, stage.works, rounds=stage.rounds, inventory=plan.inventory, choices=stage.choices
     )
 
 
@@ -60,7 +60,7 @@ class Use(Record):
 def use_of(plan: Plan) -> Use:
     """How long one iteration takes, and how much of the machine it uses."""
     stage = stage_of(plan)
-    slices = list_schedule(stage.successors, stage.works, Ledger(plan.inventory), quick=stage.quick)
+    slices = list_schedule(stage.successors, stage.works, Ledger(plan.inventory), choices=stage.choices)
     span = makespan(slices)
     cores = plan.inventory.cpu_m
     busy = sum(

@@ -157,6 +157,8 @@ class Schedule(Record):
     """By name: no schedule on the inventory is shorter."""
     over_bound_ppm: int
     """By how many millionths the makespan is longer than the highest bound."""
+    otherwise: tuple[str, ...] | None = None
+    """Steps that were given the other of `fit` and `quick`, as the contract has them; None: there is none."""
 
 
 class Analysis(Record):
@@ -267,3 +269,12 @@ class Plan(Record):
         """Whether Steps take the quickest free devices rather than those that fit best."""
         schedule = self.analysis.schedule
         return schedule is not None and schedule.devices == "quick"
+
+    @property
+    def quicks(self) -> list[bool]:
+        """The same per Step, as some may be given the other."""
+        found, schedule = [self.quick] * len(self.steps), self.analysis.schedule
+        if schedule is not None and schedule.otherwise:
+            others = set(schedule.otherwise)
+            found = [quick != (step.id in others) for quick, step in zip(found, self.steps, strict=True)]
+        return found

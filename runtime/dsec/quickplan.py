@@ -185,4 +185,5 @@ def _schedule(data: dict[str, Any]) -> Schedule:
         trials=data["trials"],
         bounds_ms=tuple([(name, bound) for name, bound in data["bounds_ms"]]),
         over_bound_ppm=data["over_bound_ppm"],
+        otherwise=tuple(data["otherwise"]) if "otherwise" in data else None,
     )

@@ -77,7 +77,7 @@ class Runner:
         self._least_cpu_m = min(ledger.cpu_free_m, *least)
         demands = [step.demand for step in plan.steps]
         self._paces = Paces(demands, [slots(ledger.inventory)])
-        self._quick = plan.quick
+        self._quicks = plan.quicks
         self._starter = Starter(
             self._scheduler,
             demands,
@@ -85,7 +85,7 @@ class Runner:
             # A call may wait for its worker rather than for room, so nothing is kept for it.
             queues=[not step.command.call for step in plan.steps],
             planned=[step.placement.devices for step in plan.steps],
-            quick=self._quick,
+            quick=self._quicks,
             spans=spans,
             pool=elastic_pool(len(ledger.inventory.devices)),
         )
@@ -192,7 +192,7 @@ class Runner:
         if step.command.call:
             lease = self._workers.grant(step)
         else:
-            lease = self._ledger.grant(step.demand, step.placement.devices, quick=self._quick)
+            lease = self._ledger.grant(step.demand, step.placement.devices, quick=self._quicks[at])
         if lease is None and step.demand.gpu_count:
             self._workers.evict()
         return lease

@@ -59,7 +59,7 @@ ANY = contests() | contests(demands=ALIKE, inventory=CORES) | contests(demands=A
 
 
 def every_candidate(contest):
-    return [one for quick in (False, True) for one in candidates(contest, quick=quick)]
+    return [one for quick in (False, True) for one in candidates(contest, 0, quick=quick)]
 
 
 def length_on(contest, step, group):
@@ -218,7 +218,9 @@ def test_equal_slots_need_no_ledger_and_lead_to_the_same_schedule():
     assert [part.start for part in counted[:n]] == [part.start for part in granted[:n]]
 
 
-@pytest.mark.parametrize(("steps", "most"), [(1, 304), (20, 380), (100, 600), (10_000, 6), (100_000, 0)])
+@pytest.mark.parametrize(
+    ("steps", "most"), [(1, 486), (20, 600), (100, 960), (1_000, 14), (10_000, 0), (100_000, 0)]
+)
 def test_what_a_search_may_cost_is_counted_in_steps(steps, most):
     assert trials_for(steps) == most
 
@@ -235,6 +237,18 @@ def test_large_graphs_are_tried_in_few_ways_and_not_searched(monkeypatch):
         "fifo",
         "rank",
     ]
+
+
+def test_a_queue_that_is_near_the_bounds_is_enough_for_a_large_graph(monkeypatch):
+    works = [Work(Demand(1000, 0, 0, 0, (), 0, 0), 50 - (at == 3), 0) for at in range(60)]
+    monkeypatch.setattr("dsec.core.orders.MANY", 50)
+    monkeypatch.setattr("dsec.core.search.MANY", 50)
+    found = best_order(Contest([[]] * 60, range(60), works, CORES))
+    assert found.makespans == (("fifo", 1000),)
+    assert max(bound for _, bound in found.bounds) == 1000
+    works[59] = works[59]._replace(duration=300)
+    found = best_order(Contest([[]] * 60, range(60), works, CORES))
+    assert [order for order, _ in found.makespans] == ["fifo", "rank"], "it is not near"
 
 
 def test_ranks_and_starts_that_are_known_are_not_found_again():

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from making import Make
 
+from dsec.core.search import Draw
 from dsec.inventory import Device, Inventory
 from dsec.plan import Source
 from dsec.planfile import parse_plan, plan_bytes
@@ -17,6 +18,7 @@ from dsec_cli.contract.values import Gpu, GpuMemory
 from dsec_cli.dag.compile import Origin, compile_plan
 from dsec_cli.dag.cycles import order_steps
 from dsec_cli.dag.graph import step_graph
+from dsec_cli.dag.replay import use_of
 
 GIB = 2**30
 DEVICES = tuple(
@@ -93,3 +95,26 @@ def test_the_file_is_the_same_under_any_hash_seed(tmp_path):
         assert done.returncode == 0, done.stderr.decode()
         plans.add(done.stdout)
     assert len(plans) == 1
+
+
+def test_a_plan_says_which_steps_are_given_other_devices_than_most():
+    plan = next(filter(lambda one: one.analysis.schedule.otherwise, map(searched_plan, range(9))))
+    others = set(plan.analysis.schedule.otherwise)
+    assert others < {step.id for step in plan.steps}
+    assert [step.id for step, quick in zip(plan.steps, plan.quicks, strict=True) if quick != plan.quick] == [
+        step.id for step in plan.steps if step.id in others
+    ]
+    assert use_of(plan).makespan == plan.analysis.makespan_ms, "played again, it is the same"
+    stored = plan_bytes(plan)
+    assert parse_plan(stored, where="plan").quicks == read_quickly(stored, name="x").quicks == plan.quicks
+
+
+def searched_plan(seed):
+    """Of a contract whose schedule is searched for."""
+    draw, steps = Draw([seed]), []
+    for at in range(20):
+        step = MAKE.step(f"S{at}", sorted({f"S{draw.below(at)}" for _ in range(2)}) if at else [], at=at)
+        gpu = Gpu((), draw.below(3), GpuMemory(Bytes((5 + 10 * draw.below(3)) * GIB), False, ""), None)
+        demand = step.demand._replace(gpu=gpu, cpu_m=500 + 500 * draw.below(2))
+        steps.append(step._replace(demand=demand, expect=Duration((1 + draw.below(60)) * 10**9)))
+    return plan_of(MAKE.contract(steps, name="drawn"))

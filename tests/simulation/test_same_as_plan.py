@@ -7,7 +7,7 @@ from scenes import GIB, box, scene, step
 from dsec.core.contest import Contest
 from dsec.core.order import topological
 from dsec.core.schedule import Work, slices_of
-from dsec.core.search import best_order
+from dsec.core.search import Draw, best_order
 from dsec.core.simulated import Manners
 from dsec.core.simulation import simulate
 from dsec.plan import Demand
@@ -40,11 +40,36 @@ def contests(draw, most=14):
     return Contest(successors, topological(successors), works, machine), successors, machine
 
 
+def searched(seed, most=24):
+    """A graph that is not done at once, of Steps that mostly ask for devices."""
+    draw = Draw([seed])
+    successors = [sorted({at + 1 + draw.below(6) for _ in range(2)} & set(range(most))) for at in range(most)]
+    works = [
+        Work(
+            Demand(1000 + 1000 * draw.below(3), 0, draw.below(3), (10 + 10 * draw.below(3)) * GIB, (), 0, 0),
+            1 + draw.below(60),
+            0,
+        )
+        for _ in range(most)
+    ]
+    return Contest(successors, topological(successors), works, MIXED), successors, MIXED
+
+
 @settings(max_examples=60)
 @given(made=contests())
 def test_every_step_starts_when_and_where_it_was_planned(made):
+    runs_as_planned(made, best_order(made[0]).best)
+
+
+def test_steps_that_are_given_other_devices_than_most_run_as_planned():
+    every = [(made, best_order(made[0]).best) for made in map(searched, range(6))]
+    assert any(best.choices is not None and len(set(best.choices)) > 1 for _, best in every)
+    for made, best in every:
+        runs_as_planned(made, best)
+
+
+def runs_as_planned(made, best):
     contest, successors, machine = made
-    best = best_order(contest).best
     planned = slices_of(best.run)
     order = topological(successors)
     before = [[f"S{u}" for u in range(len(order)) if v in successors[u]] for v in range(len(order))]
@@ -60,7 +85,7 @@ def test_every_step_starts_when_and_where_it_was_planned(made):
         )
         for at in order
     ]
-    history = simulate(scene(steps, machine, manners=Manners(quick=best.quick)))
+    history = simulate(scene(steps, machine, manners=Manners(quick=best.quick, quicks=best.choices)))
     assert not history.never
     assert history.end_ms == best.run.makespan
     simulated = {order[piece.at]: (piece.from_ms, piece.to_ms, piece.devices) for piece in history.pieces}

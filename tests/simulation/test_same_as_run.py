@@ -47,6 +47,7 @@ class World:
         self._lengths_us = lengths_us
         self.journal = SimpleNamespace(sync_due=None, full=False, settle=lambda: None)
         self.observer = SimpleNamespace(interval_s=None)
+        self.remedies = {}
 
     def launch(self, step, *, iteration, attempt, devices, log):
         return step.id, devices
@@ -72,9 +73,9 @@ class World:
     tell_all = tell
 
 
-def executed(steps, machine, *, count=1, in_flight=1, elastic=None, quick=False):
+def executed(steps, machine, *, count=1, in_flight=1, elastic=None, quick=False, others=()):
     """(Step, iteration) -> when it started, and on what, as the executor had it."""
-    schedule = Schedule("rank", "quick" if quick else "fit", (), 0, (), 0)
+    schedule = Schedule("rank", "quick" if quick else "fit", (), 0, (), 0, tuple(others) or None)
     analysis = Analysis((), 0, 0, 0, (), (), schedule)
     plan = Plan(
         "dsec.plan/1", "", "", "", "", machine, "", Iterations(count, in_flight - 1, in_flight), tuple(steps),
@@ -145,10 +146,13 @@ def plans(draw):
 
 
 @settings(max_examples=50)
-@given(drawn=plans(), quick=st.booleans())
-def test_the_executor_starts_what_a_simulation_starts(drawn, quick):
+@given(drawn=plans(), quick=st.booleans(), others=st.sets(st.integers(0, 9)))
+def test_the_executor_starts_what_a_simulation_starts(drawn, quick, others):
     steps, machine, count, in_flight, spans = drawn
     elastic = tuple(Elastic(steps[at].id, span.least, span.most) for at, span in spans.items()) or None
-    done = executed(steps, machine, count=count, in_flight=in_flight, elastic=elastic, quick=quick)
-    manners = Manners(quick=quick)
+    done = executed(
+        steps, machine, count=count, in_flight=in_flight, elastic=elastic, quick=quick,
+        others=[step.id for at, step in enumerate(steps) if at in others],
+    )  # fmt: skip
+    manners = Manners(quicks=[quick != (at in others) for at in range(len(steps))])
     assert done == simulated(steps, machine, count=count, in_flight=in_flight, spans=spans, manners=manners)

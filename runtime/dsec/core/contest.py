@@ -29,6 +29,8 @@ class Candidate(Record):
     quick: bool
     """Whether Steps take the quickest free devices rather than those that fit best."""
     run: Run
+    choices: Sequence[bool] | None = None
+    """The same per Step; None: for all the same."""
 
 
 class Contest:

@@ -118,9 +118,20 @@ class Grants:
         answer = known[state] = None if chosen is None else (_held(state, kind, chosen), self._group(chosen))
         return answer
 
+    def answers(self, *, quick: bool) -> list[dict[State, Answer | None]]:
+        """Per demand, what is known of `grant` already."""
+        return [kind.quick if quick else kind.fit for kind in self._kinds]
+
     def release(self, state: State, number: int, group: Group) -> State:
         """The state once demand `number` has given its devices back."""
-        return self.release_all(state, ((number, group),))
+        kind, after = self._kinds[number], list(state)
+        holds = kind.holds
+        for at in group.at:
+            after[at] -= holds[at]
+        if kind.tokens:
+            for at, amount in kind.tokens:
+                after[at] += amount
+        return tuple(after)
 
     def release_all(self, state: State, held: Iterable[tuple[int, Group]]) -> State:
         """The same for several."""

@@ -20,17 +20,28 @@ if TYPE_CHECKING:
     from dsec.core.trial import Run
 
 _PASSES = 6
+_STEPS_IN_ALL = 4_000
+"""Passes times Steps: where it is more, the passes are fewer, but one."""
 MANY = 20_000
 """Steps from which only what is needed is tried: `fifo` on what fits best, `rank` on what is quickest."""
+_NEAR = 50
+"""Part of the bound by which a schedule of so many Steps may be longer, and no other order is tried."""
 
 
-def candidates(contest: Contest, *, quick: bool) -> Iterator[Candidate]:
-    """Each order with its schedule, best known method last."""
+def good_enough(contest: Contest, makespan: int, bound: int) -> bool:
+    """Whether the graph is so large, and the schedule so short, that another order is not worth its time."""
+    return len(contest.durations) >= MANY and (makespan - bound) * _NEAR <= bound
+
+
+def candidates(contest: Contest, bound: int, *, quick: bool) -> Iterator[Candidate]:
+    """Each order with its schedule, best known method last; no schedule can beat `bound`."""
     manner = Manner(quick=quick)
     many = len(contest.durations) >= MANY
     if not (many and quick):
         queue = _whole(contest.forward(contest.ranks, manner._replace(queued=True)))
         yield Candidate("fifo", [len(queue.arrived) - place for place in queue.arrived], quick, queue)
+        if good_enough(contest, queue.makespan, bound):
+            return
     if not many:
         yield _tried(contest, "lpt", contest.durations, manner)
     if not many or quick == contest.bench.mixed:
@@ -40,9 +51,10 @@ def candidates(contest: Contest, *, quick: bool) -> Iterator[Candidate]:
             yield improved(contest, ranked._replace(order="rank+fbi"))
 
 
-def improved(contest: Contest, candidate: Candidate, passes: int = _PASSES) -> Candidate:
+def improved(contest: Contest, candidate: Candidate, passes: int = 0) -> Candidate:
     """The candidate after going backwards and forwards through its schedule while that helps."""
-    manner = Manner(quick=candidate.quick)
+    passes = passes or max(1, min(_PASSES, _STEPS_IN_ALL // max(len(contest.durations), 1)))
+    manner = Manner(quick=candidate.quick, choices=candidate.choices)
     for _ in range(passes):
         back = _whole(contest.backward(candidate.run.ends, manner))
         again = contest.forward(back.ends, manner._replace(limit=candidate.run.makespan))

@@ -57,16 +57,20 @@ def overlap(
     *,
     rounds: Rounds,
     inventory: Inventory,
-    quick: bool = False,
+    choices: Sequence[bool] | None = None,
 ) -> Overlap | None:
-    """Simulate enough iterations to see the rhythm; None when there is one iteration or too many Steps."""
+    """Simulate enough iterations to see the rhythm; None when there is one iteration or too many Steps.
+
+    `choices`: per Step, whether it takes the quickest free devices rather than what fits best.
+    """
     size = len(works) + 1
     most = max(_MOST_NODES // size, 0)
     simulated = min(rounds.iterations, most, 2 * rounds.in_flight + 6)
     if rounds.iterations < 2 or simulated < min(rounds.iterations, 4):
         return None
     graph = _unrolled(successors, rounds, simulated)
-    slices = list_schedule(graph, _repeated(works, simulated), Ledger(inventory), quick=quick)
+    each = None if choices is None else [*choices, False] * simulated
+    slices = list_schedule(graph, _repeated(works, simulated), Ledger(inventory), choices=each)
     ends = [slices[at * size + size - 1].end for at in range(simulated)]
     middle = simulated // 2 - 1
     window, laps = ends[-1] - ends[middle], simulated - 1 - middle

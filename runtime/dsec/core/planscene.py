@@ -36,7 +36,7 @@ def of_plan(
         spans=spans_of(plan),
     )
     machine = plan.inventory if other is None else other
-    return Scene(work, (machine,), manners=(manners or Manners())._replace(quick=plan.quick))
+    return Scene(work, (machine,), manners=(manners or Manners())._replace(quicks=plan.quicks))
 
 
 def moved(plan: Plan, other: Inventory) -> tuple[PlannedStep, ...]:

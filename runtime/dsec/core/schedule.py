@@ -40,17 +40,23 @@ class Slice(Record):
 
 
 def list_schedule(
-    successors: Adjacency, works: Sequence[Work], ledger: Ledger, *, quick: bool = False
+    successors: Adjacency,
+    works: Sequence[Work],
+    ledger: Ledger,
+    *,
+    quick: bool = False,
+    choices: Sequence[bool] | None = None,
 ) -> list[Slice]:
     """Start whatever fits, highest rank first, lowest number on a tie; see `machine` for gaps.
 
+    `quick`: whether the quickest free devices are taken, and `choices` the same per Step.
     Every work must fit the empty ledger, and the graph must be acyclic.
     """
     slots = equal_slots(works, ledger.inventory)
     durations = [work.duration for work in works]
     bench = Machine(works, ledger.inventory) if slots is None else Slots(durations, slots)
     order = sorted(range(len(works)), key=[work.rank for work in works].__getitem__, reverse=True)
-    run = bench.run(graph_of(successors, durations), order, Manner(quick=quick))
+    run = bench.run(graph_of(successors, durations), order, Manner(quick=quick, choices=choices))
     if run is None:
         raise AssertionError("a run without a limit is never given up")
     return slices_of(run)

@@ -66,6 +66,8 @@ class Manners(Record):
     """Whether a critical Step that does not fit may have others stopped."""
     quick: bool = False
     """Whether the quickest free devices are taken rather than those that fit best."""
+    quicks: Sequence[bool] | None = None
+    """The same per Step; None: for all the same."""
 
 
 class Piece(Record):

@@ -64,6 +64,8 @@ class Simulation:
                 for at, demand in enumerate(demands)
             ],
         )
+        manners = scene.manners
+        self._quicks = [manners.quick] * len(demands) if manners.quicks is None else manners.quicks
         self._starter = Starter(
             self._scheduler,
             demands,
@@ -72,7 +74,7 @@ class Simulation:
             ),
             queues=[True] * len(demands),
             planned=[step.placement.devices for step in work.steps],
-            quick=scene.manners.quick,
+            quick=self._quicks,
             spans=work.spans,
             pool=elastic_pool(sum(len(one.devices) for one in scene.machines)),
         )
@@ -174,7 +176,7 @@ class Simulation:
 
     def _grant(self, at: int) -> Lease | None:
         step = self._steps[at]
-        return self.room.grant(step.demand, step.placement.devices, quick=self._manners.quick)
+        return self.room.grant(step.demand, step.placement.devices, quick=self._quicks[at])
 
     def _is_busy(self, at: int) -> bool:
         return self._workers[at] in self._called

@@ -77,13 +77,14 @@ class Starter:
         *,
         queues: Sequence[bool],
         planned: Sequence[tuple[str, ...]],
-        quick: bool = False,
+        quick: bool | Sequence[bool] = False,
         spans: Mapping[int, Span] | None = None,
         pool: int = 0,
     ) -> None:
         """`queues[s]`: whether Step s gets a reservation, and respects those of others.
 
         `planned`: devices that each would best have; () where any will do.
+        `quick`: whether the quickest devices are taken, of all or of each, rather than what fits best.
         `spans`: Steps that may start on fewer or more GPUs; `pool`: devices beyond baselines.
         """
         self._scheduler = scheduler
@@ -93,7 +94,7 @@ class Starter:
         self._busy = world.busy
         self._queues = queues
         self._planned = planned
-        self._quick = quick
+        self._quicks = [quick] * len(demands) if isinstance(quick, bool) else quick
         self._spans = dict(spans or {})
         self._pool = pool
         self._sizes: dict[int, Size] = {}
@@ -193,7 +194,7 @@ class Starter:
         size = self.size(at)
         if size.most < base:
             fewer = self._demands[at]._replace(gpu_count=max(size.most, span.least))
-            return self._room.grant(fewer, quick=self._quick)
+            return self._room.grant(fewer, quick=self._quicks[at])
         lease = self._world.grant(at)
         if lease is None:
             return self._shrunk(at, entry, now) if span.least < base else None
@@ -211,7 +212,9 @@ class Starter:
             return lease
         self._give_back(lease)
         for more in range(left, 0, -1):
-            grown = self._room.grant(self._demands[at]._replace(gpu_count=base + more), quick=self._quick)
+            grown = self._room.grant(
+                self._demands[at]._replace(gpu_count=base + more), quick=self._quicks[at]
+            )
             if grown is None:
                 continue
             if more <= firm or self._all_fit(others):
@@ -240,7 +243,7 @@ class Starter:
         self._wait(entry)
         held = self._reserved(at, now)
         for count in range(demand.gpu_count - 1, self._spans[at].least - 1, -1):
-            lease = self._room.grant(demand._replace(gpu_count=count), quick=self._quick)
+            lease = self._room.grant(demand._replace(gpu_count=count), quick=self._quicks[at])
             if lease is None:
                 continue
             if held is None:
@@ -254,7 +257,7 @@ class Starter:
 
     def _behind(self, at: int, now: int) -> Lease | None:
         """A lease that does not delay the Step that waits."""
-        demand, quick, room = self._demands[at], self._quick, self._room
+        demand, quick, room = self._demands[at], self._quicks[at], self._room
         lease = room.grant(demand, quick=quick)
         if lease is None:
             return None
@@ -281,7 +284,7 @@ class Starter:
         if planned is None or self._world.length(at, planned) <= most:
             return planned
         self._give_back(planned)
-        return self._room.grant(self._demands[at], quick=self._quick)
+        return self._room.grant(self._demands[at], quick=self._quicks[at])
 
     def _give_back(self, lease: Lease) -> None:
         """Undo a grant: nothing has come back by that."""
@@ -294,7 +297,7 @@ class Starter:
         if found is None:
             running = self._world.running(now)
             found = self._reservation = reserve(
-                self._room, self._demands[at], running, preferred=self._devices, quick=self._quick
+                self._room, self._demands[at], running, preferred=self._devices, quick=self._quicks[at]
             )
             if found is not None:
                 self._devices = found.devices

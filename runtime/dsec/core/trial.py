@@ -52,6 +52,8 @@ class Manner(Record):
     """Whether the quickest free devices are taken before those that fit best."""
     queued: bool = False
     """Whether the Step that became ready first goes first, whatever the order."""
+    choices: Sequence[bool] | None = None
+    """Per Step, what `quick` is for it; None: for all the same."""
 
 
 class Run(Record):
