@@ -144,11 +144,7 @@ class Looker:
             trace = self._traces.get(one.uuid)
             if trace is None:
                 trace = self._traces[one.uuid] = Trace([], [], [])
-            if trace.times_us and at_us <= trace.times_us[-1]:
-                continue
-            trace.times_us.append(at_us)
-            trace.busy.append(one.busy_permille)
-            trace.memory.append(memory_permille(one))
+            trace.add(at_us, one.busy_permille, memory_permille(one))
 
     def _look_at_processes(self, *, alive: bool) -> None:
         running = self.watch.fold.running if alive else {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from dsec.core.heat import bars, filled, heat
 from dsec.outcomes import state as state_word
 from dsec.progress import span
@@ -116,12 +118,10 @@ def _curve(scene: Scene, uuid: str, parts: int) -> str:
     if trace is None:
         return " " * parts
     end = scene.run_us
-    shares = heat(
-        zip(trace.times_us, trace.busy, strict=True),
-        begin_us=max(0, end - _WINDOW_US),
-        end_us=end,
-        parts=parts,
-    )
+    begin = max(0, end - _WINDOW_US)
+    first = bisect_left(trace.times_us, begin)
+    last = zip(trace.times_us[first:], trace.busy[first:], strict=True)
+    shares = heat(last, begin_us=begin, end_us=end, parts=parts)
     return bars(filled(shares))
 
 

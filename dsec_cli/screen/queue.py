@@ -43,6 +43,14 @@ def waiting(watch: Watch, now_us: int, *, most: int) -> tuple[list[Waiting], int
 
     `now_us`: from the start of the first executor.
     """
+    known = watch.seen_queue
+    if known is None or known[:2] != (watch.changes, most):
+        # Nothing of it depends on the time: it is looked at anew when the journal has gained something.
+        known = watch.seen_queue = (watch.changes, most, *_looked(watch, now_us, most))
+    return known[2], known[3]
+
+
+def _looked(watch: Watch, now_us: int, most: int) -> tuple[list[Waiting], int]:
     free = _free(watch)
     found: list[tuple[PlannedStep, int, int]] = []
     behind: list[tuple[PlannedStep, int]] = []

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from dsec_cli.screen.watch import Watch
 
 
+MOST_READINGS = 8192
+"""Kept of each device: more than two hours of a reading a second."""
+
+
 class Use(Record):
     """What the processes of a running attempt use; None: not known."""
 
@@ -26,6 +30,17 @@ class Trace(Record):
     times_us: list[int]
     busy: list[int | None]
     memory: list[int | None]
+
+    def add(self, at_us: int, busy: int | None, memory: int | None) -> None:
+        """Add a reading that is later than all; of those long ago every second one is forgotten."""
+        if self.times_us and at_us <= self.times_us[-1]:
+            return
+        self.times_us.append(at_us)
+        self.busy.append(busy)
+        self.memory.append(memory)
+        if len(self.times_us) > MOST_READINGS:
+            for some in (self.times_us, self.busy, self.memory):
+                del some[1 : MOST_READINGS // 2 : 2]
 
 
 class Scene(Record):

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from dsec.events import Event
     from dsec.plan import Plan
+    from dsec_cli.screen.queue import Waiting
 
 _KEPT = 200
 """Remarks that are kept to be shown."""
@@ -58,6 +59,8 @@ class Watch:
         self._left: dict[int, int] = {}
         self.changes = 0
         """Events so far."""
+        self.seen_queue: tuple[int, int, list[Waiting], int] | None = None
+        """What waited when it was looked at last, after how many events, and how many were wished for."""
 
     def take(self, events: Iterable[Event]) -> None:
         """Add what the journal has gained."""

@@ -360,3 +360,14 @@ def test_a_wrong_interval_and_no_run_are_one_line(job):
     assert "--interval soon: no number of seconds" in job.dsec("top", "--interval", "soon", expect=2)
     assert "there is no run" in job.dsec("top", expect=3)
     assert "there is no run" in job.dsec("top", "nowhere", expect=3)
+
+
+def test_a_long_watch_keeps_a_bounded_trace():
+    trace = Trace([], [], [])
+    for at in range(50_000):
+        trace.add(at, at % 1000, None)
+    trace.add(7, 1, 1)  # late: left out
+    assert len(trace.times_us) == len(trace.busy) == len(trace.memory) <= 8192
+    assert trace.times_us == sorted(trace.times_us)
+    assert trace.times_us[-1] == 49_999
+    assert trace.times_us[0] == 0
