@@ -13,6 +13,7 @@ from dsec.inventory import Device, Inventory
 from dsec.journal import Header, header_payload, record
 from dsec.plan import Budget
 from dsec.planfile import save_plan, seal
+from tests.dag.test_page import dom, needs_browser
 
 GPUS = tuple(
     Device(f"GPU-{at}", at, "H100", "h100-sxm-80gb", 80 * 2**30, None, None, None, (), 1000, "ok")
@@ -196,3 +197,21 @@ def test_a_torn_audit_and_a_wrong_one_are_left_out(run):
     out = run.dsec("report", "j")
     assert "## Use of the GPUs" not in out
     assert "how much of it stood idle is unknown" in out
+
+
+@needs_browser
+def test_a_browser_shows_the_report(run, tmp_path):
+    """The picture as a browser has built it; a script that fails leaves it empty."""
+    page = run.dsec("report", "j", "--prices", "prices.yaml", "--output", "html")
+    built = dom(page, tmp_path, "?view=report&theme=dark")
+    shown = built.partition('<article id="report"')[2].partition("</article>")[0]
+    assert re.findall("<h2>(.*?)</h2>", shown) == [
+        "Failures", "What happened", "Use of the GPUs", "Memory of the Steps", "Settlement"
+    ]  # fmt: skip
+    assert shown.count("<canvas") == 4
+    assert "line 39 &lt;/script&gt;&lt;b&gt;" in shown
+    assert "5.40 EUR" in shown
+    assert '<path d="M' in shown
+    first = dom(page, tmp_path)
+    assert '<article id="report" aria-label="Report" tabindex="0" hidden=""' in first
+    assert first.count('class="node ') == 2
