@@ -44,6 +44,12 @@ def exhaust_memory(ctx: StepContext, *, at: int | None) -> None:
         np.ones(1 << 57, dtype=np.uint8)
 
 
+def die_while_saving(*, iteration: int, at: int | None, attempt: int) -> None:
+    """Let the next save die as by `kill -9`, with its shards written and not yet synced."""
+    if at == iteration and attempt == 1:
+        os.fsync = lambda _: os.kill(os.getpid(), signal.SIGKILL)
+
+
 def die_while_writing(ctx: StepContext, file: str, data: bytes, *, at: int | None) -> None:
     """Write half of a file under a temporary name, then die as by `kill -9`."""
     if at == ctx.iteration and ctx.attempt == 1:

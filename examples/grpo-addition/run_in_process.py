@@ -21,28 +21,40 @@ def train(
     seed: int, *, iterations: int = 20, prompts: int = 512, settings: grpo.Settings | None = None
 ) -> Iterator[tuple[grpo.Floats, dict[str, Any]]]:
     """Yield the weights and the metrics after each iteration."""
-    settings = settings or grpo.Settings()
     weights, state = grpo.new_policy(grpo.generator(seed, 0, 0)), grpo.new_optimizer()
     for i in range(iterations):
-        pairs = np.repeat(grpo.draw_prompts(grpo.generator(seed, i, 1), prompts), settings.group, axis=0)
-        rollouts = grpo.sample(weights, pairs, grpo.generator(seed, i, 2))
-        scores = grpo.rewards(pairs, rollouts.tokens)
-        gains, zero_std_share = grpo.advantages(scores, settings.group)
-        batch = grpo.Batch(*rollouts, gains)
-        weights, state, stats = grpo.update(
-            weights, state, batch, settings=settings, rng=grpo.generator(seed, i, 5)
-        )
-        yield (
-            weights,
-            {
-                "iteration": i,
-                "policy_iteration": i - 1,
-                **grpo.reward_stats(rollouts.tokens, scores),
-                "zero_std_share": zero_std_share,
-                **stats,
-                "exact_match": grpo.exact_match(weights),
-            },
-        )
+        weights, state, line = iterate(weights, state, i, seed=seed, prompts=prompts, settings=settings)
+        yield weights, line
+
+
+def iterate(
+    weights: grpo.Floats,
+    state: grpo.Optimizer,
+    i: int,
+    *,
+    seed: int,
+    prompts: int = 512,
+    settings: grpo.Settings | None = None,
+) -> tuple[grpo.Floats, grpo.Optimizer, dict[str, Any]]:
+    """Make one iteration: the weights and the optimizer after it, and its metrics."""
+    settings = settings or grpo.Settings()
+    pairs = np.repeat(grpo.draw_prompts(grpo.generator(seed, i, 1), prompts), settings.group, axis=0)
+    rollouts = grpo.sample(weights, pairs, grpo.generator(seed, i, 2))
+    scores = grpo.rewards(pairs, rollouts.tokens)
+    gains, zero_std_share = grpo.advantages(scores, settings.group)
+    batch = grpo.Batch(*rollouts, gains)
+    weights, state, stats = grpo.update(
+        weights, state, batch, settings=settings, rng=grpo.generator(seed, i, 5)
+    )
+    line = {
+        "iteration": i,
+        "policy_iteration": i - 1,
+        **grpo.reward_stats(rollouts.tokens, scores),
+        "zero_std_share": zero_std_share,
+        **stats,
+        "exact_match": grpo.exact_match(weights),
+    }
+    return weights, state, line
 
 
 def main() -> int:
