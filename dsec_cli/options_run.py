@@ -246,8 +246,8 @@ RUN: Command = (
         (2, "the command line is wrong, or the job exists already"),
         (
             3,
-            "the run could not go on: the plan does not fit this machine, the disk is full, a file is "
-            "unreadable, or a dependency could not be looked at",
+            "the run could not go on: the plan does not fit this machine, the disk is full, its GPU-hours "
+            "are used up, a file is unreadable, or a dependency could not be looked at",
         ),
         (129, "hung up (HUP)"),
         (130, "interrupted (Ctrl-C)"),
