@@ -137,7 +137,7 @@ def test_a_step_leaves_a_gpu_that_fails_it(
     assert done.returncode == 0, done.stdout + done.stderr
     (first, bad), (second, good) = (line.split() for line in (tmp_path / "attempts").read_text().splitlines())
     assert (first, second) == ("1", "2")
-    assert bad != good
+    assert bad != good, done.stdout
     assert f"{uuid(int(bad))} {word}" in done.stdout
     assert len(samples[-1]["devices"]) == 8
 
@@ -147,3 +147,37 @@ def test_a_step_stays_on_a_gpu_that_it_used_wrongly(run: Callable[..., Any], tmp
     done, _, _ = run(BOX, step("one", trouble))
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "attempts").read_text().split()[::2] == ["1"]
+
+
+KILL = """import os, signal, sys, time
+number = os.environ["CUDA_VISIBLE_DEVICES"][-1]
+with open("attempts", "a") as file:
+    file.write(number + " ")
+if os.environ["DSEC_ATTEMPT"] == "1":
+    folder = os.path.dirname(os.environ["DSEC_RUN_DIR"])
+    while not os.path.exists(folder + "/audit"):
+        time.sleep(0.05)
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as file:
+                command = file.read()
+        except OSError:
+            continue
+        if b"dsec.monitor" in command and folder.encode() in command:
+            os.kill(int(pid), signal.SIGKILL)
+    with open(os.environ["SCENARIO"], "a") as file:
+        file.write(f"gpu {number} lost 1\\n")
+    time.sleep(50)
+"""
+
+
+def test_a_monitor_that_begins_anew_knows_a_lost_gpu_by_its_name(
+    run: Callable[..., Any], tmp_path: Path
+) -> None:
+    """The monitor is killed, and the card is lost before the next one looks."""
+    (tmp_path / "kill.py").write_text(KILL)
+    done, _, _ = run(BOX, step("one", f"{sys.executable} kill.py"))
+    assert done.returncode == 0, done.stdout + done.stderr
+    bad, good = (tmp_path / "attempts").read_text().split()
+    assert bad != good, done.stdout
+    assert f"{uuid(int(bad))} is lost" in done.stdout
