@@ -6,9 +6,11 @@ import json
 import os
 import time
 
+from dsec.errors import RunProblem
 from dsec.quickplan import read_plan
 from dsec.resume import executor_lives
 from dsec.tail import Tail
+from dsec.words import say, system
 from dsec_cli.cells import plain
 from dsec_cli.screen.devices import memory_permille
 from dsec_cli.screen.scene import Scene, Trace, Use, chosen_of
@@ -56,7 +58,7 @@ class Looker:
         self._log: tuple[object, list[str]] = ((), [])
 
     def look(self, wish: Wish) -> Scene:
-        """The run now; raises DSecError or OSError where its journal cannot be read."""
+        """The run now; raises DSecError where its journal cannot be read."""
         self._read_events()
         self._read_audit()
         state, now_us = self._now()
@@ -93,10 +95,15 @@ class Looker:
             self._sampler.close()
 
     def _read_events(self) -> None:
-        events = self._tail.events()
-        if events is None:  # another journal in its place
-            self.watch = Watch(self._plan)
-            events = self._tail.events() or []
+        try:
+            events = self._tail.events()
+            if events is None:  # another journal in its place
+                self.watch = Watch(self._plan)
+                events = self._tail.events() or []
+        except OSError as problem:
+            raise RunProblem(
+                say("{journal}: {why}", journal=self._run.journal, why=system(problem))
+            ) from None
         self.watch.take(events)
 
     def _now(self) -> tuple[str, int]:

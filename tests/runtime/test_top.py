@@ -275,12 +275,12 @@ class Terminal:
         self.text = ""
         os.write(self.master, keys)
 
-    def ended(self):
+    def ended(self, tail=""):
         code = self.process.wait(30)
         while select.select([self.master], [], [], 0.2)[0]:
             self.text += os.read(self.master, 65536).decode(errors="replace")
         assert termios.tcgetattr(self.slave) == self.before
-        assert self.text.endswith("\x1b[0m\x1b[?25h\x1b[?1049l")
+        assert re.search(tail or r"\x1b\[0m\x1b\[\?25h\x1b\[\?1049l$", self.text)
         os.close(self.master)
         os.close(self.slave)
         return code
@@ -371,3 +371,20 @@ def test_a_long_watch_keeps_a_bounded_trace():
     assert trace.times_us == sorted(trace.times_us)
     assert trace.times_us[-1] == 49_999
     assert trace.times_us[0] == 0
+
+
+def test_a_journal_that_is_damaged_or_gone_is_one_line(live):
+    screen = Terminal(live)
+    screen.until("running")
+    journal = live.run_dir / "journal"
+    kept = journal.read_bytes()
+    journal.rename(live.run_dir / "aside")
+    try:
+        assert screen.process.wait(30) == 3
+        assert screen.ended(tail=r"\x1b\[\?1049l(\r\n)?dsec: error: .*journal: No such file.*") == 3
+        journal.write_bytes(kept[:60] + b"\0" + kept[61:])
+        out = live.dsec("top", "j", expect=3)
+        assert "damaged at byte" in out
+        assert len(out.splitlines()) == 1
+    finally:
+        (live.run_dir / "aside").rename(journal)
