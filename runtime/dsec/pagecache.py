@@ -7,7 +7,7 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 CHUNK_BYTES = 8 << 20
 PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -15,17 +15,11 @@ PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 def fast_read(path: str) -> bytearray:
     """A whole file, leaving the page cache as it was: others' pages stay, none are added for this file."""
-    size = os.stat(path).st_size
-    data = bytearray(size)
-    view = memoryview(data)
+    data = bytearray(os.stat(path).st_size)
     done = 0
-    for chunk in fast_chunks(path):
-        end = min(size, done + len(chunk))
-        view[done:end] = chunk[: end - done]
-        done = end
-        if done == size:
-            break
-    del view
+    for chunk in read_into(path, memoryview(data)):
+        done += len(chunk)
+        chunk.release()
     del data[done:]
     return data
 
@@ -35,17 +29,30 @@ def fast_chunks(path: str, *, chunk_bytes: int = CHUNK_BYTES) -> Iterator[memory
 
     It is read ahead in order, and what it brought into the page cache it takes out again.
     """
+    buffer = memoryview(bytearray(chunk_bytes))
+    return _pieces(path, lambda at: buffer)  # noqa: ARG005 - the same place for every piece
+
+
+def read_into(path: str, place: memoryview) -> Iterator[memoryview]:
+    """As `fast_chunks`, the pieces laid side by side into `place`; what does not fit is not read."""
+    return _pieces(path, lambda at: place[at : at + CHUNK_BYTES])
+
+
+def _pieces(path: str, place_of: Callable[[int], memoryview]) -> Iterator[memoryview]:
     handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         resident = resident_pages(handle, os.fstat(handle).st_size)
         advise(handle, 0, 0, "SEQUENTIAL")
-        buffer = bytearray(chunk_bytes)
         at = 0
-        while count := os.preadv(handle, [buffer], at):
+        while True:
+            place = place_of(at)
+            count = os.preadv(handle, [place], at) if place.nbytes else 0
+            if not count:
+                return
             pages = resident[at // PAGE_BYTES : (at + count + PAGE_BYTES - 1) // PAGE_BYTES]
             if not any(byte & 1 for byte in pages):
                 advise(handle, at, count, "DONTNEED")
-            yield memoryview(buffer)[:count]
+            yield place[:count]
             at += count
     finally:
         os.close(handle)

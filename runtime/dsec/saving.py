@@ -15,7 +15,7 @@ import os
 import re
 from typing import NamedTuple
 
-from dsec.pagecache import CHUNK_BYTES, PAGE_BYTES, advise, fast_chunks
+from dsec.pagecache import CHUNK_BYTES, PAGE_BYTES, advise, read_into
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -288,15 +288,13 @@ def _read(folder: str) -> dict[str, Any]:
 def _read_shard(folder: str, shard: dict[str, Any], into: memoryview) -> None:
     from zlib import crc32
 
-    done = crc = 0
-    for chunk in fast_chunks(os.path.join(folder, shard["name"])):
-        if done + len(chunk) > shard["bytes"]:
-            raise _Refused(f"{shard['name']} is longer than {shard['bytes']} bytes")
-        into[done : done + len(chunk)] = chunk
+    path = os.path.join(folder, shard["name"])
+    size = os.stat(path).st_size
+    if size != shard["bytes"]:
+        raise _Refused(f"{shard['name']} has {size} of {shard['bytes']} bytes")
+    crc = 0
+    for chunk in read_into(path, into):
         crc = crc32(chunk, crc)
-        done += len(chunk)
-    if done != shard["bytes"]:
-        raise _Refused(f"{shard['name']} has {done} of {shard['bytes']} bytes")
     if crc != shard["crc"]:
         raise _Refused(f"{shard['name']} holds other bytes than were written")
 

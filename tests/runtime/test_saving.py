@@ -146,7 +146,7 @@ def test_an_incomplete_save_is_refused_and_the_last_complete_one_taken(tmp_path,
     ("harm", "words"),
     [
         (lambda file: file.write_bytes(file.read_bytes()[:-1]), "has 3 of 4 bytes"),
-        (lambda file: file.write_bytes(file.read_bytes() + b"x"), "longer than 4 bytes"),
+        (lambda file: file.write_bytes(file.read_bytes() + b"x"), "has 5 of 4 bytes"),
         (lambda file: file.write_bytes(b"\0" * 4), "other bytes than were written"),
         (lambda file: file.unlink(), "No such file"),
         (lambda file: (file.parent / "complete.json").write_text("{"), "marker cannot be read"),
