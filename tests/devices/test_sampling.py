@@ -342,7 +342,7 @@ def test_rules_by_time(watch: Begin) -> None:
 
 
 def test_a_scenario_that_is_included_is_read_again_too(watch: Begin, machine: Machine) -> None:
-    more = machine.path.with_name("more.txt")
+    more = machine.path.with_name("more" * 60 + ".txt")
     more.write_text("gpu 0 temperature 50\n")
     one = watch(f"{H100}include {more}\n")
     assert one.devices()[0]["temperature_c"] == 50

@@ -116,7 +116,8 @@ def wrong(line: str) -> str:
     known = GPU_KEYS if of_gpu else MACHINE_KEYS
     if key not in known:
         return _unknown(key, of_gpu=of_gpu)
-    if len(value) > _LONGEST or re.fullmatch(_TEXTS.get(key, _NUMBER), value, re.ASCII) is None:
+    too_long = len(value) > _LONGEST and key != "include"
+    if too_long or re.fullmatch(_TEXTS.get(key, _NUMBER), value, re.ASCII) is None:
         return say("{value} is no value of {key}", value=repr(value[:60]), key=key)
     return ""
 

@@ -56,7 +56,7 @@ struct table {
 };
 
 struct source {
-    char path[512];
+    char path[4096];
     struct stat state;
 };
 
@@ -133,7 +133,7 @@ static int parse(char *line, struct rule *rule)
 static void read_file(const char *path, struct table *table)
 {
     FILE *file = fopen(path, "re");
-    char line[512];
+    char line[4200];
     if (!file || source_count == MAX_FILES) {
         if (file)
             fclose(file);
@@ -144,11 +144,14 @@ static void read_file(const char *path, struct table *table)
     fstat(fileno(file), &source->state);
     while (fgets(line, sizeof line, file) && table->count < MAX_RULES) {
         struct rule *rule = &table->rules[table->count];
+        if (!strncmp(line, "include ", 8)) { /* a path may be longer than a rule's text */
+            line[strcspn(line, "\r\n")] = 0;
+            read_file(line + 8, table);
+            continue;
+        }
         if (!parse(line, rule))
             continue;
-        if (rule->gpu == MACHINE && !strcmp(rule->key, "include"))
-            read_file(rule->text, table);
-        else if (rule->gpu == MACHINE && !strcmp(rule->key, "start"))
+        if (rule->gpu == MACHINE && !strcmp(rule->key, "start"))
             table->start = atol(rule->text);
         else
             table->count++;
