@@ -82,18 +82,18 @@ def _gone(run: RunDir, table: Mapping[int, sweep.Process], living: list[int]) ->
     try:
         sessions = read_run(run).state.sessions
     except DSecError:
-        # Without its journal nobody knows the executor; it is gone if its children are init's now.
-        return "" if os.path.exists(run.journal) or _has_parent(run, table) else "lost"
+        # Without its journal nobody knows the executor; as long as it lives, its warden waits.
+        return "" if os.path.exists(run.journal) or _has_warden(run, table) else "lost"
     if sessions and executor_lives(sessions[-1]):
         living.append(sessions[-1].pid)
         return ""
     return "dead" if sessions else ""
 
 
-def _has_parent(run: RunDir, table: Mapping[int, sweep.Process]) -> bool:
-    """Whether some process of the run is still the child of one that is not of it."""
-    mine = {process.pid for process in processes_of(run, frozenset((os.getpid(),)))}
-    return any(table[pid].parent not in mine | {0, 1} for pid in mine if pid in table)
+def _has_warden(run: RunDir, table: Mapping[int, sweep.Process]) -> bool:
+    """Whether the run's warden is there."""
+    end = [b"dsec-warden", os.fsencode(run.job), os.fsencode(run.path)]
+    return any([word for word in _words(pid) if word in end] == end for pid in table)
 
 
 def processes_of(run: RunDir, spared: frozenset[int]) -> list[sweep.Process]:
@@ -119,13 +119,16 @@ def _orphan(process: sweep.Process) -> Orphan:
 
 def command(pid: int) -> str:
     """What the process was started as, in one line that a terminal can show."""
+    text = " ".join(word.decode("utf-8", "replace") for word in _words(pid) if word)
+    return "".join(ch if ch.isprintable() else " " for ch in text)[:_COMMAND_CHARS]
+
+
+def _words(pid: int) -> list[bytes]:
     try:
         with open(f"/proc/{pid}/cmdline", "rb", buffering=0) as file:
-            words = file.read(4096).split(b"\0")
+            return file.read(16 * 1024).split(b"\0")
     except OSError:
-        return ""
-    text = " ".join(word.decode("utf-8", "replace") for word in words if word)
-    return "".join(ch if ch.isprintable() else " " for ch in text)[:_COMMAND_CHARS]
+        return []
 
 
 def _rss_bytes(pid: int) -> int | None:

@@ -118,6 +118,19 @@ def test_a_run_whose_folder_is_gone(job, left):
     assert orphans.end(found, grace_s=0.2) == []
 
 
+def test_a_run_that_goes_on_without_its_folder_is_left_alone(job, kit):
+    number = str(uuid.uuid4().int % 10**12)
+    job.save(kit.plan(kit.step("A", argv=["sleep", f"600.{number}"])))
+    process = job.start("run", "plan.json", "--job-id", "j")
+    kit.wait_for(lambda: kit.alive(f"600.{number}") and warden_of(process.pid))
+    path = str(job.run_dir)
+    (job.folder / ".dsec").rename(job.folder / "moved")
+    assert [one for one in orphans.find() if one.run.path == path] == []
+    (job.folder / "moved").rename(job.folder / ".dsec")
+    process.terminate()
+    process.communicate(timeout=30)
+
+
 def test_a_run_that_goes_on_is_left_alone(job, kit):
     number = str(uuid.uuid4().int % 10**12)
     inner = type(job)(job.folder / "inner")
