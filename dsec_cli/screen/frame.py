@@ -99,7 +99,7 @@ def _attention(scene: Scene, most: int, tell: Tell) -> list[Line]:
     if watch.fold.paused:
         facts.append(say("{count} paused", count=len(watch.fold.paused)))
     if out:
-        facts.append(say("{count} GPUs out of use", count=len(out)))
+        facts.append(say("GPUs out of use: {count}", count=len(out)))
     facts.append(say("breaker: none"))
     lines: list[Line] = [[(tell(joined(", ", facts)), YELLOW if watch.fold.paused or out else DIM)]]
     lines += [

@@ -173,7 +173,7 @@ def test_a_device_out_of_use_would_not_do(plan):
     assert first.why == "needs 2 of 3 GPUs that would do, 1 free"
     shown = text(scene(plan, *events, readings=(reading(3),)))
     assert "lost" in shown
-    assert "1 GPUs out of use" in shown
+    assert "GPUs out of use: 1" in shown
 
 
 def test_what_stands_still_what_retries_and_notices_are_told(plan):

@@ -27,7 +27,7 @@ TEXTS: dict[str, str] = {
     "held": "已定格",
     "breaker: none": "熔断：无",
     "{count} paused": "{count} 个已暂停",
-    "{count} GPUs out of use": "{count} 个 GPU 停用",
+    "GPUs out of use: {count}": "停用 GPU：{count}",
     "log of {step}": "{step} 的日志",
     "{step} has written nothing yet": "{step} 还没有输出",
     "no notice so far": "目前没有通知",
