@@ -7,6 +7,7 @@ from dsec_cli.dag.view import (
     demand_text,
     failure_text,
     kind_of,
+    reaches_of,
     sources_by_target,
     state_text,
     time_text,
@@ -60,6 +61,7 @@ class _Rows:
         self._needs = sources_by_target(picture.graph.edges)
         self._carried = sources_by_target(picture.graph.carried)
         self._cuts = {(edge.source, edge.target) for edge in picture.graph.cuts}
+        self._reaches = reaches_of(picture)
         self._critical = set(picture.analysis.critical_path) if picture.analysis is not None else set()
 
     def of(self, members: Iterable[int]) -> Iterator[str]:
@@ -72,7 +74,9 @@ class _Rows:
         found: dict[object, list[int]] = {}
         for at in members:
             kind = kind_of(self._picture.graph.steps[at].id)
-            found.setdefault((kind, self._picture.levels[at], self._picture.demands[at]), []).append(at)
+            reach = self._reaches.get(self._picture.graph.steps[at].id, "")
+            case = kind, self._picture.levels[at], self._picture.demands[at], reach
+            found.setdefault(case, []).append(at)
         return found.values()
 
     def _row(self, group: list[int]) -> Iterator[str]:
@@ -86,6 +90,8 @@ class _Rows:
         demand = shorten(picture.tell(demand_text(picture.demands[at])), 22)
         yield _columns(shorten(f" {mark} {name}", _NAME), picture.levels[at], demand, times)
         tell = picture.tell
+        if step.id in self._reaches:
+            yield f"     {tell(self._reaches[step.id])}"
         yield from wrapped(f"     {tell(say('needs'))} ", self._sources(group, self._needs))
         yield from wrapped(f"     {tell(say('reads an earlier iteration of'))} ", self._earlier(group))
         yield from self._run(group)

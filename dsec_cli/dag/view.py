@@ -208,6 +208,16 @@ def demand_text(demand: Demand, *, types: tuple[str, ...] = ()) -> str:
     return joined(", ", parts) or say("nothing")
 
 
+def reach_text(least: int, most: int) -> str:
+    """How few and how many GPUs a Step may be started with."""
+    return say("starts on {least} to {most} GPUs", least=least, most=most)
+
+
+def reaches_of(picture: Picture) -> dict[str, str]:
+    """The same by Step, of those whose number of GPUs is not fixed."""
+    return {one.step: reach_text(one.least, one.most) for one in picture.elastic}
+
+
 def cores_text(cpu_m: int) -> str:
     """`1 core`, `2.5 cores`."""
     return say("1 core") if cpu_m == 1000 else say("{count:g} cores", count=cpu_m / 1000)

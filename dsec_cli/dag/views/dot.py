@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from dsec_cli.cells import plain
 from dsec_cli.dag.findings import edge_text
+from dsec_cli.dag.folding import Bundle, class_name, folded, states_text, times_text
 from dsec_cli.dag.view import (
     Picture,
     View,
     critical_pairs,
     cycles_of,
     demand_text,
-    distinct,
     loop_pairs,
     pace_text,
+    reaches_of,
     share_text,
     state_text,
     time_text,
@@ -25,7 +26,7 @@ from dsec_cli.dag.view import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from dsec_cli.dag.graph import Edge
 
@@ -69,6 +70,8 @@ _LOOKS: dict[str, dict[str, str]] = {
     "elastic": {"fillcolor": "#e6f2df", "color": "#3d7a33", "style": "rounded,filled,dashed"},
     "discardable": {"fillcolor": "#ffffff", "color": "#8a8f98", "style": "rounded,filled,dotted"},
 }
+_MOST_TOLD = 12
+"""Edges between two classes that are named."""
 _STATES = {"done": "#2a7f3f", "running": "#b36b00", "failed": _RED, "dropped": _SOFT, "waiting": _SOFT}
 
 
@@ -78,36 +81,39 @@ def render(picture: Picture) -> str:
 
 
 def _body(picture: Picture) -> Iterator[str]:
-    yield f"graph [{_graph_attributes(picture)}];"
+    drawn, reaches = folded(picture), reaches_of(picture)
+    first = [members[0] for members in drawn.classes]
+    yield f"graph [{_graph_attributes(picture, first)}];"
     yield f"node [{_attributes(_NODE)}];"
     yield f"edge [{_attributes(_EDGE)}];"
     on_path = set(picture.analysis.critical_path) if picture.analysis is not None else set()
-    for at in range(len(picture.graph.steps)):
-        yield _node(picture, at, bold=at in on_path)
+    for members in drawn.classes:
+        yield _node(picture, members, reaches, bold=not on_path.isdisjoint(members))
     loops, critical = loop_pairs(picture), critical_pairs(picture)
     cuts = {(cycle.proposals[0].source, cycle.proposals[0].target) for cycle in cycles_of(picture)}
     ways = ways_of(picture)
-    for group in distinct(picture.graph.edges):
-        pair = (group[0].source, group[0].target)
-        look = (
-            _loop_look(picture, group[0], pair in cuts)
-            if pair in loops
-            else _look(group, pair in critical, ways.get(pair, ""))
-        )
-        yield _edge(picture, group, look)
     made = set(picture.graph.cuts)
-    for group in distinct(picture.graph.carried):
-        yield _edge(picture, group, _carried_look(group[0] in made))
+    for bundle in drawn.bundles:
+        pairs = dict.fromkeys(edge[:2] for edge in bundle.edges)
+        looped = next((edge for edge in bundle.edges if edge[:2] in loops), None)
+        if bundle.carried:
+            look = _carried_look(not made.isdisjoint(bundle.edges))
+        elif looped is not None:
+            look = _loop_look(picture, looped, not cuts.isdisjoint(pairs))
+        else:
+            way = next((ways[pair] for pair in pairs if pair in ways), "")
+            look = _look(bundle.edges, not critical.isdisjoint(pairs), way)
+        yield _edge(first, bundle, look, len(pairs))
 
 
-def _graph_attributes(picture: Picture) -> str:
-    return f"{_attributes({**_GRAPH, 'rankdir': _direction(picture)})}, label={_title(picture)}"
+def _graph_attributes(picture: Picture, first: list[int]) -> str:
+    return f"{_attributes({**_GRAPH, 'rankdir': _direction(picture, first)})}, label={_title(picture)}"
 
 
-def _direction(picture: Picture) -> str:
+def _direction(picture: Picture, first: list[int]) -> str:
     """Down for deep graphs, across for wide ones: whichever fills a page better."""
-    levels = picture.analysis.levels if picture.analysis is not None else ()
-    depth, width = len(levels), max((len(level) for level in levels), default=1)
+    levels, drawn = picture.analysis.levels if picture.analysis is not None else (), set(first)
+    depth, width = len(levels), max((len(drawn.intersection(level)) for level in levels), default=1)
     return "LR" if width > 4 and width > 2 * depth else "TB"
 
 
@@ -130,15 +136,34 @@ def _title(picture: Picture) -> str:
     return f'<<B>{escaped(picture.title)}</B><BR ALIGN="LEFT"/>{small}<BR ALIGN="LEFT"/> <BR ALIGN="LEFT"/>>'
 
 
-def _node(picture: Picture, at: int, *, bold: bool) -> str:
-    step = picture.graph.steps[at]
+def _node(picture: Picture, members: list[int], reaches: Mapping[str, str], *, bold: bool) -> str:
+    at = members[0]
     look = dict(_LOOKS.get(picture.levels[at], _LOOKS["pauseable"]))
     if bold:
         look["penwidth"] = "2" if "style" in look else "2.6"
-    return f"n{at} [label={_label(picture, at)}, {_attributes(look)}, tooltip={quoted(step.id)}];"
+    label = _class_label(picture, members, reaches) if len(members) > 1 else _label(picture, at, reaches)
+    return f"n{at} [label={label}, {_attributes(look)}, tooltip={quoted(class_name(picture, members))}];"
 
 
-def _label(picture: Picture, at: int) -> str:
+def _class_label(picture: Picture, members: list[int], reaches: Mapping[str, str]) -> str:
+    """How many of which kind; level and times; what they take; what a run did with them."""
+    level, step = picture.levels[members[0]], picture.graph.steps[members[0]]
+    soft, facts = "#d5e3f0" if level == "critical" else _SOFT, [level]
+    if picture.analysis is not None:
+        facts.append(times_text(picture.analysis.estimates[at].ms for at in members))
+    texts = dict.fromkeys(
+        demand_text(picture.demands[at], types=picture.demands[at].gpu_types) for at in members
+    )
+    demand = next(iter(texts)) + (" and others" if len(texts) > 1 else "")
+    lines = [f"<B>{escaped(class_name(picture, members))}</B>", _small("  ·  ".join(facts), soft)]
+    lines += [_small(text, soft) for text in (demand, reaches.get(step.id, "")) if text]
+    states = states_text(picture, members)
+    if states:
+        lines.append(f"<B>{_small(states, '#ffffff' if level == 'critical' else _INK)}</B>")
+    return f"<{'<BR/>'.join(lines)}>"
+
+
+def _label(picture: Picture, at: int, reaches: Mapping[str, str]) -> str:
     """Id and name; level and time; what it takes; what a run did with it."""
     step = picture.graph.steps[at]
     level = picture.levels[at]
@@ -150,6 +175,8 @@ def _label(picture: Picture, at: int) -> str:
         facts.append(time_text(picture.analysis.estimates[at].ms))
     lines = [f"<B>{escaped(step.id)}</B>{name}", _small("  ·  ".join(facts), soft)]
     lines.append(_small(demand_text(picture.demands[at], types=picture.demands[at].gpu_types), soft))
+    if step.id in reaches:
+        lines.append(_small(reaches[step.id], soft))
     if seen is not None:
         color = "#ffffff" if level == "critical" else _STATES[seen.state]
         lines.append(f"<B>{_small(state_text(seen, picture.iterations), color)}</B>")
@@ -194,10 +221,13 @@ def _carried_look(cut: bool) -> dict[str, str]:
     }
 
 
-def _edge(picture: Picture, group: list[Edge], look: dict[str, str]) -> str:
-    numbers = picture.graph.numbers
-    ends = f"n{numbers[group[0].source]} -> n{numbers[group[0].target]}"
-    tip = "; ".join(edge_text(edge) for edge in group)
+def _edge(first: list[int], bundle: Bundle, look: dict[str, str], pairs: int) -> str:
+    ends = f"n{first[bundle.source]} -> n{first[bundle.target]}"
+    if pairs > 1:
+        look["label"] = f"{look.get('label', ' ')}x {pairs} "
+    tip = "; ".join(edge_text(edge) for edge in bundle.edges[:_MOST_TOLD])
+    if len(bundle.edges) > _MOST_TOLD:
+        tip += f"; and {len(bundle.edges) - _MOST_TOLD} more"
     return f"{ends} [{_attributes({**look, 'tooltip': tip})}];"
 
 

@@ -19,6 +19,7 @@ from dsec_cli.dag.view import (
     idle_texts,
     kind_of,
     loop_pairs,
+    reaches_of,
     share_text,
     time_text,
     uses_rows,
@@ -92,7 +93,7 @@ def _steps(picture: Picture) -> list[dict[str, object]]:
     critical = set(picture.analysis.critical_path) if picture.analysis is not None else set()
     looped = {name for cycle in cycles_of(picture) for name in cycle.members}
     columns = _columns(picture)
-    spans = {one.step: f", starts on {one.least} to {one.most} GPUs" for one in picture.elastic}
+    spans = {step: f", {text}" for step, text in reaches_of(picture).items()}
     return [
         {
             "id": step.id,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dsec_cli.dag.folding import class_name, folded, pairs_in, states_text, times_text
 from dsec_cli.dag.view import (
     Picture,
     View,
     critical_pairs,
     demand_text,
-    distinct,
     loop_pairs,
+    reaches_of,
     state_text,
     time_text,
     ways_of,
@@ -16,7 +17,7 @@ from dsec_cli.dag.view import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 _CLASSES = (
     "classDef critical fill:#274c77,stroke:#14213d,stroke-width:3px,color:#ffffff",
@@ -33,35 +34,47 @@ def render(picture: Picture) -> str:
 
 
 def _lines(picture: Picture) -> Iterator[str]:
-    numbers = picture.graph.numbers
     yield "flowchart TD"
-    for at in range(len(picture.graph.steps)):
-        yield f'    n{at}["{_label(picture, at)}"]:::{picture.levels[at]}'
+    drawn, reaches = folded(picture), reaches_of(picture)
+    first = [members[0] for members in drawn.classes]
+    for members in drawn.classes:
+        yield f'    n{members[0]}["{_label(picture, members, reaches)}"]:::{picture.levels[members[0]]}'
     styles: list[str] = []
     loops, critical, ways = loop_pairs(picture), critical_pairs(picture), ways_of(picture)
-    for count, group in enumerate(distinct(picture.graph.edges)):
-        edge = group[0]
-        pair = (edge.source, edge.target)
-        way = f"|{escaped(ways[pair])}|" if pair in ways else ""
-        yield f"    n{numbers[edge.source]} -->{way} n{numbers[edge.target]}"
-        if pair in loops:
-            styles.append(f"    linkStyle {count} stroke:#c1121f,stroke-width:3px")
-        elif pair in critical:
-            styles.append(f"    linkStyle {count} stroke:#14213d,stroke-width:3px")
     cuts = set(picture.graph.cuts)
-    for group in distinct(picture.graph.carried):
-        edge = group[0]
-        label = "break_cycle" if edge in cuts else "carried"
-        yield f"    n{numbers[edge.source]} -. {label} .-> n{numbers[edge.target]}"
+    for count, bundle in enumerate(drawn.bundles):
+        source, target, pairs = first[bundle.source], first[bundle.target], pairs_in(bundle)
+        if bundle.carried:
+            label = "break_cycle" if not cuts.isdisjoint(bundle.edges) else "carried"
+            yield f"    n{source} -. {label} .-> n{target}"
+            continue
+        way = next((ways[edge[:2]] for edge in bundle.edges if edge[:2] in ways), "")
+        text = escaped(f"{way} x {pairs}".strip() if pairs > 1 else way)
+        yield f"    n{source} -->{f'|{text}|' if text else ''} n{target}"
+        if any(edge[:2] in loops for edge in bundle.edges):
+            styles.append(f"    linkStyle {count} stroke:#c1121f,stroke-width:3px")
+        elif any(edge[:2] in critical for edge in bundle.edges):
+            styles.append(f"    linkStyle {count} stroke:#14213d,stroke-width:3px")
     yield from (f"    {line}" for line in _CLASSES)
     yield from styles
 
 
-def _label(picture: Picture, at: int) -> str:
+def _label(picture: Picture, members: list[int], reaches: Mapping[str, str]) -> str:
+    at = members[0]
     step = picture.graph.steps[at]
-    head = f"<b>{escaped(step.id)}</b>" + (f" {escaped(step.name)}" if step.name else "")
-    tail = escaped(demand_text(picture.demands[at], types=picture.demands[at].gpu_types))
-    if picture.run is not None and step.id in picture.run.steps:
+    name = f" {escaped(step.name)}" if step.name and len(members) == 1 else ""
+    head = f"<b>{escaped(class_name(picture, members))}</b>{name}"
+    texts = dict.fromkeys(
+        demand_text(picture.demands[one], types=picture.demands[one].gpu_types) for one in members
+    )
+    tail = escaped(next(iter(texts)) if len(texts) == 1 else f"{next(iter(texts))} and others")
+    if step.id in reaches:
+        tail += f"<br/>{escaped(reaches[step.id])}"
+    if len(members) > 1 and picture.run is not None:
+        tail += f"<br/>{escaped(states_text(picture, members))}"
+    elif len(members) > 1 and picture.analysis is not None:
+        tail += f"<br/>{escaped(times_text(picture.analysis.estimates[one].ms for one in members))}"
+    elif picture.run is not None and step.id in picture.run.steps:
         tail += "<br/>" + escaped(state_text(picture.run.steps[step.id], picture.iterations))
     elif picture.analysis is not None:
         tail += f"<br/>{time_text(picture.analysis.estimates[at].ms)}"

@@ -371,6 +371,7 @@ TEXTS: dict[str, str] = {
     "   Step": "   Step",
     "{count} more levels: --output json shows them all": "另有 {count} 层：--output json 会全部显示",
     ", {count} side by side": "，{count} 个并行",
+    "starts on {least} to {most} GPUs": "可用 {least} 到 {most} 块 GPU 启动",
     "level {number}{beside}": "第 {number} 层{beside}",
     "needs": "依赖",
     "reads an earlier iteration of": "读取前面轮次的",
