@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import signal
@@ -11,7 +12,9 @@ import sys
 
 import pytest
 
+from dsec.launch import Launcher, why_not_started
 from dsec.portbook import PortBook, candidates, filled, is_free, runtime_folder
+from dsec.rundir import RunDir
 
 LISTEN = (
     "import os, socket, sys, time\n"
@@ -131,3 +134,33 @@ def test_two_runs_with_one_default_port_both_run(job, kit, tmp_path):
         run.terminate()
         run.communicate(timeout=30)
     assert os.listdir(tmp_path / "dsec" / "ports") == []
+
+
+def launcher(plan, folder, environ):
+    run = RunDir("j", str(folder))
+    return Launcher(
+        plan, run, folder=str(folder), environ=environ, visible=lambda granted: {"SEEN": ",".join(granted)}
+    )
+
+
+def test_steps_with_gpus_get_the_port_that_frameworks_read(kit, tmp_path):
+    runtime = {b"XDG_RUNTIME_DIR": os.fsencode(tmp_path)}
+    step, other = kit.step("A", demand=kit.demand(gpu_count=1)), kit.step("B")
+    plan = kit.plan(step, other)
+    one, two = (launcher(plan, tmp_path, runtime) for _ in range(2))
+    first, second = (each.environment(step, ("GPU-a",)) for each in (one, two))
+    assert first[b"MASTER_PORT"] == first[b"PET_MASTER_PORT"] != second[b"MASTER_PORT"]
+    assert one.environment(step, ("GPU-a",))[b"MASTER_PORT"] == first[b"MASTER_PORT"]
+    assert b"MASTER_PORT" not in one.environment(other, ())
+    own = launcher(plan, tmp_path, {**runtime, b"MASTER_PORT": b"1234"})
+    assert own.environment(step, ("GPU-a",))[b"MASTER_PORT"] == b"1234"
+    stated = step._replace(env=(("MASTER_PORT", "4321"),))
+    assert one.environment(stated, ("GPU-a",))[b"MASTER_PORT"] == b"4321"
+    for each in (one, two, own):
+        each.close()
+    assert os.listdir(tmp_path / "dsec" / "ports") == []
+
+
+def test_a_step_that_gets_no_port_says_so(kit, tmp_path):
+    problem = OSError(errno.EADDRNOTAVAIL, "no free port")
+    assert why_not_started(problem, None) == ("cannot-start", "no free port")
