@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,21 @@ from simulated import Machine
 from dsec.devices.kernellog import KernelLog, place
 
 H100 = "count 2\ngpu * name NVIDIA H100 80GB HBM3\ngpu * total 81559\n"
+
+
+def now_us() -> int:
+    return time.monotonic_ns() // 1000
+
+
+def test_what_came_a_moment_before_counts(tmp_path: Path) -> None:
+    path = tmp_path / "kmsg"
+    late, early = now_us() - 2_000_000, now_us() - 60_000_000
+    path.write_text(
+        f"3,1,{early},-;NVRM: Xid (PCI:0000:01:00): 79, of another run\n"
+        f"3,2,{late},-;NVRM: Xid (PCI:0000:02:00): 48, as the run began\n"
+        "NVRM: Xid (PCI:0000:03:00): 48, without a time\n"
+    )
+    assert KernelLog(str(path)).events() == [("0000:02:00", 48)]
 
 
 @pytest.mark.parametrize(
@@ -37,11 +54,11 @@ H100 = "count 2\ngpu * name NVIDIA H100 80GB HBM3\ngpu * total 81559\n"
 )
 def test_what_drivers_write(tmp_path: Path, text: str, found: list[tuple[str, int]]) -> None:
     path = tmp_path / "kmsg"
-    path.write_text("3,1,2,-;NVRM: Xid (PCI:0000:09:00): 13, before anybody looked\n")
+    path.write_text("3,1,0,-;NVRM: Xid (PCI:0000:09:00): 13, long before anybody looked\n")
     log = KernelLog(str(path))
     assert log.events() == []
     with path.open("a") as file:
-        file.write(text + "\n")
+        file.write(re.sub(r",[123],2,-", f",7,{now_us()},-", text) + "\n")
     assert log.events() == found
     assert log.events() == []
     log.close()
@@ -70,14 +87,15 @@ def test_the_driver_and_the_kernel_tell_of_the_same_error(machine: Machine, tmp_
     log = tmp_path / "kmsg"
     log.write_text("")
     code = """if True:
-        import sys
+        import sys, time
+        now = time.monotonic_ns() // 1000
         from dsec.devices.sampling import Sampler
         scenario, log = sys.argv[1:]
         sampler = Sampler(kernel_log=log)
         print([(event.uuid[-1], event.xid) for event in sampler.events()])
         with open(log, "a") as file:
-            file.write("3,1,2,-;NVRM: Xid (PCI:0000:01:00): 79, gone\\n")
-            file.write("3,1,2,-;NVRM: Xid (PCI:0000:99:00): 79, strange\\n")
+            file.write(f"3,1,{now},-;NVRM: Xid (PCI:0000:01:00): 79, gone\\n")
+            file.write(f"3,1,{now},-;NVRM: Xid (PCI:0000:99:00): 79, strange\\n")
         with open(scenario, "a") as file:
             file.write("gpu 0 xid 79\\ngpu 1 xid 31\\n")
         print([(event.uuid[-1], event.xid) for event in sampler.events()])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 
 PATH = "/dev/kmsg"
 FELL_OFF = 79
@@ -12,19 +13,21 @@ _CARD = re.compile(
     r"NVRM: .*\bGPU (?:at )?(?:PCI:)?([0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}(?:\.\d)?)", re.IGNORECASE
 )
 _OFF = "fallen off the bus"
-_MOST_RECORDS = 4096
+_MOST_RECORDS = 65536
 """Of one look."""
+BACK_S = 10.0
+"""Errors count that came at most so long before the log was opened: nobody watches from the first moment."""
 
 
 class KernelLog:
-    """Reads what the kernel says from now on; where that is not allowed, nothing."""
+    """Reads what the kernel says from a moment ago on; where that is not allowed, nothing."""
 
-    def __init__(self, path: str = PATH) -> None:
+    def __init__(self, path: str = PATH, *, back_s: float = BACK_S) -> None:
+        self._since_us = int((time.monotonic() - back_s) * 1e6)  # the clock of the kernel's log
         self._card = ""
         """That an error of several lines is about."""
         try:
             self._file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-            os.lseek(self._file, 0, os.SEEK_END)
         except OSError:
             self._file = -1
 
@@ -41,7 +44,7 @@ class KernelLog:
             if not record:
                 break
             for line in record.decode("utf-8", "replace").splitlines():
-                found += self.parsed(line)
+                found += self.parsed(line) if _written_us(line) >= self._since_us else []
         return found
 
     def parsed(self, line: str) -> list[tuple[str, int]]:
@@ -63,6 +66,12 @@ class KernelLog:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
+
+
+def _written_us(line: str) -> int:
+    """When a record (`3,123,4567,-;text`) was written; lines that do not say it are of no time."""
+    parts = line.partition(";")[0].split(",")
+    return int(parts[2]) if len(parts) > 2 and parts[2].isascii() and parts[2].isdigit() else -1
 
 
 def place(bus_id: str) -> str:
