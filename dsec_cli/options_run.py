@@ -266,7 +266,20 @@ STATUS: Command = (
     (
         JSON,
         LANG,
+        (
+            "why",
+            "",
+            "value",
+            "STEP",
+            (),
+            None,
+            "Say why this Step waits, and its hunger with the numbers it is made of.",
+        ),
     ),
-    (("dsec status", "The latest run."), ("dsec status nightly-7 --json", "One run, as data.")),
+    (
+        ("dsec status", "The latest run."),
+        ("dsec status nightly-7 --json", "One run, as data."),
+        ("dsec status --why S4", "What holds one Step up."),
+    ),
     ((0, "printed"), USAGE, NO_RUN),
 )

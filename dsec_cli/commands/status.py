@@ -14,7 +14,7 @@ from dsec.quickplan import read_plan
 from dsec.resume import is_alive, read_run
 from dsec.rundir import find
 from dsec.words import joined, say
-from dsec_cli.exit import YES
+from dsec_cli.exit import YES, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,15 +34,32 @@ _NOTICES = 10
 def main(args: Args) -> int:
     """Print the state of the run named, or of the latest one."""
     run = find(os.getcwd(), os.environ, args.job)
-    found = describe(read_plan(run.plan), read_run(run), now_ms=time.time_ns() // 1_000_000)
+    plan, read = read_plan(run.plan), read_run(run)
+    found = describe(plan, read, now_ms=time.time_ns() // 1_000_000)
+    reasons: list[str] = []
+    if args.why:
+        found["why"], reasons = _why(plan, read, args.why)
     if args.json:
         sys.stdout.write(json.dumps(found, ensure_ascii=False, indent=2) + "\n")
     else:
         from dsec_cli.commands.speaking import listener
 
         tell = listener(args.lang)
-        sys.stdout.write("".join(f"{tell(line)}\n" for line in lines(found)))
+        sys.stdout.write("".join(f"{tell(line)}\n" for line in (reasons or lines(found))))
     return YES
+
+
+def _why(plan: Plan, read: Told, name: str) -> tuple[dict[str, Any], list[str]]:
+    from dsec_cli.commands.reasoning import reasons
+
+    names = [step.id for step in plan.steps]
+    if name not in names:
+        from dsec_cli.contract.suggest import nearest
+
+        meant = nearest(name, names)
+        hint = say("did you mean {name}?", name=meant.word) if meant else ""
+        raise UsageError(say("the plan has no Step {name}", name=name), hint=hint)
+    return reasons(plan, read.state, name)
 
 
 def describe(plan: Plan, told: Told, *, now_ms: int) -> dict[str, Any]:
@@ -88,6 +105,20 @@ def describe(plan: Plan, told: Told, *, now_ms: int) -> dict[str, Any]:
                 "in_ms": max(0, begun_ms + one.at_us // 1000 + one.delay_ms - now_ms),
             }
             for at, one in retrying.items()
+        ],
+        "paused": [
+            {"step": one.step, "iteration": one.iteration, "how": one.how, "reason": one.reason}
+            for one in (state.paused.values() if alive else ())
+        ],
+        "devices": [
+            {"device": one.device, "state": one.state, "reason": one.reason}
+            for one in (state.devices.values() if alive else ())
+            if one.state != "ok"
+        ],
+        "moved": [
+            {"step": one.step, "iteration": one.iteration, "detail": one.detail}
+            for one in state.remarks
+            if isinstance(one, Notice) and one.kind == "moved"
         ],
         "cut_off": [
             {"step": one.step, "iteration": one.iteration, "attempt": one.attempt, "log": one.log}
@@ -138,6 +169,20 @@ def lines(found: dict[str, Any]) -> list[str]:
     ]
     told += [_running(found, one) for one in found["running"][:_SHOWN]]
     told += [_waiting(found, one) for one in found["retrying"][:_SHOWN]]
+    told += [_paused(found, one) for one in found["paused"][:_SHOWN]]
+    told += [
+        say(
+            "  GPU {device} is {state}: {reason}",
+            device=one["device"],
+            state=state(one["state"]),
+            reason=one["reason"],
+        )
+        for one in found["devices"][:_SHOWN]
+    ]
+    told += [
+        say("  {step} {detail}", step=_called(found, one), detail=recorded(one["detail"]))
+        for one in found["moved"][-_SHOWN:]
+    ]
     told += [
         say("  {step} {why}", step=_called(found, one), why=one["text"]) for one in found["failures"][:_SHOWN]
     ]
@@ -180,6 +225,15 @@ def _running(found: dict[str, Any], one: dict[str, Any]) -> str:
         devices=say(" on {devices}", devices=", ".join(one["devices"])) if one["devices"] else "",
         pid=one["pid"],
     )
+
+
+def _paused(found: dict[str, Any], one: dict[str, Any]) -> str:
+    step, reason = _called(found, one), recorded(one["reason"])
+    if one["how"] == "frozen":
+        return say("  {step} stands still: {reason}", step=step, reason=reason)
+    if one["how"] == "saved":
+        return say("  {step} saved its state and waits to go on: {reason}", step=step, reason=reason)
+    return say("  {step} was ended and waits to start again: {reason}", step=step, reason=reason)
 
 
 def _waiting(found: dict[str, Any], one: dict[str, Any]) -> str:

@@ -40,16 +40,16 @@ def on_save(callback: Callable[[], object]) -> bool:
     def save(number: int, frame: object) -> None:  # noqa: ARG001  # as handlers are called
         signal.signal(SIGNAL, signal.SIG_IGN)  # asked once is enough
         callback()
-        _say(path, "saved")
+        _note(path, "saved")
         raise SystemExit(LEFT)
 
     signal.signal(SIGNAL, save)
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    _say(path, "ready")
+    _note(path, "ready")
     return True
 
 
-def _say(path: str, word: str) -> None:
+def _note(path: str, word: str) -> None:
     pid = os.getpid()
     with open(f"/proc/{pid}/stat", "rb") as file:
         text = file.read()

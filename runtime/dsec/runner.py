@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dsec.plan import Plan
     from dsec.processes import Child, Children, Ended, Launch
     from dsec.recorder import Recorder
-    from dsec.yielding import Yielding
+    from dsec.yielding import Floor, Yielding
 
 _LONG_US = 250_000
 """The end of an attempt this long is made durable before anything starts because of it."""
@@ -52,13 +52,10 @@ class Runner:
         why_cancelled: Callable[[int], str],
     ) -> None:
         """`why_cancelled`: reason of an early end that a signal asks for."""
-        self._why_cancelled = why_cancelled
-        self._presses = 0
+        self._why_cancelled, self._presses = why_cancelled, 0
         self._loop, self._children = children.loop, children
-        self._launcher = launcher
-        self.remedies = launcher.remedies
-        self._ledger = ledger
-        self._recorder = recorder
+        self._launcher, self.remedies = launcher, launcher.remedies
+        self._ledger, self._recorder = ledger, recorder
         self._plan, self._steps = plan, plan.steps
         spans = spans_of(plan)
         self._groups = [
@@ -72,10 +69,9 @@ class Runner:
         self._workers = Workers(calls, children=children, launcher=launcher, ledger=ledger, recorder=recorder)
         self.ask_worker = self._workers.ask
         # Where GPUs are asked for, a Step that must wait for processors may still send idle workers away.
-        modest = not any(step.demand.gpu_count for step in plan.steps)
-        least = [step.demand.cpu_m for step in plan.steps] if modest else [0]
-        self._least_cpu_m = min(ledger.cpu_free_m, *least)
         demands = [step.demand for step in plan.steps]
+        modest = not any(one.gpu_count for one in demands)
+        self._least_cpu_m = min(ledger.cpu_free_m, *(one.cpu_m for one in demands)) if modest else 0
         self._paces = Paces(demands, [slots(ledger.inventory)])
         self._quicks = plan.quicks
         self._starter = Starter(
@@ -114,15 +110,21 @@ class Runner:
         if 0 < sum(step.level == "critical" for step in plan.steps) < len(plan.steps):
             self.yields()
 
+    @property
+    def floor(self) -> Floor:
+        """What others need to decide what becomes of attempts."""
+        from dsec.yielding import Floor  # most runs never make room
+
+        decides = (self._scheduler, self._starter, self._ledger, self._workers)
+        does = (self._children, self._launcher, self._recorder, self._running, self._steps)
+        return Floor._make((*decides, *does))
+
     def yields(self) -> Yielding:
         """What makes attempts give way, from now on."""
         if self.yielding is None:
-            from dsec.yielding import Floor, Yielding  # most runs never make room
+            from dsec.yielding import Yielding
 
-            decides = (self._scheduler, self._starter, self._ledger, self._workers)
-            does = (self._children, self._launcher, self._recorder, self._running, self._steps)
-            self.yielding = Yielding(self, self._plan, Floor._make((*decides, *does)))
-            self._least_cpu_m = 0
+            self.yielding, self._least_cpu_m = Yielding(self, self._plan, self.floor), 0
         return self.yielding
 
     def work(self) -> None:
@@ -165,15 +167,13 @@ class Runner:
         if self.yielding is not None:
             self.yielding.go_on()
         while self._ledger.cpu_free_m >= self._least_cpu_m:
-            start = self._starter.next(self._recorder.at_us())
-            if start is None:
+            if (start := self._starter.next(self._recorder.at_us())) is None:
                 if self.yielding is not None and self.yielding.make_room():
                     continue
                 return
             at, iteration, lease, need = start
             if need is not None:
-                missing = f"{self._steps[need[0]].id}@{need[1]}"
-                self._drop(at, iteration, f"it needs {missing}, which was dropped")
+                self._drop(at, iteration, f"it needs {self._steps[need[0]].id}@{need[1]}, which was dropped")
             elif lease is not None:
                 self._begin(at, iteration, lease)
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dsec.answers import Answer
+    from dsec.appetites import Appetites
     from dsec.attempts import Attempt
     from dsec.confines import Confines
     from dsec.core.fold import Fold
@@ -173,6 +174,7 @@ def execute(
     _respond(attention, runner)
     _heed_signals(loop, children, runner, attention)
     attention.begin()
+    _watch_hunger(loop, runner, recorder)
     runner.confines = _confines(session, children, environ=environ, ticks=me.ticks if me else 0)
     runner.why = _diagnosis(session, loop, runner.confines)
     try:
@@ -239,6 +241,21 @@ def _respond(attention: Attention, runner: Runner) -> None:
     attention.on("budget", budget)
     for kind in ("forecast", "over-baseline", "scarce"):
         attention.on(kind, memory)
+
+
+def _watch_hunger(loop: Loop, runner: Runner, recorder: Recorder) -> None:
+    """Look now and then which Steps wait too long."""
+    appetites: list[Appetites] = []
+
+    def look() -> None:
+        from dsec.appetites import LOOK_S, Appetites  # short runs have nobody who waits long
+
+        if not appetites:
+            appetites.append(Appetites(runner))
+        appetites[0].look(recorder.at_us())
+        loop.at(loop.now() + LOOK_S, look)
+
+    loop.at(loop.now() + 10.0, look)
 
 
 def _attention(

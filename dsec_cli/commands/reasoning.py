@@ -1,0 +1,101 @@
+"""`dsec status --why STEP`: why a Step waits, and its hunger with the numbers it is made of."""
+
+from __future__ import annotations
+
+from dsec.core.hunger import HUNGRY, LONG_US
+from dsec.core.why import why
+from dsec.outcomes import state as state_word
+from dsec.progress import instance
+from dsec.words import joined, say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from dsec.core.fold import RunState
+    from dsec.core.why import Why
+    from dsec.plan import Plan
+
+_SHOWN = 12
+
+
+def reasons(plan: Plan, state: RunState, name: str) -> tuple[dict[str, Any], list[str]]:
+    """As data, and in lines."""
+    found = why(plan, state, name)
+    return _data(found), _lines(found, plan.iterations.count)
+
+
+def _data(found: Why) -> dict[str, Any]:
+    return {
+        **found._asdict(),
+        "missing": [list(one) for one in found.missing],
+        "appetite": found.appetite._asdict(),
+        "holders": [one._asdict() for one in found.holders],
+        "out_of_service": dict(found.out_of_service),
+    }
+
+
+def _lines(found: Why, count: int) -> list[str]:
+    if found.state == "done":
+        return [say("{step}: every instance is done", step=found.step)]
+    called = instance(found.step, found.iteration, of=count)
+    lines: list[str] = [say("{step}: {state}", step=called, state=state_word(found.state))]
+    if found.missing:
+        names = [instance(step, at, of=count) for step, at in found.missing[:_SHOWN]]
+        lines.append(say("  it waits for {names}", names=joined(", ", names)))
+    if found.state == "ready":
+        lines += _room(found, count)
+    lines += _hunger(found)
+    return lines
+
+
+def _room(found: Why, count: int) -> list[str]:
+    """What it asks for and who has it."""
+    if found.gpus_asked:
+        lines: list[str] = [
+            say("  it asks for {asked} GPUs, {free} are free", asked=found.gpus_asked, free=found.gpus_free)
+        ]
+    else:
+        lines = [
+            say(
+                "  it asks for {asked} cores, {free} are free",
+                asked=f"{found.cpu_asked_m / 1000:g}",
+                free=f"{found.cpu_free_m / 1000:g}",
+            )
+        ]
+    for one in found.holders[:_SHOWN]:
+        step = instance(one.step, one.iteration, of=count)
+        if one.stands_still:
+            lines.append(say("  {step} stands still and keeps {gpus} GPUs", step=step, gpus=one.gpus))
+        elif one.gpus:
+            lines.append(say("  {step} runs on {gpus} GPUs", step=step, gpus=one.gpus))
+        else:
+            lines.append(say("  {step} runs", step=step))
+    lines += [
+        say("  GPU {device} is out of service: {state}", device=uuid, state=state_word(state))
+        for uuid, state in found.out_of_service
+    ]
+    return lines
+
+
+def _hunger(found: Why) -> list[str]:
+    """The formula with its numbers."""
+    one = found.appetite
+    return [
+        say(
+            "  hunger {hunger} = d x (q + 1 - r) / 2, with d = {done} of {needs} needs done, "
+            "q = {waiting} waiting of {open}, r = {granted} of {asked} granted",
+            hunger=f"{found.hunger / 1000:.3f}",
+            done=one.needs_done,
+            needs=one.needs,
+            waiting=one.waiting,
+            open=one.waiting + one.running,
+            granted=one.granted,
+            asked=one.asked,
+        ),
+        say(
+            "  above {mark} for {minutes} minutes it goes first and others make room",
+            mark=f"{HUNGRY / 1000:g}",
+            minutes=LONG_US // 60_000_000,
+        ),
+    ]
