@@ -168,6 +168,5 @@ _SENTENCES = {
     " ({times}x, the longest {longest_ms} ms)",
     "gil": "{by} blocked its own threads for {ms} ms by a call that kept Python's lock"
     " ({times}x, the longest {longest_ms} ms)",
-    "mutex": "threads of {by} waited {ms} ms for each other's locks"
-    " ({times}x, the longest {longest_ms} ms)",
+    "mutex": "threads of {by} waited {ms} ms for each other's locks ({times}x, the longest {longest_ms} ms)",
 }
