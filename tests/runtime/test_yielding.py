@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -223,3 +224,25 @@ def test_what_stands_still_is_ended_when_the_run_is(job, mix):
     job.dsec("cancel", "j", expect=None)
     process.communicate(timeout=30)
     assert not os.path.exists(f"/proc/{pid}")
+
+
+def test_it_stands_still_also_after_the_whole_run_did(job, mix, kit):
+    plan = mix("touch $DSEC_RUN_DIR/ready; sleep 0.4", level="pauseable")
+    waits = "while [ ! -e $DSEC_RUN_DIR/go ]; do sleep 0.02; done; echo urgent >> $DSEC_RUN_DIR/order"
+    urgent = plan.steps[1]._replace(command=plan.steps[1].command._replace(shell=waits))
+    job.save(seal(plan._replace(hash="", steps=(plan.steps[0], urgent, plan.steps[2]))))
+    process = job.start("run", "plan.json", "--job-id", "j")
+    kit.wait_for(lambda: (job.run_dir / "journal").exists() and job.events("pause"))
+    pid = next(one["pid"] for one in job.events("spawn") if one["step"] == "long")
+
+    def state(number):
+        return Path(f"/proc/{number}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+    process.send_signal(signal.SIGTSTP)
+    kit.wait_for(lambda: state(process.pid) == "T" or time.sleep(0.3) or True)
+    process.send_signal(signal.SIGCONT)
+    time.sleep(0.5)
+    assert state(pid) == "T"
+    (job.run_dir / "work/go").touch()
+    process.communicate(timeout=30)
+    assert _order(job) == ["urgent", "long"]

@@ -313,6 +313,8 @@ def _heed_signals(loop: Loop, children: Children, runner: Runner, attention: Att
         if number == signal.SIGTSTP:
             _stand_still(loop, children)
             attention.anew()
+            if runner.yielding is not None:
+                runner.yielding.anew()
         else:
             runner.cancel(number)
 
