@@ -13,6 +13,7 @@ from dsec_cli.languages.zh import (
     indexes,
     leftovers,
     linter,
+    probing,
     resources,
     runs,
     scenarios,
@@ -28,8 +29,8 @@ from dsec_cli.languages.zh import (
 )
 
 PARTS = (
-    code, dependencies, errors, form, formats, health, importing, indexes, leftovers, linter, resources,
-    runs, scenarios, security, settling, simulating_gpus, simulation, steps, system, text, tolerance, watching,
+    code, dependencies, errors, form, formats, health, importing, indexes, leftovers, linter, probing,
+    resources, runs, scenarios, security, settling, simulating_gpus, simulation, steps, system, text, tolerance, watching,
 )  # fmt: skip
 """All but the pages."""
 

@@ -1,0 +1,28 @@
+"""Chinese for metrics, probes and journals on failing disks."""
+
+TEXTS: dict[str, str] = {
+    "the journal cannot be written: {why}": "日志无法写入：{why}",
+    "warning: the run goes on without a probe: {why}": "警告：任务在没有探针的情况下继续：{why}",
+    "{path} has a space or colon, which LD_PRELOAD cannot name": "{path} 中有空格或冒号，LD_PRELOAD 无法写出这样的路径",
+    "there is no C compiler ({names})": "没有 C 编译器（{names}）",
+    "{compiler} could not build it: {why}": "{compiler} 无法编译它：{why}",
+    "## Waits for what was not in use": "## 并未使用却在等待",
+    "Nothing that the probes can see held a Step up for 50 ms or more.": "探针所能看到的，没有什么让某个 Step 等了 50 ms 或更久。",
+    "{by} blocked {step} for {ms} ms by holding a file lock on device {device} ({times}x, the longest {longest_ms} ms)": "{by} 持有设备 {device} 上的文件锁，使 {step} 等了 {ms} ms（{times} 次，最长 {longest_ms} ms）",
+    "{by} blocked {step} for {ms} ms by fsync on device {device} ({times}x, the longest {longest_ms} ms)": "{by} 在设备 {device} 上 fsync，使 {step} 等了 {ms} ms（{times} 次，最长 {longest_ms} ms）",
+    "{by} blocked its own threads for {ms} ms by fsync on device {device} under Python's lock ({times}x, the longest {longest_ms} ms)": "{by} 持有 Python 锁时在设备 {device} 上 fsync，使自己的线程等了 {ms} ms（{times} 次，最长 {longest_ms} ms）",
+    "{by} blocked its own threads for {ms} ms by writing to device {device} under Python's lock ({times}x, the longest {longest_ms} ms)": "{by} 持有 Python 锁时写入设备 {device}，使自己的线程等了 {ms} ms（{times} 次，最长 {longest_ms} ms）",
+    "{by} blocked its own threads for {ms} ms by a call that kept Python's lock ({times}x, the longest {longest_ms} ms)": "{by} 的某个调用一直占着 Python 锁，使自己的线程等了 {ms} ms（{times} 次，最长 {longest_ms} ms）",
+    "threads of {by} waited {ms} ms for each other's locks ({times}x, the longest {longest_ms} ms)": "{by} 的线程为彼此的锁等了 {ms} ms（{times} 次，最长 {longest_ms} ms）",
+    "--metric-compat names no place for metrics": "--metric-compat 没有说明指标放在哪里",
+    "add --metrics-port or --metrics-file": "请加上 --metrics-port 或 --metrics-file",
+    "{path} is a folder": "{path} 是一个文件夹",
+    "name a file in it: dsec.prom": "请写出其中的文件名，如 dsec.prom",
+    "{path}: nothing can be written into {folder}": "{path}：无法写入 {folder}",
+    "{place!r} is no port to serve metrics on": "{place!r} 不是可以提供指标的端口",
+    "a number to 65535 (0: a free one), or ADDRESS:PORT": "应为不大于 65535 的数（0 表示任取一个空闲端口），或 ADDRESS:PORT",
+    "metrics cannot be served on {place}: {why}": "无法在 {place} 上提供指标：{why}",
+    "take another port, or 0 for a free one": "请换一个端口，或用 0 任取一个空闲端口",
+    "packed records cannot be read: {problem}": "压缩的记录无法读取：{problem}",
+    "- {fact}": "- {fact}",
+}
