@@ -116,3 +116,36 @@ waiter.close()
 print(ended[0][1], signal.getsignal(signal.SIGCHLD).name)
 """
     assert tell("signals", script) == "1 SIG_IGN\n"
+
+
+@both
+def test_a_socket_is_heard_between_ends(kind):
+    script = """
+import socket
+ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+ours.setblocking(False)
+got = []
+
+def arrived():
+    while True:
+        try:
+            packet = ours.recv(100)
+        except BlockingIOError:
+            return
+        got.append(packet)
+        if not packet:
+            waiter.unwatch(ours.fileno())
+            return
+
+theirs.send(b"early")
+waiter.watch(ours.fileno(), arrived)
+until(lambda: got)
+start("/bin/true")
+theirs.send(b"one")
+theirs.send(b"two")
+until(lambda: len(got) == 3 and ended)
+theirs.close()
+until(lambda: len(got) == 4)
+print(got)
+"""
+    assert tell(kind, script) == "[b'early', b'one', b'two', b'']\n"
