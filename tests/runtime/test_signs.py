@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -141,11 +142,15 @@ def test_a_prepared_process_shows_its_stacks_and_lives_on(tmp_path: Path) -> Non
     ) as child:
         assert child.stdout is not None
         assert child.stdout.readline() == b"ready\n"
-        os.kill(child.pid, STACKS_SIGNAL)
         fds = [f"/proc/{child.pid}/fd/{fd}" for fd in os.listdir(f"/proc/{child.pid}/fd")]
         (held,) = [fd for fd in fds if signs.STACKS_NAME in os.readlink(fd)]
-        while b"waits_here" not in (shown := Path(held).read_bytes()):
+        for _ in range(200):  # it may not have got there when it is first asked
+            os.kill(child.pid, STACKS_SIGNAL)
+            time.sleep(0.05)
+            if b"waits_here" in (shown := Path(held).read_bytes()):
+                break
             assert child.poll() is None, shown
+        assert b"waits_here" in shown
         child.communicate(b"")
     assert child.returncode == 0
 
