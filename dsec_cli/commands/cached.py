@@ -1,9 +1,10 @@
 """Answers a lint of what has not changed since the last one, before anything else is imported.
 
 An entry holds what a lint wrote and its exit code. It counts when everything that the answer
-depends on is as it was: the program's own files, the command line, the folder, the environment and
-the terminal are its name; the files that were read, what stood or did not stand at the names that
-were tried, and the day until which it holds, are listed in it. `caching` writes entries.
+depends on is as it was: the place of the program, the command line, the folder, the environment and
+the terminal are its name; the program's files that the lint has used, the files that were read, what
+stood or did not stand at the names that were tried, and the day until which it holds, are listed in
+it. `caching` writes entries.
 
 The cache never fails: what cannot be read, is damaged or belongs to somebody else is a miss.
 """
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-HEAD = b"dsec lint cache 2\n"
+HEAD = b"dsec lint cache 3\n"
 DIGEST = 64
 DAY_S = 86_400
 MOST_BYTES = 4 * 2**20
@@ -66,8 +67,8 @@ def draw(argv: list[str]) -> Ticket | None:
     if not folder:
         return None
     try:
-        facts = (HEAD, sys.version, _program(), argv, os.getcwd(), _environment(), _terminal())
-    except OSError:  # the folder is gone, or a file of the program went away just now
+        facts = (HEAD, sys.version, __file__, argv, os.getcwd(), _environment(), _terminal())
+    except OSError:  # the folder is gone
         return None
     return Ticket(folder, sealed(packed(facts)))
 
@@ -94,35 +95,6 @@ def cache_folder() -> str:
         user = os.environ.get("HOME", "")
         home = f"{user}/.cache" if user.startswith("/") else ""
     return f"{home}/dsec/lint" if home else ""
-
-
-def _program() -> list[tuple[str, int, int]]:
-    """Name, time and size of every file of ours: whoever edits a rule gets no stale answer."""
-    import dsec
-
-    found: list[tuple[str, int, int]] = []
-    for root in program_folders(dsec.__path__):
-        _survey(root, found)
-    return found
-
-
-def program_folders(runtime: Any) -> tuple[str, str]:
-    """The folders of our two packages; `runtime` is the search path of the second."""
-    return os.path.dirname(os.path.dirname(os.path.abspath(__file__))), os.path.abspath(next(iter(runtime)))
-
-
-def _survey(folder: str, found: list[tuple[str, int, int]]) -> None:
-    inner: list[str] = []
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if entry.is_dir():
-                if entry.name != "__pycache__":
-                    inner.append(entry.path)
-            else:
-                status = entry.stat()
-                found.append((entry.path, status.st_mtime_ns, status.st_size))
-    for path in inner:
-        _survey(path, found)
 
 
 def _environment() -> list[tuple[str, str]]:
@@ -161,11 +133,13 @@ def _entry(ticket: Ticket) -> tuple[bytes, int] | None:
         if data[:head] != HEAD + sealed(data[head:]).encode():
             return None
         # Ours, and whole.
-        key, until_s, read, states, out, code = marshal.loads(data[head:])  # noqa: S302
+        key, until_s, program, read, states, out, code = marshal.loads(data[head:])  # noqa: S302
         if key != ticket.key or not _timely(ticket.began_ns // 10**9, until_s):
             return None
-        fresh = contents(read[0]) == read[1] and all(
-            state(path, closely=len(before) > 1) == before for path, before in states
+        fresh = (
+            contents(read[0]) == read[1]
+            and all(state(path, closely=len(before) > 1) == before for path, before in states)
+            and survey(program[0]) == program[1]
         )
     except (OSError, ValueError, TypeError, EOFError):
         return None
@@ -227,6 +201,15 @@ def _content(path: str) -> bytes:
         return b"".join(pieces)
     finally:
         os.close(descriptor)
+
+
+def survey(paths: Iterable[str]) -> list[int]:
+    """Time and size of the program's files: whoever edits a rule gets no stale answer; raises OSError."""
+    found: list[int] = []
+    for path in paths:
+        status = os.stat(path)
+        found += (status.st_mtime_ns, status.st_size)
+    return found
 
 
 def state(path: str, *, closely: bool = False) -> tuple[int, ...]:

@@ -14,9 +14,9 @@ from dsec_cli.commands.cached import (
     contents,
     packed,
     private,
-    program_folders,
     sealed,
     state,
+    survey,
 )
 from dsec_cli.commands.configuring import OWN, SHARED
 from dsec_cli.commands.sources import NAMES, STDIN
@@ -49,11 +49,15 @@ def keep(
     if ticket.spoilt or len(out) > MOST_BYTES // 2:
         return False
     try:
-        files, states = _inputs(ticket)
+        ours = _program_folders()
+        files, states = _inputs(ticket, ours)
+        program = _program(ticket, ours)
         # Whether a file stands where one was read is seen when it is read again.
         looked = {os.path.abspath(path) for path in tried}.difference(files)
         states += [(path, state(path)) for path in sorted(looked)]
-        payload = packed((ticket.key, until_s, (files, contents(files)), states, out, code))
+        payload = packed(
+            (ticket.key, until_s, (program, survey(program)), (files, contents(files)), states, out, code)
+        )
         _write(ticket, HEAD + sealed(payload).encode() + payload)
         if ticket.began_ns // 1000 % CLEARED_EVERY == 0:
             clear(ticket.folder)
@@ -62,22 +66,40 @@ def keep(
     return True
 
 
-def _inputs(ticket: Ticket) -> tuple[list[str], States]:
-    """What the lint has read, files by their names; raises ValueError where one is not at rest."""
+def _program_folders() -> tuple[str, str]:
+    """The folders of our two packages."""
     import dsec
 
-    ours = program_folders(dsec.__path__)
+    own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    return own, os.path.abspath(next(iter(dsec.__path__)))
+
+
+def _program(ticket: Ticket, ours: tuple[str, ...]) -> list[str]:
+    """Modules and data of ours that the lint has used, and their folders; raises ValueError as `_at_rest`."""
+    used = {path for _, path, _ in _module_files()}
+    used.update(os.path.abspath(path) for path in ticket.opened if not path.endswith(".pyc"))
+    found = sorted(path for path in used if _ours(path, ours))
+    for path in found:
+        _at_rest(path, ticket)
+    # A file that is added to a folder may be a rule.
+    return sorted({os.path.dirname(path) for path in found}) + found
+
+
+def _at_rest(path: str, ticket: Ticket) -> None:
+    """Raise ValueError where a file is gone, or may have changed since the lint read it."""
+    if not os.path.exists(path) or os.stat(path).st_ctime_ns > ticket.began_ns - _SETTLED_NS:
+        raise ValueError(path)
+
+
+def _inputs(ticket: Ticket, ours: tuple[str, ...]) -> tuple[list[str], States]:
+    """What the lint has read, files by their names; raises ValueError where one is not at rest."""
     known, strange, libraries = _modules(ours)
     files: list[str] = []
     opened = {os.path.abspath(path) for path in ticket.opened} - known
     for path in sorted(opened | strange):
         if _ours(path, ours):
             continue
-        settled = ticket.began_ns - _SETTLED_NS
-        if not os.path.exists(path):
-            raise ValueError(path)
-        if os.stat(path).st_ctime_ns > settled:
-            raise ValueError(path)
+        _at_rest(path, ticket)
         files.append(path)
     searched = {os.path.abspath(path) for path in sys.path}
     searched.update(os.path.dirname(path) for path in known)
@@ -92,22 +114,27 @@ def _modules(ours: tuple[str, ...]) -> tuple[set[str], set[str], list[str]]:
     strange: set[str] = set()
     libraries: list[str] = []
     standard = os.path.dirname(os.path.abspath(os.__file__))
+    for name, path, compiled in _module_files():
+        installed = path.startswith(standard + os.sep) or any(part in path for part in _LIBRARIES)
+        if installed or _ours(path, ours):
+            known.update((path, compiled))
+        elif name != "__main__":
+            strange.add(path)
+        if installed and not path.endswith(".py") and not path.startswith(standard + os.sep):
+            libraries.append(path)
+    return known, strange, sorted(set(libraries))
+
+
+def _module_files() -> Iterator[tuple[str, str, str]]:
+    """Name, file and compiled file of every module that has a file."""
     module_type = type(sys)
     for module in list(sys.modules.values()):
         # Looking into a module like this does not wake one that waits to be executed.
         about = vars(module) if isinstance(module, module_type) else {}
         path = about.get("__file__")
-        if not isinstance(path, str):
-            continue
-        path = os.path.abspath(path)
-        installed = path.startswith(standard + os.sep) or any(name in path for name in _LIBRARIES)
-        if installed or _ours(path, ours):
-            known.update((path, os.path.abspath(about.get("__cached__") or path)))
-        elif about["__name__"] != "__main__":
-            strange.add(path)
-        if installed and not path.endswith(".py") and not path.startswith(standard + os.sep):
-            libraries.append(path)
-    return known, strange, sorted(set(libraries))
+        if isinstance(path, str):
+            compiled = os.path.abspath(about.get("__cached__") or path)
+            yield about["__name__"], os.path.abspath(path), compiled
 
 
 def _ours(path: str, ours: tuple[str, ...]) -> bool:

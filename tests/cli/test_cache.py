@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import marshal
 import os
+import shutil
 import stat
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -49,8 +51,10 @@ def entries(folder: Path) -> list[Path]:
 def forge(folder: Path) -> None:
     """Let every entry say that it is one, so that a test can tell where an answer comes from."""
     for path in entries(folder):
-        key, until_s, files, states, _, code = marshal.loads(path.read_bytes()[len(cached.HEAD) + 64 :])
-        payload = cached.packed((key, until_s, files, states, FORGED, code))
+        key, until_s, program, files, states, _, code = marshal.loads(
+            path.read_bytes()[len(cached.HEAD) + 64 :]
+        )
+        payload = cached.packed((key, until_s, program, files, states, FORGED, code))
         path.write_bytes(cached.HEAD + cached.sealed(payload).encode() + payload)
 
 
@@ -234,20 +238,37 @@ def test_names_that_were_tried_count(folder: Path, tmp_path: Path) -> None:
     assert cached._entry(ticket) is None
 
 
-def test_every_file_of_the_program_counts(tmp_path: Path) -> None:
-    def seen() -> list[tuple[str, int, int]]:
-        found: list[tuple[str, int, int]] = []
-        cached._survey(str(tmp_path), found)
-        return sorted(found)
+def test_files_of_the_program_count(contract: Path, folder: Path, tmp_path: Path) -> None:
+    """A copy of the program whose rule is edited, or which is given another rule, answers anew."""
+    copy = tmp_path / "copy"
+    for source, name in ((ROOT / "dsec_cli", "dsec_cli"), (ROOT / "runtime" / "dsec", "dsec")):
+        shutil.copytree(source, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+    rules = copy / "dsec_cli" / "lint" / "rules"
+    program = f"import sys; sys.path.insert(0, {str(copy)!r}); sys.argv[0] = 'ds-contract-lint'; "
+    program += "from dsec_cli.fast import contract_lint; sys.exit(contract_lint())"
+    words = [sys.executable, "-c", program, contract.name]
 
-    (tmp_path / "rules").mkdir()
-    rule = tmp_path / "rules" / "one.py"
-    rule.write_text("1")
-    first = seen()
-    rule.write_text("12")
-    second = seen()
-    (tmp_path / "rules" / "two.py").write_text("")
-    assert len({str(first), str(second), str(seen())}) == 3
+    def said() -> bytes:
+        return subprocess.run(words, cwd=contract.parent, capture_output=True, check=False).stdout
+
+    rule = rules / "elasticity_too_wide.py"
+    text = rule.read_text()
+    put(rule, text.replace("Severity.WARNING", "Severity.ERROR"))
+    assert b"error[DS203]" in said()
+    put(rule, text)
+    first = said()
+    assert b"warning[DS203]" in first
+    [entry] = entries(folder)
+    program_files = marshal.loads(entry.read_bytes()[len(cached.HEAD) + 64 :])[2][0]
+    assert str(rules) in program_files
+    assert {str(ROOT)}.isdisjoint(path[: len(str(ROOT))] for path in program_files)
+    forge(folder)
+    assert said() == FORGED
+    put(rules / "another.py", "")
+    assert said() == first
+    forge(folder)
+    (rules / "another.py").unlink()
+    assert said() == first
 
 
 def test_the_folder_stays_within_bounds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

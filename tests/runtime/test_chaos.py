@@ -160,7 +160,7 @@ def kill(pids: list[int], chance: random.Random, number: int) -> bool:
 
 
 @pytest.mark.battery
-def test_nothing_is_lost_doubled_or_left(job, kit, nvml_library, tmp_path):
+def test_nothing_is_lost_doubled_or_left(job, kit, nvml_library, tmp_path, request):
     pytest.importorskip("numpy", reason="the example needs numpy")
     seconds = float(os.environ.get("DSEC_CHAOS_S", "1800"))
     chance = random.Random(os.environ.get("DSEC_CHAOS_SEED", "1"))
@@ -171,6 +171,7 @@ def test_nothing_is_lost_doubled_or_left(job, kit, nvml_library, tmp_path):
     job.env["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     tally: Counter[str] = Counter()
     disk = Disk(tmp_path / "disk")
+    request.addfinalizer(disk.close)
     folders = [disk.path / name for name in ("one", "two")]
     source = kit.root / "examples" / "grpo-addition"
     for folder in [*folders, tmp_path / "calm"]:
@@ -198,7 +199,6 @@ def test_nothing_is_lost_doubled_or_left(job, kit, nvml_library, tmp_path):
                 player.process.wait(timeout=30)
             player.log.close()
         kit.wait_for(lambda: not kit.alive(mark), seconds=60)
-        disk.close()
     print(dict(sorted(tally.items())))
     assert tally["finished"] >= 2
 
