@@ -122,8 +122,8 @@ def _judge(data: bytes, at: int, *, name: str, marked: bool) -> int:
             continue
         after = after or head.start()
         lost += 1
-        # Without any mark the good part is not known to have been of a journal that has them.
-        damaged = damaged or head[3] == b"+" or not marked
+        # Without any mark a good part is not known to have been of a journal that has them.
+        damaged = damaged or head[3] == b"+" or not (marked or at == 0)
     if damaged:
         raise StoredFormError(
             say(

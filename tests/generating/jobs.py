@@ -85,6 +85,7 @@ def grpo(rng: Random) -> Document:
             "id": "update",
             "name": "GradientUpdate",
             "run": f"torchrun --standalone --nproc-per-node {machine.count} -m trainer.update",
+            "checkpoint_cmd": "python -m trainer.save",
             "needs": ["score"],
             "level": "critical",
             "checkpoint_grace_period": rng.choice(("30s", "90s")),

@@ -38,7 +38,8 @@ LINES = [
     "hash none", "schema list", "schema print nope", "status", "logs", "cancel nope", "report", "resume none",
     "version x", "dag none.yaml", "dag bad.yaml --output png -o g.png", "simulate none.yaml",
     "plan good.yaml", "dag good.yaml", "dag cycle.yaml", "plan good.yaml --diff",
-    "lsp x", "run none.yaml", "run good.yaml --job-id /",
+    "lsp x", "run none.yaml", "run good.yaml --job-id /", "top --once", "top nope", "doctor",
+    "sim-gpu --list", "sim-gpu",
 ]  # fmt: skip
 """`dsec` lines; those of runs are below."""
 PHRASE = re.compile(r"[A-Za-z]{2,} [a-z]{2,} [a-z]{2,}")

@@ -59,4 +59,6 @@ TEXTS: dict[str, str] = {
     "install the C library's headers (Debian: libc6-dev), or name another compiler in CC": (
         "请安装 C 库头文件（Debian：libc6-dev），或在 CC 中指定另一个编译器"
     ),
+    "{text}: {reason}": "{text}：{reason}",
+    "{name}:{number}: {reason}": "{name}:{number}：{reason}",
 }
