@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any, TypeAlias
 
+    from dsec.attempts import Attempt
     from dsec.core.leases import Lease
     from dsec.processes import Children
     from dsec.recorder import Recorder
@@ -26,7 +27,9 @@ if TYPE_CHECKING:
     """What to do about a tell."""
 
 START_S = 2.0
-"""A run of this length gets a monitor, also where it uses no GPU."""
+"""A run with an attempt of this length gets a monitor, also where it uses no GPU."""
+LONG_S = 20.0
+"""Any run of this length gets one; short Steps alone are not worth the start of a process before."""
 _STARTS = 3
 """A monitor that ended is started anew, up to so many in all."""
 _UNCLEAR_S = 60.0
@@ -64,6 +67,8 @@ class Attention:
         self._environ = environ
         self._gpus = gpus
         self._sock: socket.socket | None = None
+        self.running: dict[Attempt, None] = {}
+        """The run's attempts, in the order in which they began."""
         self._pid = 0
         self._starts = 0
         self._closing = False
@@ -86,7 +91,16 @@ class Attention:
         if self._gpus:
             self._start()
         else:
-            self._loop.at(self._loop.now() + START_S, self._start)
+            self._loop.at(self._loop.now() + START_S, self._consider)
+
+    def _consider(self) -> None:
+        """Start the monitor if there is something to watch, else look again later."""
+        now_us = self._recorder.at_us()
+        oldest = next(iter(self.running), None)
+        if now_us >= LONG_S * 1e6 or (oldest is not None and now_us - oldest.began_us >= START_S * 1e6):
+            self._start()
+        elif not self._closing:
+            self._loop.at(self._loop.now() + START_S / 2, self._consider)
 
     def _start(self) -> None:
         if self._closing:

@@ -149,7 +149,7 @@ class Runner:
 
     def heed(self, attention: Attention) -> None:
         """Give devices back only when the monitor says that they are clear."""
-        self.attention = attention
+        self.attention, attention.running = attention, self._running
         self._workers.release = lambda lease, pid: attention.release(lease, pid, self._give_back)
 
     @property
