@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     """What to do about a tell."""
 
 START_S = 2.0
-"""A run with an attempt of this length gets a monitor, also where it uses no GPU."""
+"""A run of this length gets a monitor, also where it uses no GPU, once an attempt lasts `WORTH_US`."""
+WORTH_US = 250_000
 LONG_S = 20.0
-"""Any run of this length gets one; short Steps alone are not worth the start of a process before."""
+"""Any run of this length gets one; shorter Steps are not worth the start of a process before."""
 _STARTS = 3
 """A monitor that ended is started anew, up to so many in all."""
 _UNCLEAR_S = 60.0
@@ -97,7 +98,7 @@ class Attention:
         """Start the monitor if there is something to watch, else look again later."""
         now_us = self._recorder.at_us()
         oldest = next(iter(self.running), None)
-        if now_us >= LONG_S * 1e6 or (oldest is not None and now_us - oldest.began_us >= START_S * 1e6):
+        if now_us >= LONG_S * 1e6 or (oldest is not None and now_us - oldest.began_us >= WORTH_US):
             self._start()
         elif not self._closing:
             self._loop.at(self._loop.now() + START_S / 2, self._consider)

@@ -118,7 +118,13 @@ def test_descendants_are_found_by_session_and_by_ancestor():
 
 
 def test_a_daemon_is_found_by_what_its_environment_says(tmp_path):
-    env = {**os.environ, "DSEC_RUN": "j", "DSEC_STEP": "a", "DSEC_ITERATION": "0", "DSEC_ATTEMPT": "1"}
+    env = {
+        **os.environ,
+        "DSEC_RUN_DIR": f"{tmp_path}/work",
+        "DSEC_STEP": "a",
+        "DSEC_ITERATION": "0",
+        "DSEC_ATTEMPT": "1",
+    }
     read, write = os.pipe()
     shell = "setsid sh -c 'echo $$; exec sleep 60' </dev/null & exit 0"
     subprocess.run(["sh", "-c", shell], env=env, stdout=write, check=True)
@@ -126,7 +132,7 @@ def test_a_daemon_is_found_by_what_its_environment_says(tmp_path):
     os.close(read)
     os.close(write)
     try:
-        (members,) = processes.Kin("j").members([watched("a", 999_999_999)], processes.table())
+        (members,) = processes.Kin(str(tmp_path)).members([watched("a", 999_999_999)], processes.table())
         assert [one.pid for one in members] == [pid]
         (none,) = processes.Kin("other").members([watched("a", 999_999_999)], processes.table())
         assert none == []

@@ -22,12 +22,12 @@ class Looker:
     """Looks at one run again and again."""
 
     def __init__(
-        self, job: str, run_dir: str, tail: Tail, *, sampler: Sampler | None, plan: Callable[[], Plan | None]
+        self, run_dir: str, tail: Tail, *, sampler: Sampler | None, plan: Callable[[], Plan | None]
     ) -> None:
         self._run_dir = run_dir
         self._tail = tail
         self._sampler = sampler
-        self._kin = Kin(job)
+        self._kin = Kin(run_dir)
         self._plan = plan
 
     def look(self, *, at_us: int, session: int) -> Scene:

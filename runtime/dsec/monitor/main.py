@@ -56,7 +56,7 @@ class Monitor:
         self._sampler = _sampler() if task.gpus else None
         self._plan: Plan | None = None
         self._planned = False
-        self._looker = Looker(task.job, task.run_dir, self._tail, sampler=self._sampler, plan=self._read_plan)
+        self._looker = Looker(task.run_dir, self._tail, sampler=self._sampler, plan=self._read_plan)
         self._checks: list[Check] = checks.found()
         self._clearing = Clearing()
         self._audit_s = _seconds(environ.get("DSEC_AUDIT_S"), AUDIT_S)

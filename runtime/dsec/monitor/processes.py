@@ -89,8 +89,9 @@ class _Places(Record):
 class Kin:
     """Tells which process belongs to which attempt, also those that left its session."""
 
-    def __init__(self, job: str) -> None:
-        self._job = job.encode()
+    def __init__(self, run_dir: str) -> None:
+        self._work = os.fsencode(f"{run_dir}/work")
+        """Names the run; jobs of one name may run in several folders."""
         self._strays: dict[tuple[int, int], tuple[str, str, str] | None] = {}
         """By pid and start time: Step, iteration and attempt that the environment of a process names."""
 
@@ -116,7 +117,7 @@ class Kin:
         key = (seen.pid, seen.ticks)
         if key not in self._strays:
             told = environment(seen.pid)
-            mine = told.get(b"DSEC_RUN") == self._job
+            mine = told.get(b"DSEC_RUN_DIR") == self._work
             names = (b"DSEC_STEP", b"DSEC_ITERATION", b"DSEC_ATTEMPT")
             parts = [told.get(name, b"").decode(errors="replace") for name in names]
             self._strays[key] = (parts[0], parts[1], parts[2]) if mine else None
