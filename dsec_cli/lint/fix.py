@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 MOST_ROUNDS = 8
+MOST_READ, FEWEST_TRIALS = 2**19, 12
+"""Characters that are linted anew to tell which of many fixes is to blame; a few trials are always made."""
 
 
 class Mended(Record):
@@ -82,17 +84,19 @@ def fixed(text: SourceText, lint: Lint, *, unsafe: bool = False) -> Outcome:
         return Outcome(text, (), ())
     state = _State(text, parse(text), lint(text))
     mended: list[Mended] = []
+    left = max(FEWEST_TRIALS, MOST_READ // max(1, len(text.text)))
     for _ in range(MOST_ROUNDS):
-        trial = _Trial(state, lint)
+        trial = _Trial(state, lint, left)
         good, refused = _round(trial, _wanted(state, unsafe=unsafe))
         if not good:
             return Outcome(state.text, tuple(mended), tuple(_kept(one, why) for one, why in refused))
         mended += [_mended(state, one) for one in good]
+        left = trial.left
         # What was refused is asked again: it may have been in the way of another fix only.
         state = trial.state_with(good)
     why = say("there is still something to mend after {rounds} rounds", rounds=MOST_ROUNDS)
-    left = _wanted(state, unsafe=unsafe)
-    return Outcome(state.text, tuple(mended), tuple(_kept(one, why) for one in left))
+    open_still = _wanted(state, unsafe=unsafe)
+    return Outcome(state.text, tuple(mended), tuple(_kept(one, why) for one in open_still))
 
 
 def _round(trial: _Trial, wanted: list[_Wanted]) -> tuple[list[_Wanted], list[tuple[_Wanted, str]]]:
@@ -100,7 +104,7 @@ def _round(trial: _Trial, wanted: list[_Wanted]) -> tuple[list[_Wanted], list[tu
     refused: list[tuple[_Wanted, str]] = []
     while wanted:
         some = _compatible(wanted)
-        good, bad = accepted(some, trial.refusal)
+        good, bad = accepted(some, trial.bounded_refusal)
         if good:
             return good, bad
         refused += bad
@@ -185,10 +189,11 @@ def _comments_in(comments: tuple[Comment, ...], start: int, end: int) -> Iterato
 class _Trial:
     """One round: sets of fixes tried on the same text."""
 
-    def __init__(self, before: _State, lint: Lint) -> None:
+    def __init__(self, before: _State, lint: Lint, left: int) -> None:
         self.before = before
         self.lint = lint
         self.tried: dict[tuple[Edit, ...], _State] = {}
+        self.left = left
 
     def state_with(self, some: Sequence[_Wanted]) -> _State:
         """The text with these fixes, read and linted again."""
@@ -200,6 +205,13 @@ class _Trial:
             text = self.before.text.changed(spliced(self.before.text, edits))
             self.tried = {key: _State(text, parse(text), self.lint(text))}
         return self.tried[key]
+
+    def bounded_refusal(self, some: Sequence[_Wanted]) -> str:
+        """As `refusal`; when the file has been linted often enough, nothing more is tried on it."""
+        if not self.left:
+            return say("too many fixes of this file get into each other's way to try them one by one")
+        self.left -= 1
+        return self.refusal(some)
 
     def refusal(self, some: Sequence[_Wanted]) -> str:
         """Why these fixes cannot stay; "" when they can."""

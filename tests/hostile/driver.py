@@ -20,6 +20,13 @@ ROOT = Path(__file__).resolve().parents[2]
 FORMATS = ("concise", "github", "gitlab", "json", "jsonl", "junit", "markdown", "rdjson", "sarif", "text")
 VIEWS = ("text", "dot", "html", "json", "mermaid", "trace")
 ALLOWED = (0, 1, 3)
+CRASHED = (
+    "error[DS999]",
+    '"code": "DS999", "name"',
+    '"code": "DS999",\n      "name"',
+    '"ruleId": "DS999"',
+    '"check_name": "rule-crashed"',
+)
 
 
 LAUNCHER = """
@@ -52,10 +59,10 @@ class Answer(NamedTuple):
             return f"exit {self.code}"
         if "Traceback" in self.out + self.err:
             return "traceback"
-        if self.code == 3 and not self.err.startswith("dsec: error: "):
+        if self.code == 3 and not self.err.startswith(("dsec: error: ", "dsec：错误：")):
             return "exit 3 without a word"
-        # A file may quote the code; a headline and the data formats name it like this.
-        if "error[DS999]" in self.out or '"code": "DS999"' in self.out:
+        # A file may quote the code; a headline and the data formats name the rule like this.
+        if any(sign in self.out for sign in CRASHED):
             return "a rule failed"
         return ""
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dsec_cli.diagnostics import Diagnostic, Edit, Finding, Fix, Severity, Silenced, concretise
 from dsec_cli.lint.edits import MARK
-from dsec_cli.lint.fix import MOST_ROUNDS, Outcome, accepted, fixed
+from dsec_cli.lint.fix import FEWEST_TRIALS, MOST_ROUNDS, Outcome, accepted, fixed
 from dsec_cli.lint.linter import lint
 from dsec_cli.source.text import SourceText, Span
 from dsec_cli.words import say
@@ -249,3 +249,27 @@ def test_a_real_contract_with_its_mark_and_line_ends() -> None:
     outcome = fixed(text, lint)
     assert outcome.text.data == want.removeprefix("\ufeff".encode()) + b"\r\n"
     assert sorted(mended(outcome)) == ["DS007", "DS101", "DS103"]
+
+
+def test_fixes_that_are_in_each_others_way_are_not_tried_for_ever() -> None:
+    asked: list[str] = []
+
+    def reading(text: SourceText) -> list[Diagnostic]:
+        asked.append(text.text)
+        return words("bad", "bad # bad")(text)
+
+    many = source("".join(f"k{number}: bad\n" for number in range(9000)))
+    outcome = fixed(many, reading)
+    assert outcome.text.text == many.text
+    assert len(asked) <= FEWEST_TRIALS + 1
+    assert len(outcome.kept) == 9000
+    assert {reason for _, reason in why(outcome)} == {
+        "too many fixes of this file get into each other's way to try them one by one"
+    }
+
+
+def test_a_small_file_is_tried_to_the_last_fix() -> None:
+    text = source("".join(f"k{number}: {'worse' if number % 2 else 'bad'}\n" for number in range(60)))
+    outcome = fixed(text, together(words("bad", "good"), words("worse", "worse # worse")))
+    assert mended(outcome) == ["bad"] * 30
+    assert {reason for _, reason in why(outcome)} == {"worse would still be found"}

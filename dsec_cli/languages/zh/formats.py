@@ -57,6 +57,7 @@ TEXTS: dict[str, str] = {
     "the file would decode differently": "文件的解码结果会改变",
     "it changes nothing": "什么都没有改变",
     "{code} would still be found": "仍会报告 {code}",
+    "too many fixes of this file get into each other's way to try them one by one": "此文件中互相妨碍的修正太多，无法逐一尝试",
     "it would bring {code}: {message}": "会引入 {code}：{message}",
     "write {key}: {value}": "写成 {key}: {value}",
     "add {key}: {value}": "加上 {key}: {value}",
