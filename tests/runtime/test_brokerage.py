@@ -1,0 +1,175 @@
+"""Who gets which device when runs share a machine: never two at a time, nobody starves, shares are fair."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dsec.core.brokerage import Brokerage, Grant, Recall, Request
+
+GPUS = ("g0", "g1", "g2", "g3")
+SECOND = 1_000_000
+
+
+def request(many: int, among: tuple[str, ...] = GPUS, *, since_us: int = 0, hunger: int = 0) -> Request:
+    return Request(many, among, since_us, hunger)
+
+
+class Box:
+    """Runs that always want the same, and hold what they get for a fixed time."""
+
+    def __init__(self, wants: dict[str, tuple[Request, int]]) -> None:
+        """`wants`: of each run its request and for how long it holds what it gets."""
+        self.wants, self.broker = wants, Brokerage()
+        self.ends: list[tuple[int, str, tuple[str, ...]]] = []
+        self.times: dict[str, list[int]] = {run: [0] for run in wants}
+        self.device_us: Counter[str] = Counter()
+        for run in wants:
+            self.broker.join(run, (), 0)
+
+    def play(self, until_us: int, *, beside: int = 1) -> None:
+        """`beside`: how many requests each run has at a time."""
+        now = 0
+        while now < until_us:
+            for run, (one, _) in self.wants.items():
+                running = sum(name == run for _, name, _ in self.ends)
+                self.broker.want(run, [one._replace(since_us=now)] * max(0, beside - running), now)
+            for decision in self.broker.decide(now):
+                if isinstance(decision, Grant):
+                    length = self.wants[decision.run][1]
+                    self.times[decision.run].append(now)
+                    self.device_us[decision.run] += length * len(decision.devices)
+                    self.ends.append((now + length, decision.run, decision.devices))
+            held = [device for _, _, devices in self.ends for device in devices]
+            assert len(held) == len(set(held)), f"held twice at {now}: {self.ends}"
+            # Somebody looks at least once a second, as the process does while anybody waits.
+            now = min([end for end, _, _ in self.ends] + [now + SECOND])
+            for over in [one for one in self.ends if one[0] <= now]:
+                self.ends.remove(over)
+                self.broker.give_back(over[1], over[2], now)
+
+
+def test_a_request_is_granted_whole_or_not_at_all():
+    broker = Brokerage()
+    broker.join("a", (), 0)
+    broker.join("b", ("g0",), 0)
+    broker.want("a", [request(4)], 0)
+    assert broker.decide(0) == [Recall("b", ("g0",))]
+    assert broker.held("a") == ()
+    assert broker.decide(1) == [], "it is called back once"
+    broker.give_back("b", ["g0"], 2)
+    assert broker.decide(2) == [Grant("a", GPUS)]
+    assert broker.requests("a") == ()
+
+
+def test_what_more_than_there_is_would_keep_is_left_out():
+    broker = Brokerage()
+    broker.join("a", (), 0)
+    broker.want("a", [request(5), request(1, ("g3",)), request(2, ("g1", "g1"))], 0)
+    assert broker.decide(0) == [Grant("a", ("g3",))]
+
+
+def test_many_small_requests_do_not_starve_a_large_one():
+    box = Box({"large": (request(4), 30 * SECOND), "small": (request(1), 3 * SECOND)})
+    box.play(1200 * SECOND, beside=4)
+    gaps = [later - sooner for sooner, later in pairwise(box.times["large"])]
+    assert len(gaps) > 10
+    assert max(gaps) < 80 * SECOND, "once the small ones have had as much it is the large one's turn"
+
+
+def test_two_that_always_want_all_have_equal_shares_however_long_each_holds_it():
+    box = Box({"a": (request(1, ("g0",)), 7 * SECOND), "b": (request(1, ("g0",)), 2 * SECOND)})
+    box.play(2000 * SECOND)
+    assert abs(box.device_us["a"] - box.device_us["b"]) < 20 * SECOND
+
+
+def test_the_hungry_have_up_to_twice_as_much():
+    hungry = request(1, ("g0",), hunger=1000)
+    broker = Brokerage()
+    broker.join("a", ("g0",), 0)
+    broker.join("b", ("g1",), 0)
+    broker.want("a", [hungry], 0)
+    broker.want("b", [request(1, ("g0",))], 0)
+    broker.decide(10 * SECOND)
+    assert broker.used_us("a") * 2 == broker.used_us("b") == 10 * SECOND
+
+
+def test_nothing_is_saved_up_by_wanting_nothing():
+    broker = Brokerage()
+    broker.join("old", ("g0",), 0)
+    broker.join("idle", (), 0)
+    broker.want("idle", [request(1, ("g0",))], 100 * SECOND)
+    broker.join("new", (), 100 * SECOND)
+    assert broker.used_us("idle") == broker.used_us("new") == broker.used_us("old") == 100 * SECOND
+
+
+def test_what_two_say_that_they_hold_is_free_when_both_are_gone():
+    broker = Brokerage()
+    for run in ("a", "b"):
+        broker.join(run, ("g0",), 0)
+    broker.join("c", (), 0)
+    broker.want("c", [request(1, ("g0",))], 0)
+    assert broker.holders("g0") == ("a", "b")
+    broker.leave("a", 1)
+    assert not any(isinstance(one, Grant) for one in broker.decide(1))
+    broker.leave("b", 2)
+    assert broker.decide(2) == [Grant("c", ("g0",))]
+
+
+_WANTS = st.tuples(
+    st.integers(1, 4),
+    st.lists(st.sampled_from(GPUS), min_size=1, max_size=4, unique=True),
+    st.integers(1, 20),
+    st.integers(0, 1000),
+)
+
+
+@given(st.lists(_WANTS, min_size=1, max_size=4), st.integers(1, 3))
+def test_no_device_is_held_twice_and_nobody_starves(wants, beside):
+    runs = {
+        f"r{at}": (request(min(many, len(among)), tuple(among), hunger=hunger), length * SECOND)
+        for at, (many, among, length, hunger) in enumerate(wants)
+    }
+    box = Box(runs)
+    box.play(600 * SECOND, beside=beside)
+    starved = {run: times for run, times in box.times.items() if len(times) < 3}
+    assert not starved, "each had its turn, several times"
+
+
+_ACTS = st.lists(
+    st.tuples(
+        st.sampled_from(("join", "leave", "want", "give", "decide")),
+        st.sampled_from("abc"),
+        st.integers(1, 4),
+        st.integers(-5, 50),
+    ),
+    max_size=60,
+)
+
+
+@given(_ACTS)
+def test_whatever_happens_in_whatever_order_a_grant_is_of_what_nobody_holds(acts):
+    broker, now, there = Brokerage(), 0, set()
+    for act, run, many, passed in acts:
+        now += passed
+        if act == "join" and run not in there:
+            broker.join(run, (), now)
+            there.add(run)
+        elif act == "leave" and run in there:
+            broker.leave(run, now)
+            there.remove(run)
+        elif act == "want" and run in there:
+            broker.want(run, [request(many)] * 2, now)
+        elif act == "give" and run in there:
+            broker.give_back(run, broker.held(run)[:many], now)
+        elif act == "decide":
+            broker.decide(now)
+        assert all(len(broker.holders(device)) <= 1 for device in GPUS)
+        if there and act == "decide":
+            free = sum(not broker.holders(device) for device in GPUS)
+            waiting = [one for name in there for one in broker.requests(name)]
+            assert not waiting or min(one.many for one in waiting) > 0
+            assert not (free == len(GPUS) and waiting), "all are free and somebody waits"
