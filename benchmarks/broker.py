@@ -19,7 +19,8 @@ DECISIONS = 20_000
 def main() -> int:
     """Print the middle and the slow end of the decisions."""
     gpus = tuple(f"GPU-{at}" for at in range(8))
-    draw, broker, now, times = Draw((1,)), Brokerage(), 0, []
+    draw, broker, now = Draw((1,)), Brokerage(), 0
+    times: list[int] = []
     running: list[tuple[int, str, tuple[str, ...]]] = []
     for run in ("a", "b"):
         broker.join(run, (), now)
