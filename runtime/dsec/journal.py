@@ -117,13 +117,14 @@ def _judge(data: bytes, at: int, *, name: str, marked: bool) -> int:
     """How many good records follow a bad place that a crash explains; refuse one that it does not."""
     lost = after = 0
     damaged = False
+    headless = at == 0 and not data[:18].strip(b"\0")
     for head in _HEAD.finditer(data, at + 1):
         if not _is_good(data, head):
             continue
         after = after or head.start()
         lost += 1
         # Without any mark a good part is not known to have been of a journal that has them.
-        damaged = damaged or head[3] == b"+" or not (marked or at == 0)
+        damaged = damaged or head[3] == b"+" or not (marked or headless)
     if damaged:
         raise StoredFormError(
             say(

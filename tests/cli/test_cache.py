@@ -184,7 +184,8 @@ def test_any_damage_is_noticed(folder: Path) -> None:
     path = Path(ticket.path)
     whole = path.read_bytes()
     assert cached._entry(ticket) == (b"said", 1)
-    for at in range(len(whole)):
+    middle = range(300, len(whole) - 300)
+    for at in (*range(300), *middle[::41], *range(len(whole) - 300, len(whole))):
         path.write_bytes(whole[:at] + bytes((whole[at] ^ 1,)) + whole[at + 1 :])
         assert cached._entry(ticket) is None
         path.write_bytes(whole[:at])
