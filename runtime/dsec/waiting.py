@@ -73,8 +73,9 @@ class Signals:
         elif number == signal.SIGIO:
             for call in list(self._watched.values()):
                 call()
-        else:
+        elif number in self._heeded:
             self._call(number)
+        # Else CPython made it up: it does where we were stopped and continued after the time was over.
 
     def _reap(self) -> None:
         """Collect who ended: one signal may stand for several, and some are orphans that became ours."""

@@ -94,7 +94,9 @@ class Player:
             self.number += 1
 
     def tail(self) -> str:
-        return (self.job.folder / "output").read_text(errors="replace")[-2000:]
+        """What was said last, and what is known of our own failures."""
+        crashes = [path.read_text() for path in self.job.folder.glob(".dsec/crash-*")]
+        return "\n".join([(self.job.folder / "output").read_text(errors="replace")[-2000:], *crashes])
 
     def check(self) -> None:
         there = type(self.job)(self.job.folder)

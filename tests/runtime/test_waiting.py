@@ -149,3 +149,14 @@ until(lambda: len(got) == 4)
 print(got)
 """
     assert tell(kind, script) == "[b'early', b'one', b'two', b'']\n"
+
+
+@both
+def test_standing_still_beyond_the_time_limit_is_no_signal(kind):
+    script = """
+for _ in range(3):
+    start("/bin/sh", "-c", "sleep 0.1; kill -STOP $PPID; sleep 0.5; kill -CONT $PPID; sleep 0.1")
+    until(lambda: len(ended) == _ + 1)
+print(heard, len(ended))
+"""
+    assert tell(kind, script) == "[] 3\n"
