@@ -10,6 +10,7 @@ import json
 import os
 import struct
 
+from dsec import compilers
 from dsec.core.contention import KINDS, Blocked, Wait, blocked
 from dsec.record import Record
 from dsec.words import say
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "inject.c")
 NAME = "libdsec_inject.so"
-_COMPILERS = ("cc", "gcc", "clang")
 _FLAGS = ("-O2", "-shared", "-fPIC", "-fvisibility=hidden")
 _LIBRARIES = ("-ldl", "-lpthread")
 _BUILD_S = 120
@@ -43,15 +43,10 @@ class Built(Record):
 
 def library(environ: Mapping[str, str]) -> Built:
     """Build the library where it is not there yet."""
-    from hashlib import sha256
-
-    with open(SOURCE, "rb") as file:
-        source = file.read()
-    mark = sha256(source + " ".join((*_FLAGS, os.uname().machine)).encode()).hexdigest()[:16]
     asked = environ.get("DSEC_CACHE_DIR") or os.path.join(
         environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "dsec"
     )
-    path = os.path.join(asked, f"probe-{mark}", NAME)
+    path = os.path.join(asked, f"probe-{compilers.mark([SOURCE], _FLAGS)}", NAME)
     if os.path.exists(path):
         return Built(path, "")
     if any(sign in path for sign in ": "):
@@ -60,13 +55,11 @@ def library(environ: Mapping[str, str]) -> Built:
 
 
 def _build(path: str, environ: Mapping[str, str]) -> Built:
-    import shutil
     import subprocess
 
-    wanted = (environ["CC"],) if environ.get("CC") else _COMPILERS
-    compiler = next((found for name in wanted if (found := shutil.which(name, path=environ.get("PATH")))), "")
+    compiler = compilers.find(environ)
     if not compiler:
-        return Built("", say("there is no C compiler ({names})", names=", ".join(wanted)))
+        return Built("", say("there is no C compiler ({names})", names=", ".join(compilers.wanted(environ))))
     aside = f"{path}.{os.getpid()}"
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
@@ -74,16 +67,16 @@ def _build(path: str, environ: Mapping[str, str]) -> Built:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, timeout=_BUILD_S, check=False
         )
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        said = done.stderr.decode("utf-8", "replace").strip()
         if not done.returncode:
             # The dynamic linker complains of a library that it cannot load in every child of every Step.
             env = {"LD_PRELOAD": aside, "PATH": os.defpath}
             tried = subprocess.run(["sh", "-c", ":"], env=env, capture_output=True, timeout=60, check=False)
-            said = tried.stderr.decode("utf-8", "replace").strip().splitlines()
+            said = tried.stderr.decode("utf-8", "replace").strip()
             if not said and not tried.returncode:
                 os.replace(aside, path)
                 return Built(path, "")
-        why = next((line for line in said if "error" in line), said[-1] if said else "")
+        why = compilers.complaint(said)
         return Built("", say("{compiler} could not build it: {why}", compiler=compiler, why=why))
     except (OSError, subprocess.TimeoutExpired) as problem:
         return Built("", say("{compiler} could not build it: {why}", compiler=compiler, why=problem))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 
+from dsec import compilers
 from dsec.errors import DSecError, FileProblem
 from dsec.words import say, system
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 NAME = "libnvidia-ml.so.1"
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "library")
 _FLAGS = ("-std=c11", "-D_GNU_SOURCE", "-shared", "-fPIC", "-O1", "-pthread")
-_COMPILERS = ("cc", "gcc", "clang")
 _TIMEOUT_S = 120
 _NEW, _OLD, _OLDER = 0, 1, 2
 """Ages of drivers: what those before R535 lack, and what those before R450 lack."""
@@ -40,7 +39,7 @@ def library(cache: str, environ: Mapping[str, str], *, old: int = 0) -> str:
     sources = sorted(
         os.path.join(SOURCES, name) for name in os.listdir(SOURCES) if name.endswith((".c", ".h"))
     )
-    folder = os.path.join(cache, _digest(sources, flags))
+    folder = os.path.join(cache, compilers.mark(sources, flags))
     path = os.path.join(folder, NAME)
     if os.path.exists(path):
         return folder
@@ -61,24 +60,13 @@ def library(cache: str, environ: Mapping[str, str], *, old: int = 0) -> str:
     return folder
 
 
-def _digest(sources: list[str], flags: list[str]) -> str:
-    from hashlib import blake2b
-
-    state = blake2b(" ".join((*flags, os.uname().machine)).encode(), digest_size=8)
-    for name in sources:
-        with open(name, "rb") as file:
-            state.update(file.read())
-    return state.hexdigest()
-
-
 def _compiler(environ: Mapping[str, str]) -> str:
-    wanted = (environ["CC"],) if environ.get("CC") else _COMPILERS
-    for name in wanted:
-        found = shutil.which(name, path=environ.get("PATH"))
-        if found is not None:
-            return found
+    found = compilers.find(environ)
+    if found:
+        return found
+    names = ", ".join(compilers.wanted(environ))
     raise NoCompilerError(
-        say("simulated GPUs need a C compiler, and there is no {names}", names=", ".join(wanted)),
+        say("simulated GPUs need a C compiler, and there is no {names}", names=names),
         hint=say("install one (Debian: apt install gcc libc6-dev), or name it in CC"),
     )
 
@@ -101,9 +89,7 @@ def _compile(command: list[str], environ: Mapping[str, str]) -> None:
             hint=say("name another compiler in CC"),
         ) from None
     if done.returncode:
-        said = next(
-            (line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip()[-200:]
-        )
+        said = compilers.complaint(done.stderr)
         raise NoCompilerError(
             say("{compiler} could not build the library: {said}", compiler=command[0], said=said),
             hint=say("install the C library's headers (Debian: libc6-dev), or name another compiler in CC"),
