@@ -1,6 +1,6 @@
 """What other programs make of the simulated library: a check of the simulation, not of them.
 
-`pip install --group monitors` installs them; without them these tests are skipped.
+The group `monitors`, which `dev` includes, installs them; without them these tests are skipped.
 """
 
 from __future__ import annotations
