@@ -21,6 +21,8 @@ from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dsec_cli.options import Args
     from dsec_cli.report.format import Tell
 
@@ -65,14 +67,29 @@ def _list(tell: Tell) -> int:
 def _rules(args: Args) -> tuple[str, str]:
     """The rules, and the driver's version that they state; later ones win, so the user's own come last."""
     try:
-        parts = [scenario.of_box(scenario.box(args.profile))]
+        box = scenario.box(args.profile)
+        parts = [scenario.of_box(box)]
         paths = [scenario.path_of(name) for name in args.scenario]
         own = "".join(f"{rule(text)}\n" for text in args.set)
     except ScenarioProblem as problem:
         raise UsageError(problem.what, hint=problem.hint) from problem
     stated = "".join(map(scenario.checked, paths)) + own
+    if " count " not in f" {stated}".replace("\n", " "):
+        _know_gpus(args.set, own, len(box.devices))
     parts += [f"include {path}\n" for path in paths]
     return "".join(parts) + own, scenario.driver(stated)
+
+
+def _know_gpus(texts: Iterable[str], rules: str, count: int) -> None:
+    """Refuse rules of GPUs that the box does not have."""
+    for text, line in zip(texts, rules.splitlines(), strict=True):
+        _, named, rest = f" {line}".partition(" gpu ")
+        number = rest.split(" ")[0]
+        if named and number.isdecimal() and int(number) >= count:
+            raise UsageError(
+                say("--set {text}: the box has no GPU {number}", text=text, number=number),
+                hint=say("it has {count}, counted from 0; --profile names another box", count=count),
+            )
 
 
 def _cache() -> str:

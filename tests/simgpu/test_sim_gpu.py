@@ -132,6 +132,7 @@ def test_a_file_of_rules_may_change_meanwhile(
         (("--set", "count=129", "--", "true"), "no value of count"),
         (("--set", "a b", "--", "true"), "no rule"),
         (("--set", "gpu=1,lost@soon", "--", "true"), "is no rule"),
+        (("--profile", "2xl4", "--set", "gpu=2,lost@1m", "--", "true"), "the box has no GPU 2"),
         (("--profile", "9xfoo", "--", "true"), "8xh100-sxm-80gb"),
         (("--profile", "65xl4", "--", "true"), "up to 64"),
         (("--scenario", "nowhere", "--", "true"), "no-driver"),

@@ -61,4 +61,6 @@ TEXTS: dict[str, str] = {
     ),
     "{text}: {reason}": "{text}：{reason}",
     "{name}:{number}: {reason}": "{name}:{number}：{reason}",
+    "--set {text}: the box has no GPU {number}": "--set {text}：这台机器没有 GPU {number}",
+    "it has {count}, counted from 0; --profile names another box": "它有 {count} 张，从 0 数起；用 --profile 指定另一台机器",
 }
