@@ -1,0 +1,1 @@
+"""Network checks: flows replayed between hosts, and what the readings mean."""

@@ -1,0 +1,1 @@
+"""Plugins: what a shared object can do, who signed it, what it declares."""
