@@ -14,7 +14,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from dsec_cli.cells import wrap
-from dsec_cli.options import COMMANDS, PROGRAMS, Args, attribute, defaults
+from dsec_cli.grammar import joined
+from dsec_cli.options import COMMANDS, GROUPS, PROGRAMS, Args, attribute, command, defaults
 
 if TYPE_CHECKING:
     from dsec_cli.options_shared import Argument, Command, Option
@@ -50,7 +51,7 @@ def parse(program: str, argv: list[str]) -> Parsed:
     parsed: list[Parsed] = []
     app = build(program, parsed.append)
     try:
-        app(args=argv, prog_name=program)
+        app(args=joined(argv, PROGRAMS[program][1]), prog_name=program)
     except SystemExit:
         if not parsed:
             raise
@@ -72,12 +73,36 @@ def build(program: str, found: Callable[[Parsed], None]) -> typer.Typer:
             _add(app, row, found, version_of=program if only else "")
     if not only:
         app.callback(cls=GroupPage, context_settings=_HELP_NAMES)(_root(program))
+        for group in GROUPS:
+            _add_group(app, group, names)
     return app
+
+
+def _add_group(app: typer.Typer, group: str, names: tuple[str, ...]) -> None:
+    """The page that lists the commands which begin with the word `group`."""
+    rows = [row for row in COMMANDS if row[0] in names and row[0].startswith(f"{group} ")]
+    if not rows:
+        return
+    under = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", context_settings=_HELP_NAMES)
+    for row in rows:
+        # Listed only: a command line with both words is the command of that name.
+        under.command(row[0].partition(" ")[2], help=row[1])(_nothing)
+    app.add_typer(under, name=group, help=GROUPS[group], cls=GroupPage)
+
+
+def _nothing() -> None: ...
 
 
 def _add(app: typer.Typer, row: Command, found: Callable[[Parsed], None], *, version_of: str) -> None:
     page = "\n\n".join(_escaped(text) for text in (row[1], *row[2]))
-    add = app.command(row[0], cls=Page, help=page, short_help=row[1], context_settings=_HELP_NAMES)
+    add = app.command(
+        row[0],
+        cls=Page,
+        help=page,
+        short_help=row[1],
+        context_settings=_HELP_NAMES,
+        hidden=row[0].partition(" ")[0] in GROUPS,
+    )
     parameters = [*map(_argument, row[3]), *map(_option, row[4])]
     if version_of:
         parameters.append(_version(version_of))
@@ -100,7 +125,9 @@ class Page(TyperCommand):
         return _flags_without_values(super().get_params(ctx))
 
     def _row(self) -> Command:
-        return next(row for row in COMMANDS if row[0] == self.name)
+        row = command(self.name or "")
+        assert row is not None, "each page is that of a row"
+        return row
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the page."""

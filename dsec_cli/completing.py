@@ -58,15 +58,36 @@ def offers(program: str, before: list[str], begun: str) -> list[Offer]:
     if row is not None:
         found = _in_command(row, words, begun)
     elif before:
-        found = []
+        found = _in_group(program, before)
     elif begun.startswith("-"):
         found = list(_OF_PROGRAMS)
     else:
-        from dsec_cli.options import COMMANDS, PROGRAMS
+        from dsec_cli.options import COMMANDS, GROUPS, PROGRAMS
 
-        found = [(row[0], row[1]) for row in COMMANDS if row[0] in PROGRAMS[program][1]]
+        rows = [row for row in COMMANDS if row[0] in PROGRAMS[program][1]]
+        groups = {row[0].partition(" ")[0] for row in rows if " " in row[0]} & {*GROUPS}
+        found = sorted(
+            [
+                *((row[0], row[1]) for row in rows if " " not in row[0]),
+                *((one, GROUPS[one]) for one in groups),
+            ]
+        )
     start = "" if begun == "=" else begun
     return [offer for offer in found if offer[0].startswith(start)]
+
+
+def _in_group(program: str, before: list[str]) -> list[Offer]:
+    """The second words of commands, after the first."""
+    from dsec_cli.options import COMMANDS, PROGRAMS
+
+    if len(before) != 1:
+        return []
+    start = f"{before[0]} "
+    return [
+        (row[0].removeprefix(start), row[1])
+        for row in COMMANDS
+        if row[0].startswith(start) and row[0] in PROGRAMS[program][1]
+    ]
 
 
 def _in_command(row: Command, words: list[str], begun: str) -> list[Offer]:

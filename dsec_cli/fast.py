@@ -143,7 +143,7 @@ def run(program: str, argv: list[str], ticket: Ticket | None = None) -> int:
     if parsed is None:
         parsed = _explained(program, argv)
     name, args = parsed
-    module = f"dsec_cli.commands.{name.replace('-', '_')}"
+    module = f"dsec_cli.commands.{name.replace('-', '_').replace(' ', '_')}"
     __import__(module)
     if ticket is not None and name == "lint":
         vars(args)["ticket"] = ticket

@@ -37,9 +37,16 @@ def command_of(program: str, argv: list[str]) -> tuple[Command | None, list[str]
     name, names = PROGRAMS[program]
     if name:
         return command(name), argv
+    argv = joined(argv, names)
     if not argv or argv[0] not in names:
         return None, argv
     return command(argv[0]), argv[1:]
+
+
+def joined(argv: list[str], names: tuple[str, ...]) -> list[str]:
+    """The words, those of a command of two words in one."""
+    two = " ".join(argv[:2])
+    return [two, *argv[2:]] if len(argv) > 1 and two in names else argv
 
 
 def parse_command(row: Command, argv: list[str]) -> dict[str, object] | None:

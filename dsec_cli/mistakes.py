@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dsec_cli.exit import UsageError
-from dsec_cli.grammar import option_called
+from dsec_cli.grammar import joined, option_called
 from dsec_cli.lint.nearest import did_you_mean
-from dsec_cli.options import PROGRAMS, command
+from dsec_cli.options import GROUPS, PROGRAMS, command
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -24,14 +24,31 @@ def mistake(program: str, argv: list[str]) -> UsageError | None:
         return None if row is None or set(argv) & set(_OF_PROGRAMS) else _in_command(row, program, argv)
     if not argv or argv[0] in _OF_PROGRAMS:
         return None
+    argv = joined(argv, names)
     first = argv[0]
     row = command(first) if first in names else None
     if row is not None:
         return _in_command(row, f"{program} {first}", argv[1:])
     if first.startswith("-"):
         return _no_option(first, say("options come after the command: {program} COMMAND", program=program))
+    if first in GROUPS:
+        return _in_group(f"{program} {first}", argv[1:], names)
+    known = [one for one in names if one.partition(" ")[0] not in GROUPS]
     return UsageError(
-        say("{program} has no command {word!r}", program=program, word=first), hint=did_you_mean(first, names)
+        say("{program} has no command {word!r}", program=program, word=first),
+        hint=did_you_mean(first, [*known, *GROUPS]),
+    )
+
+
+def _in_group(line: str, argv: list[str], names: tuple[str, ...]) -> UsageError | None:
+    """The second word of a command is wrong; None where there is none, or it asks for help."""
+    if not argv or argv[0] in HELP:
+        return None
+    group = line.rpartition(" ")[2]
+    known = [name.partition(" ")[2] for name in names if name.startswith(f"{group} ")]
+    return UsageError(
+        say("{program} has no command {word!r}", program=line, word=argv[0]),
+        hint=did_you_mean(argv[0], known),
     )
 
 

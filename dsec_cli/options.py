@@ -12,7 +12,8 @@ so a lint starts in milliseconds.
         description: paragraphs; examples: (command line, what it does); exits: (code, meaning)
 
 A parsed command line reaches `commands/<name>.main` as `Args`: option `--stdin-name` is
-`args.stdin_name`, argument `PATHS` is `args.paths`.
+`args.stdin_name`, argument `PATHS` is `args.paths`. A name may have two words: `snapshot create` is
+`commands/snapshot_create.py`, and its first word may be in `GROUPS`.
 """
 
 from __future__ import annotations
@@ -75,6 +76,10 @@ PROGRAMS: dict[str, tuple[str, tuple[str, ...]]] = {
     "ds-dag-analyze": ("dag", ()),
     "dsctl": ("", ("config", "version")),
 }
+
+
+GROUPS: dict[str, str] = {}
+"""First words that commands of two words share (`snapshot create`, `snapshot list`), and what about."""
 
 
 def command(name: str) -> Command | None:

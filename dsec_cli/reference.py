@@ -32,7 +32,7 @@ _ARITY = {"one": "{}", "maybe": "[{}]", "some": "{}...", "many": "[{}]..."}
 
 def page() -> str:
     """The whole page, Markdown."""
-    index = "".join(f"- [`dsec {row[0]}`](#dsec-{row[0]}): {row[1]}\n" for row in COMMANDS)
+    index = "".join(f"- [`dsec {row[0]}`](#dsec-{row[0].replace(' ', '-')}): {row[1]}\n" for row in COMMANDS)
     return HEAD + index + "".join(_command(row) for row in COMMANDS)
 
 

@@ -130,7 +130,9 @@ def test_help_is_a_page(
 @pytest.mark.parametrize("row", COMMANDS, ids=lambda row: row[0])
 def test_table_is_whole(row) -> None:
     name, summary, description, arguments, options, examples, exits = row
-    assert callable(importlib.import_module(f"dsec_cli.commands.{name.replace('-', '_')}").main)
+    assert callable(
+        importlib.import_module(f"dsec_cli.commands.{name.replace('-', '_').replace(' ', '_')}").main
+    )
     assert summary.endswith(".")
     assert all(text.endswith(".") for text in description)
     assert examples

@@ -111,7 +111,14 @@ def test_a_run_is_told_in_chinese(folder: Path) -> None:
 
 
 def test_every_command_is_tried() -> None:
-    tried = {line.split()[0] for line in LINES} | {"run", "status", "report", "logs", "cancel", "resume"}
+    tried = {" ".join(line.split()[:words]) for line in LINES for words in (1, 2)} | {
+        "run",
+        "status",
+        "report",
+        "logs",
+        "cancel",
+        "resume",
+    }
     assert {row[0] for row in COMMANDS} <= tried
     assert {row[0] for row in COMMANDS if not any(option[0] == "lang" for option in row[4])} == {"lsp"}
 
