@@ -7,7 +7,7 @@ import shlex
 from dsec_cli.contract.forms import is_env_name
 from dsec_cli.importing.draft import Command
 from dsec_cli.lint.rules.shell_syntax_without_shell import shell_syntax
-from dsec_cli.lint.secrets import is_placeholder, is_reference, name_strength, tokens
+from dsec_cli.source.secrets import is_placeholder, is_reference, name_strength, tokens
 from dsec_cli.words import say
 
 TYPE_CHECKING = False

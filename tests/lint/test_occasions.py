@@ -15,8 +15,8 @@ from dsec_cli.diagnostics import Diagnostic
 from dsec_cli.lint.linter import Linter
 from dsec_cli.lint.register import imported, known_rules
 from dsec_cli.lint.rule import NOTHING, Surroundings, find_rules
-from dsec_cli.lint.secrets import _PARTS, SHAPES
 from dsec_cli.lint.suspects import SECRETS, has_two_readings
+from dsec_cli.source.secrets import _PARTS, SHAPES
 from dsec_cli.source.text import SourceText
 from dsec_cli.source.yaml import parse
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsec_cli.lint.linter import lint
-from dsec_cli.lint.secrets import entropy, is_reference, is_secret, looks_random, name_strength, tokens
+from dsec_cli.source.secrets import entropy, is_reference, is_secret, looks_random, name_strength, tokens
 from dsec_cli.source.text import SourceText
 
 HEX = "9f8b2c4d7e6a1f0b3c5d8e7f6a5b4c3d"

@@ -31,7 +31,7 @@ from __future__ import annotations
 from dsec.record import Record
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
-from dsec_cli.lint.secrets import is_secret, name_strength, tokens
+from dsec_cli.source.secrets import is_secret, name_strength, tokens
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Mapping, Node, Path, Scalar, Sequence
 from dsec_cli.words import say
