@@ -13,6 +13,7 @@ from dsec_cli.commands.tabled import tabled
 from dsec_cli.lint.linter import Linter
 from dsec_cli.lint.register import known_rules
 from dsec_cli.lint.rule import Surroundings
+from dsec_cli.source.yaml import Once
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class Checker:
         self._silent: dict[str, Use] = {}
         self._tables: dict[str, object] = {}
         self._code: dict[str, SourceText] = {}
+        self.read = Once()
 
     def check(self, texts: list[SourceText]) -> Checked:
         """Every text, in order."""
@@ -109,9 +111,8 @@ class Checker:
             return None
         from dsec_cli.commands.agentcode import read_needs
         from dsec_cli.contract.build import build_all
-        from dsec_cli.source.yaml import parse
 
-        built = build_all(parse(text), text.name)
+        built = build_all(self.read(text), text.name)
         needs, code = read_needs(self._args.code, built[0].contract if built else None)
         self._code.update(code)
         return needs
@@ -127,7 +128,7 @@ class Checker:
         if configured.file not in self._linters:
             rules = chosen(self._args, configured, self._every)
             self._linters[configured.file] = Linter(
-                self._every, rules, watch=self.budget.watch, memory=self._memory
+                self._every, rules, watch=self.budget.watch, memory=self._memory, read=self.read
             )
             self._used[configured.file] = configured
         return self._linters[configured.file]

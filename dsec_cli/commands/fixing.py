@@ -18,15 +18,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec_cli.commands.language import Speech
     from dsec_cli.commands.outputs import Output
-    from dsec_cli.lint.fix import Kept, Lint, Mended, Outcome
+    from dsec_cli.lint.fix import Kept, Lint, Mended, Outcome, Read
     from dsec_cli.options import Args
     from dsec_cli.report.format import Report, Tell
     from dsec_cli.source.text import SourceText
 
 
-def show(args: Args, texts: list[SourceText], lint: Lint, *, tell: Tell) -> int:
+def show(args: Args, texts: list[SourceText], lint: Lint, *, read: Read, tell: Tell) -> int:
     """`--diff`: print what `--fix` would change; NO when that is anything."""
-    outcomes = [fixed(text, lint, unsafe=args.unsafe_fixes) for text in texts]
+    outcomes = [fixed(text, lint, unsafe=args.unsafe_fixes, read=read) for text in texts]
     diff = "".join(difference(text, outcome.text) for text, outcome in zip(texts, outcomes, strict=True))
     if diff:
         emit(diff, args.output_file)
@@ -36,7 +36,13 @@ def show(args: Args, texts: list[SourceText], lint: Lint, *, tell: Tell) -> int:
 
 
 def mend(
-    args: Args, texts: list[SourceText], lint: Lint, *, problems: list[DSecError], tell: Tell
+    args: Args,
+    texts: list[SourceText],
+    lint: Lint,
+    *,
+    read: Read,
+    problems: list[DSecError],
+    tell: Tell,
 ) -> list[SourceText]:
     """`--fix`: the texts as they are now; files that could not be written join the `problems`.
 
@@ -46,7 +52,7 @@ def mend(
         raise codes.UsageError("--unsafe-fixes alone mends nothing", hint="add --fix, or --diff to see it")
     mended: list[SourceText] = []
     for text in texts:
-        outcome = fixed(text, lint, unsafe=args.unsafe_fixes)
+        outcome = fixed(text, lint, unsafe=args.unsafe_fixes, read=read)
         try:
             _store(text, outcome.text, printed=STDIN in args.paths and text.name == args.stdin_name)
         except DSecError as problem:

@@ -63,9 +63,9 @@ def main(args: Args) -> int:
             return _compared(args, [text], checker.check([text]), here).diagnostics
 
         if args.diff:
-            code = fixing.show(args, texts, judged, tell=tell)
+            code = fixing.show(args, texts, judged, read=checker.read, tell=tell)
             return _say(problems, speaking) or code
-        texts = fixing.mend(args, texts, judged, problems=problems, tell=tell)
+        texts = fixing.mend(args, texts, judged, read=checker.read, problems=problems, tell=tell)
         put = fixing.written_aside if STDIN in args.paths else write
     checked = checker.check(texts)
     if args.write_baseline is not None:

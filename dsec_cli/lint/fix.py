@@ -12,7 +12,7 @@ from bisect import bisect_left
 from dsec.record import Record
 from dsec_cli.diagnostics import Severity
 from dsec_cli.lint.edits import MARK
-from dsec_cli.lint.proof import change_elsewhere
+from dsec_cli.lint.proof import change_elsewhere, flatten
 from dsec_cli.lint.splice import Shift, disjoint, in_order, spliced, text_with
 from dsec_cli.source.yaml import parse
 from dsec_cli.words import english, say
@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from typing import TypeVar
 
     from dsec_cli.diagnostics import Diagnostic, Edit, Fix
+    from dsec_cli.lint.proof import Flat
     from dsec_cli.source.text import Position, SourceText, Span
     from dsec_cli.source.tree import Comment, Tree
 
     Lint = Callable[[SourceText], Sequence[Diagnostic]]
+    Read = Callable[[SourceText], Tree]
     T = TypeVar("T")
 
 MOST_ROUNDS = 8
@@ -77,16 +79,16 @@ class _Wanted(Record):
     edits: tuple[Edit, ...]
 
 
-def fixed(text: SourceText, lint: Lint, *, unsafe: bool = False) -> Outcome:
-    """`text` with the safe fixes (all, if `unsafe`) of what `lint` finds in it."""
+def fixed(text: SourceText, lint: Lint, *, unsafe: bool = False, read: Read = parse) -> Outcome:
+    """`text` with the safe fixes (all, if `unsafe`) of what `lint` finds in it; `read` reads it."""
     if text.undecodable is not None:
         # Of bytes that are no text nobody can say which of them an edit would touch.
         return Outcome(text, (), ())
-    state = _State(text, parse(text), lint(text))
+    state = _State(text, read(text), lint(text))
     mended: list[Mended] = []
     left = max(FEWEST_TRIALS, MOST_READ // max(1, len(text.text)))
     for _ in range(MOST_ROUNDS):
-        trial = _Trial(state, lint, left)
+        trial = _Trial(state, lint, left, read=read)
         good, refused = _round(trial, _wanted(state, unsafe=unsafe))
         if not good:
             return Outcome(state.text, tuple(mended), tuple(_kept(one, why) for one, why in refused))
@@ -189,22 +191,24 @@ def _comments_in(comments: tuple[Comment, ...], start: int, end: int) -> Iterato
 class _Trial:
     """One round: sets of fixes tried on the same text."""
 
-    def __init__(self, before: _State, lint: Lint, left: int) -> None:
+    def __init__(self, before: _State, lint: Lint, left: int, *, read: Read) -> None:
         self.before = before
         self.lint = lint
-        self.tried: dict[tuple[Edit, ...], _State] = {}
+        self.read = read
         self.left = left
+        self._flat: Flat | None = None
+        self._counted = _counts(before.found)
+        self._accepted: tuple[list[Edit], _State] = [], before
+        """The last edits that were not refused, and what they make of the text."""
 
     def state_with(self, some: Sequence[_Wanted]) -> _State:
         """The text with these fixes, read and linted again."""
-        edits = in_order(edit for one in some for edit in one.edits)
-        if not edits:
-            return self.before
-        key = tuple(edits)
-        if key not in self.tried:
-            text = self.before.text.changed(spliced(self.before.text, edits))
-            self.tried = {key: _State(text, parse(text), self.lint(text))}
-        return self.tried[key]
+        edits = _edits(some)
+        return self._accepted[1] if edits == self._accepted[0] else self._state(edits)
+
+    def _state(self, edits: list[Edit]) -> _State:
+        text = self.before.text.changed(spliced(self.before.text, edits))
+        return _State(text, self.read(text), self.lint(text))
 
     def bounded_refusal(self, some: Sequence[_Wanted]) -> str:
         """As `refusal`; when the file has been linted often enough, nothing more is tried on it."""
@@ -215,17 +219,25 @@ class _Trial:
 
     def refusal(self, some: Sequence[_Wanted]) -> str:
         """Why these fixes cannot stay; "" when they can."""
-        edits = in_order(edit for one in some for edit in one.edits)
-        after = self.state_with(some)
+        edits = _edits(some)
+        after = self._state(edits)
+        why = self._why_not(edits, after) or self._judged(some, after)
+        if not why:
+            self._accepted = edits, after
+        return why
+
+    def _why_not(self, edits: list[Edit], after: _State) -> str:
+        """What the edits do beside what they say."""
         if after.text.text != text_with(self.before.text.text, edits):
             return say("the file would decode differently")
         if after.text.data == self.before.text.data:
             return say("it changes nothing")
-        return change_elsewhere(self.before.tree, after.tree, Shift(edits)) or self._judged(some, after)
+        self._flat = self._flat or flatten(self.before.tree)
+        return change_elsewhere(self.before.tree, after.tree, Shift(edits), flat=self._flat)
 
     def _judged(self, some: Sequence[_Wanted], after: _State) -> str:
         """Whether findings have left that should, and errors have come."""
-        before = _counts(self.before.found)
+        before = dict(self._counted)
         now = _counts(after.found)
         for one in some:
             name = _name(one.one)
@@ -238,6 +250,10 @@ class _Trial:
             if told.severity is Severity.ERROR and now[name] >= before.get(name, 0):
                 return say("it would bring {code}: {message}", code=told.code, message=told.message)
         return ""
+
+
+def _edits(some: Sequence[_Wanted]) -> list[Edit]:
+    return in_order(edit for one in some for edit in one.edits)
 
 
 def _name(one: Diagnostic) -> tuple[str, str]:

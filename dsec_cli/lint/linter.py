@@ -107,8 +107,10 @@ class Linter:
         *,
         watch: Watch | None = None,
         memory: Memory | None = None,
+        read: Callable[[SourceText], Tree] = parse,
     ) -> None:
         self.memory = memory
+        self.read = read
         self.watch = watch
         self.wanted = wanted
         self.every = every
@@ -135,7 +137,7 @@ class _Run:
         self.crashes: dict[str, Crash] = {}
 
     def all(self, around: Surroundings) -> tuple[Diagnostic, ...]:
-        tree = parse(self.text) if self.reading is None else self.reading[0]
+        tree = self.linter.read(self.text) if self.reading is None else self.reading[0]
         suppressions = suppress.read(self.text.text, tree)
         holding = tuple(one for one in suppressions if not suppress.expired(one, around.today))
         documents = self._facts(tree, suppressions, around)

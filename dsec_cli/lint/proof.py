@@ -69,14 +69,14 @@ def _enter(flat: Flat, node: Node, role: str, *, parent: int) -> list[tuple[Node
     return [(child, name, len(flat.parents) - 1) for child, name in children]
 
 
-def change_elsewhere(old: Tree, new: Tree, shift: Shift) -> str:
-    """What differs outside the edits, in words; "" when nothing does."""
+def change_elsewhere(old: Tree, new: Tree, shift: Shift, *, flat: Flat | None = None) -> str:
+    """What differs outside the edits, in words; "" when nothing does. `flat` is `old`, flattened before."""
     broken = [problem.code for problem in old.problems]
     for problem in new.problems:
         if problem.code not in broken:
             return say("it would bring {code}: {message}", code=problem.code, message=problem.message)
         broken.remove(problem.code)
-    before, after = flatten(old), flatten(new)
+    before, after = flat or flatten(old), flatten(new)
     kept = [leaf for leaf in before.leaves if not shift.before.touch(leaf.span)]
     found = [leaf for leaf in after.leaves if not shift.after.touch(leaf.span)]
     if len(kept) != len(found) or not all(

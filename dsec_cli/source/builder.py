@@ -125,25 +125,14 @@ class Builder:
         self._nul = False
         self._start = 0
         self._previous = 0
-        self._kind = events.ScalarEvent
-        self._steps: dict[type, Callable[[Any], None]] = {
-            events.StreamStartEvent: self._ignore,
-            events.StreamEndEvent: self._ignore,
-            events.DocumentStartEvent: self._document_start,
-            events.DocumentEndEvent: self._document_end,
-            events.ScalarEvent: self._scalar,
-            events.AliasEvent: self._alias,
-            events.SequenceStartEvent: self._collection_start,
-            events.SequenceEndEvent: self._collection_end,
-            events.MappingStartEvent: self._mapping_start,
-            events.MappingEndEvent: self._collection_end,
-        }
+        self._events = events
 
     def read(self, next_event: Callable[[], Any]) -> None:
         """Take events until there are no more; the parser's exceptions pass through."""
         # Ten thousand lines make twenty thousand scalars, nearly all of them plain and bare: those are
         # made here, without a call, by the shortest way to each value.
-        steps, kind, add, most = self._steps, self._kind, self.scalars.append, self.most
+        steps, kind = self._steps(), self._events.ScalarEvent
+        add, most = self.scalars.append, self.most
         careful = bool(self._restore or self._unknown) or any(nul in self.text for nul in _NULS)
         while (event := next_event()) is not None:
             if type(event) is not kind:
@@ -163,6 +152,22 @@ class Builder:
             self._children.append(node)
             self.end = end
             self.last = node
+
+    def _steps(self) -> dict[type, Callable[[Any], None]]:
+        """What is done on which event; were it kept, the builder would be a part of itself and stay."""
+        events = self._events
+        return {
+            events.StreamStartEvent: self._ignore,
+            events.StreamEndEvent: self._ignore,
+            events.DocumentStartEvent: self._document_start,
+            events.DocumentEndEvent: self._document_end,
+            events.ScalarEvent: self._scalar,
+            events.AliasEvent: self._alias,
+            events.SequenceStartEvent: self._collection_start,
+            events.SequenceEndEvent: self._collection_end,
+            events.MappingStartEvent: self._mapping_start,
+            events.MappingEndEvent: self._collection_end,
+        }
 
     def abandon(self, length: int) -> None:
         """Finish what is open where the events ended early, in a text of `length` code points."""

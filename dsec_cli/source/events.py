@@ -81,7 +81,8 @@ def _attempt(
         builder.abandon(len(prepared.text))
         return builder, spent.problem
     except parts.errors as error:
-        return builder, error
+        # Whoever keeps the error would keep all that its frames hold, and be kept by them.
+        return builder, error.with_traceback(None)
     return builder, None
 
 

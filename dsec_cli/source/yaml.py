@@ -33,6 +33,22 @@ def parse(source: SourceText) -> Tree:
             gc.enable()
 
 
+class Once:
+    """Reads, and remembers the last tree, for several who ask about one text after each other."""
+
+    __slots__ = ("_last",)
+
+    def __init__(self) -> None:
+        self._last: tuple[SourceText, Tree] | None = None
+
+    def __call__(self, source: SourceText) -> Tree:
+        """As `parse`."""
+        if self._last is None or self._last[0] is not source:
+            self._last = None  # two trees at a time would be one too many
+            self._last = source, parse(source)
+        return self._last[1]
+
+
 def _read(source: SourceText) -> Tree:
     prepared = prepare(source)
     if not prepared.problems and not prepared.restore:

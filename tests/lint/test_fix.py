@@ -13,6 +13,8 @@ from dsec_cli.lint.edits import MARK
 from dsec_cli.lint.fix import FEWEST_TRIALS, MOST_ROUNDS, Outcome, accepted, fixed
 from dsec_cli.lint.linter import lint
 from dsec_cli.source.text import SourceText, Span
+from dsec_cli.source.tree import Tree
+from dsec_cli.source.yaml import parse
 from dsec_cli.words import say
 
 Lint = Callable[[SourceText], list[Diagnostic]]
@@ -266,6 +268,23 @@ def test_fixes_that_are_in_each_others_way_are_not_tried_for_ever() -> None:
     assert {reason for _, reason in why(outcome)} == {
         "too many fixes of this file get into each other's way to try them one by one"
     }
+
+
+def test_what_was_accepted_is_not_read_and_linted_again() -> None:
+    asked: list[str] = []
+
+    def found(text: SourceText) -> list[Diagnostic]:
+        asked.append(text.text)
+        return together(words("bad", "good"), words("worse", "worse # worse"))(text)
+
+    def read(text: SourceText) -> Tree:
+        asked.append(f"tree of {text.text}")
+        return parse(text)
+
+    outcome = fixed(source("a: bad\nb: worse\nc: bad\n"), found, read=read)
+    assert outcome.text.text == "a: good\nb: worse\nc: good\n"
+    assert mended(outcome) == ["bad"] * 2
+    assert asked.count(outcome.text.text) == asked.count(f"tree of {outcome.text.text}") == 1
 
 
 def test_a_small_file_is_tried_to_the_last_fix() -> None:

@@ -11,11 +11,11 @@ from dsec_cli.source import characters
 
 def _as_defined(text: str, at: int) -> bool:
     """Whether only spaces are in front of it in its line, or an indicator outside a comment is."""
-    before = text[text.rfind("\n", 0, at) + 1 : at].rstrip("\xa0\u3000 ")
+    before = text[max(text.rfind("\n", 0, at), text.rfind("\r", 0, at)) + 1 : at].rstrip("\xa0\u3000 ")
     return not before or (before.endswith((":", "-", "?")) and not before.lstrip().startswith("#"))
 
 
-@given(st.text(st.sampled_from("a:-?#\n \t\xa0\u3000")), st.sampled_from("\xa0\u3000"))
+@given(st.text(st.sampled_from("a:-?#\n\r \t\xa0\u3000")), st.sampled_from("\xa0\u3000"))
 def test_a_space_is_judged_by_what_is_before_it_in_its_line(text: str, char: str) -> None:
     wrong = [at for at, one in enumerate(text) if one == char and _as_defined(text, at)]
     assert list(characters._syntax_positions(text, char)) == wrong

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 from tree_invariants import check
 
 from dsec_cli.source.resolve import plain_value
 from dsec_cli.source.text import SourceText
 from dsec_cli.source.tree import Mapping, Tree
-from dsec_cli.source.yaml import parse
+from dsec_cli.source.yaml import Once, parse
 
 
 def _parse(text: str) -> tuple[SourceText, Tree]:
@@ -171,3 +173,34 @@ def test_aliases_that_cannot_be_followed(text: str, words: str) -> None:
     (problem,) = tree.problems
     assert problem.code == "DS008"
     assert words in problem.message
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: {b: 1}\n",
+        "a: [*x, {y}, &x {{z}}]\n",
+        "a: }\nb: ]\nc: @\n",
+        "a: {{ b }}\nc:\u3000d\n",
+        "a: [" * 300,
+    ],
+)
+def test_what_was_read_is_freed_without_a_collector(text: str) -> None:
+    """Commands run without one: a fix reads a text a dozen times."""
+    _parse(text)  # what is imported and compiled for it stays
+    gc.collect()
+    gc.disable()
+    try:
+        tree = _parse(text)
+        del tree
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
+
+
+def test_a_text_that_several_ask_for_is_read_once() -> None:
+    read = Once()
+    one, same = (SourceText.from_bytes("a.yaml", b"a: 1\n") for _ in range(2))
+    tree = read(one)
+    assert read(one) is tree
+    assert read(same) is not tree
