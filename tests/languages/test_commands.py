@@ -44,7 +44,7 @@ LINES = [
 """`dsec` lines; those of runs are below."""
 PHRASE = re.compile(r"[A-Za-z]{2,} [a-z]{2,} [a-z]{2,}")
 LEFT = (
-    r"dsec [a-z]+ \S+|ds-contract-lint \S+",  # lines to type
+    r"dsec [a-z]+ \S+|ds-contract-lint \S+|sudo apt-get install \S+|--output html",  # lines to type
     r"linters' users .*|with the file, if you can.*|^ +a rule that raises$",  # where a rule comes from
     # Notes of an inventory are part of the document that a plan is.
     r"^注意：no NVIDIA library.*|^ +(started|without) .*gpus all.*",
