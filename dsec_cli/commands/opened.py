@@ -10,7 +10,8 @@ from dsec.record import Record
 from dsec_cli.commands.sources import read_source
 from dsec_cli.contract.build import build_all
 from dsec_cli.diagnostics import Place, concretise
-from dsec_cli.source.locate import Keys, placing, step_ids
+from dsec_cli.source.locate import Keys, step_ids
+from dsec_cli.source.placing import placing
 from dsec_cli.source.text import Span
 from dsec_cli.source.yaml import parse
 from dsec_cli.words import say

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-
 from dsec.record import Record
 from dsec_cli.source.resolve import follow, is_merge, merge_sources
 from dsec_cli.source.text import Span
@@ -12,17 +10,10 @@ from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from collections.abc import Mapping as Table
-    from collections.abc import Sequence as Row
-    from typing import TypeVar
-
-    Made = TypeVar("Made")
 
 _IDENTITIES = {"steps": ("id",), "tasks": ("id", "name")}
 """Lists whose items are called by a key of theirs, in logical paths."""
-_NEAR = 20
-"""Lines that are stepped over rather than searched."""
 
 
 class Located(Record):
@@ -113,67 +104,6 @@ class _Walk:
 def locate(document: Document, path: Path, part: str = "value") -> Span:
     """Where `path` is written: its `key`, `value` or `entry`; else its nearest ancestor's key."""
     return find(document, path, part).span
-
-
-def placing(
-    document: Document, lines: Row[int], name: str, make: Callable[[tuple[str, int, int]], Made]
-) -> Callable[[Path], Made]:
-    """From a path to what `make` makes of `name`, line and column of where `locate` begins.
-
-    For the many paths into the lists of one document; `lines` are the offsets at which its lines start.
-    """
-    root = document.root
-    lists: dict[str | int, tuple[Node, ...]] = {
-        key.text: value.items
-        for key, value in (root.entries if isinstance(root, Mapping) and root.plain else ())
-        if isinstance(key, Scalar) and isinstance(value, Sequence)
-    }
-
-    usual: dict[str | int, int] = {}
-    """Of a key in an item, which of its entries it was when it was last looked for: items are often alike."""
-    line, last = 1, len(lines)
-
-    def place(path: Path) -> Made:
-        nonlocal line
-        depth, start = len(path), -1
-        items = lists.get(path[0]) if depth > 1 else None
-        if items is not None:
-            at = path[1]
-            node = items[at] if type(at) is int and 0 <= at < len(items) else None
-            if type(node) is Mapping and node.plain:
-                start = _start_in(node, path, depth, usual)
-        if start < 0:
-            start = locate(document, path).start
-        # Most paths lead a few lines further than the one before.
-        if start < lines[line - 1] or (line + _NEAR < last and start >= lines[line + _NEAR]):
-            line = bisect_right(lines, start)
-        else:
-            while line < last and start >= lines[line]:
-                line += 1
-        return make((name, line, start - lines[line - 1] + 1))
-
-    return place
-
-
-def _start_in(item: Mapping, path: Path, depth: int, usual: dict[str | int, int]) -> int:
-    """Where a list's plain item, a scalar in it, or one in a list in it begins; -1: look closely."""
-    entries = item.entries
-    if depth == 2:
-        return -1 if item.flow or not entries else entries[0][0].start  # type: ignore[union-attr]
-    name = path[2]
-    at = usual.get(name, 0)
-    if at >= len(entries) or entries[at][0].text != name:  # type: ignore[union-attr]
-        found = [place for place, (key, _) in enumerate(entries) if key.text == name]  # type: ignore[union-attr]
-        if not found:
-            return -1
-        at = usual[name] = found[0]
-    value = entries[at][1]
-    if depth == 4 and type(value) is Sequence:
-        number, items = path[3], value.items
-        value = items[number] if type(number) is int and 0 <= number < len(items) else value
-    elif depth > 3:
-        return -1
-    return value.start if type(value) is Scalar else -1
 
 
 def find(document: Document, path: Path, part: str = "value", *, keys: Keys | None = None) -> Located:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from dsec_cli.source.locate import locate, placing
+from dsec_cli.source.locate import locate
+from dsec_cli.source.placing import placing
 from dsec_cli.source.resolve import follow
 from dsec_cli.source.text import SourceText
 from dsec_cli.source.tree import Mapping, Sequence
