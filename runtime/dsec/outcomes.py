@@ -114,6 +114,8 @@ NOTICES = (
     "device",
     "unwatched",
     "blocked",
+    "not-a-number",
+    "collapsed",
 )
 """What a notice can be about."""
 

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dsec.core.learning import Learning
+
 
 def small_batch(grpo: Any, rng: np.random.Generator, *, count: int = 24) -> dict[str, Any]:
     """Return inputs in double precision, so that differences show single bits of the slope."""
@@ -87,12 +89,19 @@ def test_pack_and_unpack_are_inverse(job: SimpleNamespace) -> None:
         assert np.array_equal(before, after)
 
 
+def alarms(lines: list[dict[str, float]]) -> list[str]:
+    """What the monitor would say of a training that aims at a reward of 0.9."""
+    learning = Learning()
+    return [one.kind for line in lines for one in learning.take({**line, "reward_target": 0.9})]
+
+
 def test_reward_rises_and_every_sum_is_learnt(job: SimpleNamespace) -> None:
     lines = [line for _, line in job.run_in_process.train(0)]
     assert lines[0]["reward_mean"] < 0.1
     assert lines[-1]["reward_mean"] > 0.9
     assert lines[-1]["exact_match"] == 1.0
     assert len(lines[0]) == 12
+    assert alarms(lines) == []
 
 
 @pytest.mark.battery
@@ -131,7 +140,21 @@ def test_a_large_learning_rate_diverges(job: SimpleNamespace) -> None:
 
 def test_without_entropy_bonus_small_batches_collapse(job: SimpleNamespace) -> None:
     settings = job.grpo.Settings(epochs=1, minibatches=1, entropy_bonus=0.0)
-    *_, (_, last) = job.run_in_process.train(1, iterations=600, prompts=32, settings=settings)
+    lines = [line for _, line in job.run_in_process.train(1, iterations=600, prompts=32, settings=settings)]
+    last = lines[-1]
     assert last["entropy"] < 0.05
     assert last["zero_std_share"] > 0.9
     assert last["reward_mean"] < 0.8
+    assert alarms(lines) == ["collapsed"]
+
+
+@pytest.mark.battery
+@pytest.mark.parametrize("seed", [0, 1])
+def test_without_entropy_bonus_large_batches_solve_it_and_alarm_nobody(
+    job: SimpleNamespace, seed: int
+) -> None:
+    settings = job.grpo.Settings(entropy_bonus=0.0)
+    lines = [line for _, line in job.run_in_process.train(seed, settings=settings)]
+    assert lines[-1]["entropy"] < 0.1
+    assert lines[-1]["reward_mean"] > 0.95
+    assert alarms(lines) == []
