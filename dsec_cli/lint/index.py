@@ -73,6 +73,7 @@ ROWS: tuple[tuple[str, str, str, str, tuple[str, ...]], ...] = (
     ("DS517", "more-processes-than-gpus", "warning", "document", ("launcher", "step-gpu")),
     ("DS518", "fixed-gpu-index", "warning", "document", ("CUDA_VISIBLE_DEVICES",)),
     ("DS519", "layers-not-splittable", "warning", "document", ("layers",)),
+    ("DS520", "framework-sizes-at-odds", "warning", "document", ("sized",)),
     ("DS601", "clear-text-secret", "error", "document", ("secret",)),
     ("DS602", "egress-too-open", "warning", "document", ("egress",)),
     ("DS603", "resolver-not-readable", "warning", "document", ("egress",)),

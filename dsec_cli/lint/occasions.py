@@ -27,6 +27,8 @@ SPELT = ("&", "dsec:", "CUDA_VISIBLE_DEVICES")
 """Words that hold where the text has them."""
 MEETING = ("port", "rdzv", "init", "MASTER")
 """Parts of commands and variables by which processes find each other."""
+SIZED = ("train_batch_size", "generation_batch_size", "n_gpus_per_node", "num_gpus_per_node")
+"""Parts of commands that give a training framework its sizes."""
 LAUNCHERS = ("torchrun", "torch.distributed", "accelerate", "deepspeed", "vllm", "sglang")
 
 OF_TEXT: dict[str, Callable[[Facts], object]] = {
@@ -205,6 +207,8 @@ def _of_steps(contract: Contract) -> Iterator[str]:
     commands = "\n".join([run.shell or " ".join(run.argv) for run in runs])
     if any(name in commands for name in LAUNCHERS):
         yield "launcher"
+    if any(name in commands.replace("-", "_") for name in SIZED):
+        yield "sized"
     named = any("MASTER" in name for step in steps for name, _ in step.env)
     if named or any(part in commands for part in MEETING):
         yield "meeting"

@@ -200,6 +200,9 @@ TEXTS: dict[str, str] = {
     # DS519
     "A Step states layers by which it cannot be split.": "Step 所写的 layers 无法用来切分。",
     "Layers are stated so that a Step which fits no single device is cut into parts, whose outputs an AllReduce Step makes into one. That takes a Step on one GPU, outputs that can be put together, and memory that its layers fit in; else the plan is refused on the first machine whose devices are too small.": "写 layers，是为了在没有单个设备放得下该 Step 时把它切成几部分，再由一个 AllReduce Step 把各部分的输出合为一个。这要求 Step 只用一个 GPU、输出能够合并、显存放得下各层；否则，一到设备太小的机器上，执行计划就会被拒绝。",
+    # DS520
+    "Sizes that a command gives to its training framework do not go together.": "命令交给训练框架的各个大小彼此不相容。",
+    "Batches must fall into whole groups and whole shares of a GPU, and where policy and inference engines share their GPUs both must ask for as many. The framework works that out when models are loaded, minutes into the run, or not at all. Looked at are options and `key=value` words of verl, SkyRL and TRL; what a command does not state is not guessed.": "批次必须能整除成组，并能平均分到每张 GPU；策略与推理引擎共用 GPU 时，两者要求的数量必须相同。框架要到模型加载时（运行几分钟之后）才算出来，甚至根本不算。这里查看的是 verl、SkyRL 和 TRL 的选项以及 `key=value` 形式的词；命令没有写明的不作猜测。",
     # DS601
     "A secret is written out in the contract.": "密钥以明文写在契约中。",
     "A contract is committed, copied, logged and put into snapshots. A secret in it is known to everyone who ever reads one of those, and stays in the history when the line is gone. A reference (`vault://`, `env://`, `file://`, `$NAME`) is resolved when the Step starts and never stored.": "契约会被提交、复制、写入日志、放进快照。其中的密钥会被每个看到过它们的人得到，即使删掉那一行，也仍留在历史中。引用（`vault://`、`env://`、`file://`、`$NAME`）在 Step 启动时解析，从不保存。",
