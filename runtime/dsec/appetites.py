@@ -7,8 +7,8 @@ from dsec.events import Notice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from dsec.floor import Floor
     from dsec.runner import Runner
-    from dsec.yielding import Floor
 
 LOOK_S = 10.0
 _MOST = 10_000

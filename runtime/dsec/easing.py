@@ -76,7 +76,7 @@ def _relieve(told: dict[str, Any], attention: Attention, runner: Runner) -> None
     attention.notice("over-memory", detail, step=attempt.step.id, iteration=attempt.iteration, device=device)
     if attempt.stopped:
         return
-    retries_left, droppable = runner.prospects(attempt)
+    retries_left, droppable = runner.failing.prospects(attempt)
     if decision(attempt.step.level, known=True, retries_left=retries_left, droppable=droppable) == "tell":
         return
     attempt.why = f"its processes held {held}, it states {stated}"

@@ -11,12 +11,12 @@ from dsec.core.placement import slots
 from dsec.core.reservation import Held
 from dsec.core.scheduler import Scheduler
 from dsec.core.starting import Starter, World, elastic_pool
-from dsec.core.tolerance import droppable
 from dsec.deadlines import Deadlines
-from dsec.events import Cancel, Drop, Exit, Spawn
+from dsec.events import Cancel, Exit, Spawn
+from dsec.failing import Failing
+from dsec.floor import Floor
 from dsec.launch import log_name, why_not_started
-from dsec.outcomes import RETRIABLE, UNCLEAR
-from dsec.retrying import Retrying
+from dsec.outcomes import UNCLEAR
 from dsec.workers import Workers, group_of
 
 TYPE_CHECKING = False
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from dsec.plan import Plan
     from dsec.processes import Child, Children, Ended, Launch
     from dsec.recorder import Recorder
-    from dsec.yielding import Floor, Yielding
+    from dsec.yielding import Yielding
 
 _LONG_US = 250_000
 """The end of an attempt this long is made durable before anything starts because of it."""
@@ -85,16 +85,13 @@ class Runner:
             spans=spans,
             pool=elastic_pool(len(ledger.inventory.devices)),
         )
-        self._droppable = droppable(plan.steps, self._scheduler.dependents)
         self._attempts = past.attempts
-        self._failures: dict[tuple[int, int], int] = {}
+        self.failing = Failing(
+            plan, scheduler=self._scheduler, recorder=recorder, loop=self._loop, halt=self._halt
+        )
         self._running: dict[Attempt, None] = {}
         """In the order in which they began."""
         self._set_timeout = Deadlines(self._loop, self._running, lambda one: self.stop(one, "timeout")).set
-        self._retrying = Retrying(self._loop, recorder, self._scheduler)
-        self.keep_going = False
-        self.failed: list[tuple[str, int]] = []
-        """Instances that failed for good."""
         self.cancelled = 0
         """Signal that asked the run to end; 0: none."""
         self.trouble = ""
@@ -113,8 +110,6 @@ class Runner:
     @property
     def floor(self) -> Floor:
         """What others need to decide what becomes of attempts."""
-        from dsec.yielding import Floor  # most runs never make room
-
         decides = (self._scheduler, self._starter, self._ledger, self._workers)
         does = (self._children, self._launcher, self._recorder, self._running, self._steps)
         return Floor._make((*decides, *does))
@@ -136,7 +131,7 @@ class Runner:
             self._start_ready()
             self._recorder.tell()
             kept = self.attention is not None and self.attention.any_waiting
-            if not (self._running or self._retrying.delayed or self._workers.any_leaving or kept):
+            if not (self._running or self.failing.delayed or self._workers.any_leaving or kept):
                 break
             self._loop.step(journal.sync_due, spin_s=self._workers.spin_s)
             journal.settle()
@@ -173,7 +168,9 @@ class Runner:
                 return
             at, iteration, lease, need = start
             if need is not None:
-                self._drop(at, iteration, f"it needs {self._steps[need[0]].id}@{need[1]}, which was dropped")
+                self.failing.drop(
+                    at, iteration, f"it needs {self._steps[need[0]].id}@{need[1]}, which was dropped"
+                )
             elif lease is not None:
                 self._begin(at, iteration, lease)
 
@@ -277,11 +274,6 @@ class Runner:
         """The attempt of that name, as long as it runs."""
         return next((one for one in self._running if one.has_name(step, iteration, number)), None)
 
-    def prospects(self, attempt: Attempt) -> tuple[int, bool]:
-        """How many retries it has left, and whether the run can do without it."""
-        left = attempt.step.retries.max - self._failures.get((attempt.at, attempt.iteration), 0)
-        return left, self._droppable[attempt.at]
-
     def stop(self, attempt: Attempt, cause: str, *, grace_s: float | None = None) -> None:
         """End an attempt: TERM, then KILL after its grace; again and sooner when asked again."""
         attempt.stopped = attempt.stopped or cause
@@ -350,33 +342,19 @@ class Runner:
         self._starter.ended(lease)
 
     def _failed(self, attempt: Attempt, cause: str) -> None:
-        at, step, iteration = attempt.at, attempt.step, attempt.iteration
         if self.cancelled or self.trouble:
-            self._scheduler.fail(at, iteration)
+            self._scheduler.fail(attempt.at, attempt.iteration)
             return
         if cause == "gave-way" and self.yielding is not None:
-            self._attempts[step.id, iteration] = attempt.number
+            self._attempts[attempt.step.id, attempt.iteration] = attempt.number
             self.yielding.again(attempt)
             return
-        failures = self._failures[at, iteration] = self._failures.get((at, iteration), 0) + 1
-        if cause in RETRIABLE and failures <= step.retries.max and not (self.failed and not self.keep_going):
-            self._retrying.retry(attempt, failures)
-        elif self._droppable[at]:
-            self._drop(at, iteration, f"it failed {failures} time{'s' * (failures > 1)} and is discardable")
-        else:
-            self._scheduler.fail(at, iteration)
-            self.failed.append((step.id, iteration))
-            if not self.keep_going:
-                self._halt()
-
-    def _drop(self, at: int, iteration: int, reason: str) -> None:
-        self._recorder.emit(Drop(self._recorder.at_us(), self._steps[at].id, iteration, reason))
-        self._scheduler.drop(at, iteration)
+        self.failing.failed(attempt, cause)
 
     def _halt(self) -> None:
         """Nothing new starts; what is running goes on."""
         self._scheduler.halt()
-        self._retrying.cancel()
+        self.failing.cancel()
 
     def give_up(self, why: str) -> None:
         """End the run in order: it cannot, or must not, go on."""

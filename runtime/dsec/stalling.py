@@ -42,7 +42,7 @@ def _silence(told: dict[str, Any]) -> str:
 def _decide(told: dict[str, Any], attempt: Attempt, runner: Runner) -> list[str]:
     """What there is to say of what becomes of it; `attempt.why` is set where it is to be ended."""
     level, known = attempt.step.level, told["known"]
-    retries_left, droppable = runner.prospects(attempt)
+    retries_left, droppable = runner.failing.prospects(attempt)
     what = decision(level, known=known, retries_left=retries_left, droppable=droppable)
     if what == "tell":
         return [_why_left(level, known=known)]

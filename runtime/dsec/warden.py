@@ -1,7 +1,7 @@
 """What the warden of a run does when the executor is gone: end whatever it left behind.
 
 The warden is a process in a session of its own that waits on a pipe whose other end only the
-executor holds (`engines.local.Warden`). `bye` means an orderly end. End of file without it means
+executor holds (`wardship.Warden`). `bye` means an orderly end. End of file without it means
 that the executor was killed: then this module ends every process of the run. It is started as
 `python -I -S -E`, so it imports little and nothing of the user's.
 """

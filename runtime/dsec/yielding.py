@@ -26,15 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dsec.attempts import Attempt
-    from dsec.core.leases import Lease, Ledger
-    from dsec.core.scheduler import Scheduler
-    from dsec.core.starting import Starter
-    from dsec.launch import Launcher
-    from dsec.plan import Plan, PlannedStep
-    from dsec.processes import Child, Children
-    from dsec.recorder import Recorder
+    from dsec.core.leases import Lease
+    from dsec.floor import Floor
+    from dsec.plan import Plan
+    from dsec.processes import Child
     from dsec.runner import Runner
-    from dsec.workers import Workers
 
 _AGAIN_S = 1.0
 """What stood still goes on for at least so long before it has to make room again."""
@@ -42,20 +38,6 @@ _ASKED = ("ok", "gave-way", "interrupted", "timeout")
 """Ends that no device is to blame for."""
 _LEAVE_S = 1.0
 """How long what has saved its state may take to leave."""
-
-
-class Floor(Record):
-    """What the executor works with."""
-
-    scheduler: Scheduler
-    starter: Starter
-    ledger: Ledger
-    workers: Workers
-    children: Children
-    launcher: Launcher
-    recorder: Recorder
-    running: dict[Attempt, None]
-    steps: tuple[PlannedStep, ...]
 
 
 class _Still:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
-import sys
 import time
 
 from dsec import sweep
@@ -13,7 +11,6 @@ from dsec.attempts import Past
 from dsec.attention import Attention
 from dsec.core.leases import Ledger
 from dsec.devices.visible import MASK, environment
-from dsec.errors import RunProblem
 from dsec.events import RunEnd, RunStart
 from dsec.launch import Launcher
 from dsec.loop import Loop
@@ -21,7 +18,7 @@ from dsec.processes import Children
 from dsec.record import Record
 from dsec.recorder import Recorder
 from dsec.runner import Runner
-from dsec.words import say, system
+from dsec.wardship import SIGNALS, Warden
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +38,6 @@ if TYPE_CHECKING:
     from dsec.processes import Ended
     from dsec.rundir import RunDir
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _REASONS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung-up"}
 _LAST_GRACE_S = 1.0
 _LASTING_S = 0.2
@@ -76,65 +72,6 @@ class Session(Record):
     """The run so far; kept current while it goes on."""
     found: tuple[tuple[str, str], ...] = ()
     """Variables that tell the Steps where their dependencies are."""
-
-
-class Warden:
-    """The process that clears up after a killed executor (see `dsec.warden`).
-
-    A shell does the waiting, because it takes a tenth of the time and the memory of a Python that
-    would only wait, too; the signals that an executor heeds are blocked in it.
-    """
-
-    def __init__(self, run: RunDir) -> None:
-        root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-        code = (
-            f"import sys; sys.path.insert(0, {root!r})\n"
-            "from dsec.warden import main\n"
-            "sys.exit(main(sys.argv[1:]))"
-        )
-        wait = 'read -r word; [ "$word" = bye ] || exec "$@"'
-        argv = [
-            "sh",
-            "-c",
-            wait,
-            "dsec-warden",
-            sys.executable,
-            "-I",
-            "-S",
-            "-E",
-            "-c",
-            code,
-            run.job,
-            run.path,
-        ]
-        read, self._write = os.pipe()
-        actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = [
-            (os.POSIX_SPAWN_DUP2, read, 0),
-            (os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0),
-            (os.POSIX_SPAWN_DUP2, 1, 2),
-        ]
-        try:
-            self.pid = os.posix_spawn(
-                "/bin/sh",
-                argv,
-                os.environb,
-                file_actions=actions,
-                setsid=True,
-                setsigmask=(*SIGNALS, signal.SIGQUIT),
-            )
-        except OSError as problem:
-            os.close(self._write)
-            raise RunProblem(say("the run's warden could not start: {why}", why=system(problem))) from None
-        finally:
-            os.close(read)
-
-    def dismiss(self) -> None:
-        """The run ended in order; nothing is left to clear up."""
-        with contextlib.suppress(BrokenPipeError):  # somebody killed it; what it was for is over
-            os.write(self._write, b"bye\n")
-        os.close(self._write)
-        with contextlib.suppress(ChildProcessError):  # the same; it was collected like an orphan
-            os.waitpid(self.pid, 0)
 
 
 def execute(
@@ -193,7 +130,7 @@ def execute(
     recorder.tell_all()
     journal.close()
     warden.dismiss()
-    return Outcome(word, runner.cancelled, detail, tuple(runner.failed), time.monotonic() - begun)
+    return Outcome(word, runner.cancelled, detail, tuple(runner.failing.final), time.monotonic() - begun)
 
 
 def _threaded() -> bool:
@@ -360,7 +297,7 @@ def _runner(session: Session, *, children: Children, recorder: Recorder, launche
         past=session.past,
         why_cancelled=lambda number: _why_cancelled(session.run, number),
     )
-    runner.keep_going = session.keep_going
+    runner.failing.keep_going = session.keep_going
     return runner
 
 
@@ -389,8 +326,8 @@ def _verdict(session: Session, runner: Runner, left: list[sweep.Process]) -> tup
     if runner.cancelled:
         reason = _why_cancelled(session.run, runner.cancelled)
         return ("cancelled" if reason == "cancelled" else "interrupted"), reason
-    if runner.failed:
-        step, iteration = runner.failed[0]
+    if runner.failing.final:
+        step, iteration = runner.failing.final[0]
         return "failed", f"{step}@{iteration}"
     if not runner.complete:
         return "stopped", "nothing could start: this machine lacks what the remaining Steps demand"
