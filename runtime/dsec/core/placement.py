@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from dsec.cards import GIB
 from dsec.core.groups import NVLINK, islands_of, link_groups, peers_of, sizes, together
-from dsec.core.reasons import over, reason, too_few, wanted
+from dsec.core.reasons import all_held, over, reason, too_few
 from dsec.inventory import Device, Inventory
 from dsec.plan import Demand, Placement
 from dsec.record import Record
@@ -233,6 +233,5 @@ def place(demand: Demand, inventory: Inventory, taken: Iterable[tuple[str, int]]
         by_uuid[uuid].take(Demand(0, 0, 1, memory_bytes, (), 0, 0))
     chosen = choose(demand, table)
     if chosen is None:
-        fit = sum(1 for slot in table if slot.free_for(demand))
-        return Refusal(f"{wanted(demand)}: {fit} of {len(table)} devices free, the others are held")
+        return Refusal(all_held(demand, table))
     return Placement(tuple(slot.device.uuid for slot in chosen), reason(chosen, demand))

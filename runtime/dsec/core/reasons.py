@@ -94,6 +94,14 @@ def too_few(demand: Demand, table: Sequence[Slot]) -> str:
     return f"{wanted(demand)}; {len(fit)} of {len(table)} fit" + (f": {'; '.join(texts)}" if texts else "")
 
 
+def all_held(demand: Demand, table: Sequence[Slot]) -> str:
+    """How many devices are free, and what is left on those that are shared."""
+    fit = sum(1 for slot in table if slot.free_for(demand))
+    left = [slot.capacity - slot.used for slot in table if slot.capacity is not None and not slot.whole]
+    most = f", at most {memory_text(max(left))} of one is left" if demand.gpu_memory_bytes and left else ""
+    return f"{wanted(demand)}: {fit} of {len(table)} devices free, the others are held{most}"
+
+
 def _apart(demand: Demand, fit: Sequence[Slot]) -> str:
     """Why devices that would do one by one do not do together."""
     terms = demand.terms
