@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-from threading import Event
 from typing import TYPE_CHECKING
 
-from pygls.io_ import StdoutWriter, run_async
+from pygls.io_ import StdinAsyncReader, StdoutWriter
+
+from dsec_cli.commands.lspmessages import take_all
 
 if TYPE_CHECKING:
     from typing import BinaryIO
@@ -27,19 +28,22 @@ def talk(server: LanguageServer) -> None:
     # Reading without a thread makes a file not block; where both ways are one, so would writing.
     shared = os.path.samestat(os.fstat(0), os.fstat(1))
     os.dup2(2, 1)
-    if shared:
-        server.start_io(stdin=os.fdopen(os.dup(0), "rb"), stdout=out)
-        return
+    server.protocol.set_writer(StdoutWriter(out))
     try:
-        asyncio.run(_answer(server, come, out))
+        asyncio.run(_answer_slowly(server) if shared else _answer(server, come))
     except BrokenPipeError:
         return  # the editor is gone
     finally:
         server.shutdown()  # type: ignore[no-untyped-call] # the library's
 
 
-async def _answer(server: LanguageServer, come: BinaryIO, out: BinaryIO) -> None:
-    server.protocol.set_writer(StdoutWriter(out))
+async def _answer_slowly(server: LanguageServer) -> None:
+    """By the library's threads."""
+    with os.fdopen(os.dup(0), "rb") as come:
+        await take_all(server, StdinAsyncReader(come, server.thread_pool))
+
+
+async def _answer(server: LanguageServer, come: BinaryIO) -> None:
     reader = asyncio.StreamReader()
     connected = asyncio.get_running_loop().connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), come
@@ -51,12 +55,7 @@ async def _answer(server: LanguageServer, come: BinaryIO, out: BinaryIO) -> None
         reader.feed_eof()
         transport = None
     try:
-        await run_async(
-            stop_event=Event(),
-            reader=reader,
-            protocol=server.protocol,
-            error_handler=server.report_server_error,
-        )
+        await take_all(server, reader)
     except asyncio.IncompleteReadError:
         pass  # the editor was killed in the middle of a message
     finally:
