@@ -99,6 +99,15 @@ REPORTS = {
         "runtime/test_example_resume.py::test_a_killed_run_ends_with_the_same_policy",
         "runtime/test_example_resume.py::test_some_boundaries",
     ),
+    "no process is left, whoever is killed": (
+        "runtime/test_orphans.py::test_nothing_survives",
+        "runtime/test_memory_ends.py::test_an_executor_that_the_kernel_ended",
+        "runtime/test_orphans.py::test_a_run_goes_on_without_its_warden",
+        "runtime/test_orphans.py::test_a_killed_warden_is_missed_only_when_the_executor_is_killed_too",
+        "runtime/test_orphans.py::test_in_a_container_without_cgroups",
+        "runtime/test_orphans.py::test_many_descendants",
+        "runtime/test_doctor.py::test_both_killed_and_doctor_ends_what_is_left",
+    ),
 }
 """By report: the tests (or golden cases, or their folder) that show it."""
 

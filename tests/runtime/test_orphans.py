@@ -204,3 +204,64 @@ def test_many_descendants(job, kit, count, way):
     end(process, way)
     process.communicate(timeout=90)
     kit.wait_for(lambda: not kit.alive(number), seconds=60)
+
+
+NAMESPACES = ("unshare", "--pid", "--fork", "--mount-proc", "--mount", "--kill-child")
+if os.getuid():
+    NAMESPACES = (*NAMESPACES, "--user", "--map-root-user")
+NO_CGROUPS = "mount -t tmpfs none /sys/fs/cgroup"
+
+
+@pytest.fixture(scope="module")
+def container():
+    """A command that runs a shell command in a container of its own, without cgroups."""
+    able = subprocess.run([*NAMESPACES, "sh", "-c", NO_CGROUPS], capture_output=True, check=False)
+    if able.returncode:
+        pytest.skip(f"no namespaces: {able.stderr.decode().strip()}")
+    return lambda script: [*NAMESPACES, "sh", "-c", f"{NO_CGROUPS}; {script}"]
+
+
+@pytest.mark.parametrize("way", ["TERM", "KILL"])
+@pytest.mark.parametrize("first", [True, False], ids=["as-its-first-process", "beneath-another"])
+def test_in_a_container_without_cgroups(job, kit, container, first, way):
+    """As its first process the kernel ends all the others with it; else its warden does."""
+    number = str(uuid.uuid4().int % 10**12)
+    stated = kit.demand(memory_bytes=1 << 30)
+    steps = [
+        kit.step(name, shell=SHAPES[shape].format(n=number), timeout_ms=0, demand=stated)
+        for name, shape in (("S1", "setsid"), ("S2", "double-fork"))
+    ]
+    job.save(kit.plan(*steps))
+    words = f'"{PYTHON}" -c "$DSEC" run plan.json --job-id j'
+    script = f"exec {words}" if first else f"{words} & wait $!; echo $? > code; exec sleep 700.{number}"
+    job.env |= {"DSEC": "import sys; from dsec_cli.fast import dsec; sys.exit(dsec())"}
+    outer = subprocess.Popen(container(script), cwd=job.folder, env=job.env, stdout=subprocess.DEVNULL)
+    job.processes.append(outer)
+
+    def descendants():
+        return [one for one in kit.alive(number) if "sleep 60" in one or "os.fork()" in one]
+
+    kit.wait_for(lambda: len([one for one in descendants() if "sh -e -c" not in one]) >= 4)
+    os.kill(executor_in(job.folder), signal.Signals[f"SIG{way}"])
+    if first:
+        assert outer.wait(timeout=60) == 143 or way == "KILL"
+    else:
+        wanted = {"TERM": "143\n", "KILL": "137\n"}[way]
+        code = job.folder / "code"
+        kit.wait_for(lambda: code.exists() and code.read_text() == wanted)
+    kit.wait_for(lambda: not descendants(), seconds=20)
+    assert outer.poll() is None or first
+    if way == "TERM":
+        assert job.events()[-1]["event"] == "run-end"
+
+
+def executor_in(folder):
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/cmdline", "rb") as file:
+                words = file.read().split(b"\0")
+            if b"plan.json" in words and os.readlink(f"/proc/{name}/cwd") == str(folder):
+                return int(name)
+        except OSError:
+            continue
+    raise AssertionError("no executor")
