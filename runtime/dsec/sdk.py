@@ -19,6 +19,7 @@ from dsec.signs import heartbeat, metric, metrics, show_stacks
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from types import ModuleType
     from typing import Any, BinaryIO
 
 
@@ -43,7 +44,17 @@ __all__ = [
     "saves",
     "show_stacks",
     "split_of",
+    "state",  # noqa: F822 - below, when it is asked for
 ]
+
+
+def __getattr__(name: str) -> ModuleType:
+    """`state`, which most Steps never use, when it is asked for."""
+    if name != "state":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from dsec import state
+
+    return state
 
 
 @dataclass(frozen=True, slots=True)
