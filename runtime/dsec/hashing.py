@@ -62,6 +62,9 @@ class Hasher(Protocol):
     def hexdigest(self) -> str:
         """The hash of all bytes so far."""
 
+    def digest(self) -> bytes:
+        """The same as bytes."""
+
 
 def hasher(algorithm: str) -> Hasher:
     """A fresh `blake3` or `sha256`, of bytes and nothing else: what `b3sum` and `sha256sum` print."""

@@ -19,6 +19,7 @@ DOORS = {
     "typer": ("dsec_cli/cli.py", "dsec_cli/commands/"),
     "click": ("dsec_cli/cli.py",),
     "pynvml": ("runtime/dsec/devices/door.py",),
+    "zstandard": ("runtime/dsec/store/compression.py",),
     "blake3": ("runtime/dsec/hashing.py",),
     "rich": ("dsec_cli/report/", "dsec_cli/commands/"),
     "jsonschema": ("dsec_cli/contract/",),

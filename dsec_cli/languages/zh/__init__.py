@@ -22,6 +22,7 @@ from dsec_cli.languages.zh import (
     simulating_gpus,
     simulation,
     steps,
+    storing,
     system,
     text,
     tolerance,
@@ -30,7 +31,7 @@ from dsec_cli.languages.zh import (
 
 PARTS = (
     code, dependencies, errors, form, formats, health, importing, indexes, leftovers, linter, probing,
-    resources, runs, scenarios, security, settling, simulating_gpus, simulation, steps, system, text, tolerance, watching,
+    resources, runs, scenarios, security, settling, simulating_gpus, simulation, steps, storing, system, text, tolerance, watching,
 )  # fmt: skip
 """All but the pages."""
 

@@ -2,34 +2,72 @@
 
 from __future__ import annotations
 
-from dsec.store.values import (
-    Change,
-    Entry,
-    Pruned,
-    Record,
-    Report,
-    Tree,
-    TreeEntry,
-    Usage,
-    Verification,
-)
+import contextlib
+import os
+import time
+
+from dsec.store import index, layout, locking, records, remembering, scratch, sweeping, treewalk, verifying
+from dsec.store.checkout import Checkout, content_of, only_below
+from dsec.store.disk import Disk
+from dsec.store.intake import Intake
+from dsec.store.looking import EntriesLook, FolderLook
+from dsec.store.objects import NewObjects
+from dsec.store.packform import BLOB
+from dsec.store.packs import Packs
+from dsec.store.packwriter import PackWriter
+from dsec.store.pieces import PIECE_BYTES
+from dsec.store.values import Missing, Record, StoreProblem, Tree
+from dsec.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from types import TracebackType
 
+    from dsec.store.intake import Look
+    from dsec.store.layout import Layout
+    from dsec.store.values import Change, Entry, Pruned, Report, TreeEntry, Usage, Verification
 
-def open_store(path: str, *, create: bool = True) -> Store:
+_ZEROS = bytes(PIECE_BYTES)
+
+
+def open_store(path: str, *, create: bool = True, disk: Disk | None = None) -> Store:
     """The store in this folder, made on first use; raises StoreProblem for one of a newer version.
 
     `create=False` raises Missing where there is none. A store that may not be written can be read.
     """
-    raise NotImplementedError
+    disk = Disk() if disk is None else disk
+    with _told(path):
+        return Store(layout.opened(path, disk, create=create), disk)
+
+
+@contextlib.contextmanager
+def _told(path: str) -> Iterator[None]:
+    """What the system refuses, in words that name the store."""
+    try:
+        yield
+    except OSError as problem:
+        name = problem.filename if isinstance(problem.filename, str) else path
+        raise StoreProblem(
+            say("{path}: {why}", path=name, why=system(problem)),
+            hint=say("the store is as it was; it is at {path}", path=path),
+        ) from None
 
 
 class Store:
     """A store that is open; not for use by several threads at once."""
+
+    def __init__(self, place: Layout, disk: Disk) -> None:
+        self._place, self._disk = place, disk
+        self._packs = Packs(place.packs)
+        index.refresh(self._packs, place.index)
+        self._lock = -1
+        self._writer: PackWriter | None = None
+        self._objects = NewObjects(self._packs, self._writing)
+        self._unsaved: dict[str, Intake] = {}
+        """What to remember of folders once all that they hold is on the disk, by its file."""
+        self._put: set[str] = set()
+        """Ids that were put in since the lock was taken: all that they need is there."""
 
     def __enter__(self) -> Store:
         """Close it at the end of the block."""
@@ -38,84 +76,262 @@ class Store:
     def __exit__(
         self, kind: type[BaseException] | None, _error: object, _trace: TracebackType | None
     ) -> None:
+        if kind is not None:
+            self._abandon()
         self.close()
+
+    @property
+    def path(self) -> str:
+        """Where it is."""
+        return self._place.root
 
     def close(self) -> None:
         """Write what is pending, and let `prune` go on."""
+        try:
+            self._settle()
+        finally:
+            if self._writer is not None:
+                self._writer.close()
+            self._release()
+            self._packs.forget()
+            self._objects.forget()
+            self._writer = None
 
     def put_bytes(self, data: bytes) -> str:
         """Keep some bytes; their id."""
-        raise NotImplementedError
+        with self._putting():
+            name = self._objects.put(data, BLOB).hex()
+        self._put.add(name)
+        return name
 
     def get_bytes(self, content: str) -> bytes:
         """What is kept under the id, checked against it; raises Missing and Damaged."""
-        raise NotImplementedError
+        return self._reading()(_id(content))
 
     def __contains__(self, content: str) -> bool:
         """Whether something is kept under this id."""
-        raise NotImplementedError
+        return _id(content) in self._objects
 
     def put_tree(self, root: bytes, entries: Iterable[Entry], *, times: bool = True) -> Tree:
         """Take in these entries of a folder.
 
         `times=False` leaves modification times out, so that two checkouts of the same code have one id.
         """
-        raise NotImplementedError
+        return self._take(root, EntriesLook(root, entries), times=times)
 
     def put_folder(
         self, root: bytes, *, skip: Callable[[bytes, bool], bool] | None = None, times: bool = True
     ) -> Tree:
         """Take in a whole folder; `skip(path, is_folder)` says what to leave out."""
-        raise NotImplementedError
+        own = os.stat(self._place.root)
+        return self._take(root, FolderLook(root, skip=skip, avoid=(own.st_dev, own.st_ino)), times=times)
+
+    def _take(self, root: bytes, look: Look, *, times: bool) -> Tree:
+        with self._putting():
+            path = remembering.path_of(self._place, root, f"{type(look).__name__} {times}")
+            cache = remembering.load(path, frozenset(self._packs.known()))
+            count, size = self._objects.count, self._objects.size_bytes
+            intake = Intake(root, look, self._objects, cache, times=times)
+            name = intake.take().hex()
+            if intake.changed or not cache.vouched:
+                self._unsaved[path] = intake
+        self._put.add(name)
+        all_ = intake.totals
+        return Tree(
+            id=name, files=all_.files, folders=all_.folders, links=all_.links, size_bytes=all_.size_bytes,
+            new_objects=self._objects.count - count, new_bytes=self._objects.size_bytes - size,
+            reused_files=all_.reused_files, unread=tuple(sorted(all_.unread, key=lambda one: one.path)),
+        )  # fmt: skip
 
     def tree(self, tree: str) -> Iterator[TreeEntry]:
         """Every entry of a tree, folders before what is in them, by the bytes of their names."""
-        raise NotImplementedError
+        return treewalk.entries(self._reading(), _id(tree))
 
     def diff(self, before: str, after: str) -> Iterator[Change]:
         """What differs between two trees, files and links one by one; equal folders are not visited."""
-        raise NotImplementedError
+        return treewalk.differences(self._reading(), _id(before), _id(after))
 
     def content(self, entry: TreeEntry) -> Iterator[bytes]:
         """The bytes of a stored file, piece by piece, holes as zeros; checked against its id at the end."""
-        raise NotImplementedError
+        for length, data in content_of(self._reading(), entry):
+            if data:
+                yield data
+                continue
+            for at in range(0, length, PIECE_BYTES):
+                yield _ZEROS[: min(PIECE_BYTES, length - at)]
 
     def checkout(self, tree: str, target: bytes, *, only: bytes | None = None) -> Report:
         """Write a tree, or the file or folder `only` of it, below `target`, which is made if absent.
 
         Files that are there stay and make it fail; nothing is written through links.
         """
-        raise NotImplementedError
+        entries = self.tree(tree)
+        return Checkout(target, self._reading()).write(entries if only is None else only_below(entries, only))
 
     def put_record(
-        self, name: str, document: bytes, *, trees: Iterable[str], contents: Iterable[str]
+        self,
+        name: str,
+        document: bytes,
+        *,
+        trees: Iterable[str],
+        contents: Iterable[str],
+        at_ns: int | None = None,
     ) -> None:
-        """Keep a document under a name, and the trees and contents that it speaks of; raises NameTaken."""
-        raise NotImplementedError
+        """Keep a document under a name, and the trees and contents that it speaks of; raises NameTaken.
+
+        `at_ns` is the time it belongs to; now, if not given. Raises Missing if one of them is not there.
+        """
+        at_ns = time.time_ns() if at_ns is None else at_ns
+        record = Record(name, document, tuple(trees), tuple(contents), at_ns)
+        with self._putting():
+            self._settle()
+            self._check_needs(record)
+            records.write(self._disk, self._place.records, record, aside=self._place.scratch)
+
+    def _check_needs(self, record: Record) -> None:
+        """Nothing may be named that is not there; of what this session put in, that is certain."""
+        known: set[bytes] = set()
+        for tree in set(record.trees) - self._put:
+            for one in treewalk.needed(self._packs.get, _id(tree), known):
+                self._check_there(one)
+        for content in record.contents:
+            self._check_there(_id(content))
+
+    def _check_there(self, one: bytes) -> None:
+        if one not in self._packs:
+            raise Missing(say("the store has nothing with the id {id}", id=one.hex()))
 
     def records(self) -> Iterator[Record]:
         """All records, the oldest first; raises Damaged at one that cannot be read."""
-        raise NotImplementedError
+        with _told(self.path):
+            return iter(records.oldest_first(self._place.records))
 
     def get_record(self, name: str) -> Record:
         """The record of that name; raises Missing and Damaged."""
-        raise NotImplementedError
+        with _told(self.path):
+            return records.read(self._place.records, name)
 
     def delete_record(self, name: str) -> None:
         """Forget a record; `prune` then frees what nothing else needs. Raises Missing."""
-        raise NotImplementedError
+        with _told(self.path):
+            records.delete(self._disk, self._place.records, name)
 
     def verify(self, *, quick: bool = False) -> Verification:
         """Read everything and compare it with its hashes; `quick` looks at the tables only."""
-        raise NotImplementedError
+        held = self._lock >= 0
+        with self._putting():
+            self._settle()
+            index.refresh(self._packs, self._place.index)
+            found = verifying.verify(self._packs, self._place.records, quick=quick)
+        if not held:
+            self._release()
+        return found
 
-    def prune(self, *, budget: int | None = None, keep: frozenset[str] = frozenset()) -> Pruned:
+    def prune(
+        self, *, budget: int | None = None, keep: frozenset[str] = frozenset(), wait_s: float = 10.0
+    ) -> Pruned:
         """Free what no record needs; with a budget, forget the oldest records first until it holds.
 
-        Records of `keep` stay in any case. Raises StoreProblem while someone else puts in.
+        The newest record and those of `keep` stay in any case. Raises StoreProblem while someone else
+        puts in, after `wait_s` seconds.
         """
-        raise NotImplementedError
+        with _told(self.path):
+            self._settle()
+            self._release()
+            self._lock = locking.alone(self._place.lock, wait_s=wait_s)
+            try:
+                index.refresh(self._packs, self._place.index)
+                pruned = sweeping.prune(self._packs, self._disk, self._place, budget=budget, keep=keep)
+            finally:
+                self._packs.forget()
+                index.refresh(self._packs, self._place.index)
+                self._release()
+        return pruned
 
     def usage(self) -> Usage:
         """What the store takes."""
-        raise NotImplementedError
+        with _told(self.path):
+            self._settle()
+            return sweeping.usage(self._packs, self._place)
+
+    @contextlib.contextmanager
+    def _putting(self) -> Iterator[None]:
+        """Keep `prune` out from now on; what fails takes what is not in a whole pack along."""
+        with _told(self.path):
+            try:
+                if self._lock < 0:
+                    self._lock = locking.shared(self._place.lock)
+                    index.refresh(self._packs, self._place.index)
+                yield
+            except BaseException:
+                self._abandon()
+                raise
+
+    def _writing(self) -> PackWriter:
+        """Called for the first object that is new."""
+        if self._writer is None:
+            scratch.sweep(self._disk, self._place.scratch)
+            self._writer = PackWriter(
+                self._disk, packs=self._place.packs, scratch=self._place.scratch, written=self._written
+            )
+        return self._writer
+
+    def _written(self, name: str) -> None:
+        self._packs.add([name])
+
+    def _reading(self) -> Callable[[bytes], bytes]:
+        """How objects are got now."""
+        if self._writer is not None and self._writer.pending:
+            self._settle()
+        return self._get
+
+    def _get(self, name: bytes) -> bytes:
+        """An object; packs may have been replaced since we looked."""
+        with _told(self.path):
+            try:
+                return self._packs.get(name)
+            except Missing:
+                self._packs.forget()
+                index.refresh(self._packs, self._place.index)
+                return self._packs.get(name)
+
+    def _settle(self) -> None:
+        """Everything that was put in is on the disk when this returns, and folders are remembered."""
+        if self._lock < 0:
+            return
+        with _told(self.path):
+            try:
+                if self._writer is not None:
+                    self._writer.flush()
+            except BaseException:
+                self._abandon()
+                raise
+        packs = sorted(self._packs.known())
+        for path, intake in self._unsaved.items():
+            remembering.save(self._disk, self._place, path, intake.seen, packs)
+        self._unsaved.clear()
+        if index.is_wanted(self._packs):
+            index.save(self._packs, self._disk, self._place.index, aside=self._place.scratch)
+
+    def _abandon(self) -> None:
+        self._unsaved.clear()
+        self._put.clear()
+        if self._writer is not None:
+            self._writer.abandon()
+
+    def _release(self) -> None:
+        self._put.clear()
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+
+def _id(text: str) -> bytes:
+    """An id as the store has it; raises StoreProblem."""
+    try:
+        name = bytes.fromhex(text)
+    except ValueError:
+        name = b""
+    if len(name) != 32 or len(text) != 64:
+        raise StoreProblem(say("{text} is no id: it must be 64 hexadecimal digits", text=repr(text)))
+    return name

@@ -123,6 +123,8 @@ class Report:
     folders: int
     links: int
     written_bytes: int
+    outward: tuple[bytes, ...] = ()
+    """Links among them that lead out of the tree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +135,8 @@ class Record:
     document: bytes
     trees: tuple[str, ...]
     contents: tuple[str, ...]
-    mtime_ns: int
-    """When it was written here; not part of what it says."""
+    at_ns: int
+    """When it was put in, in nanoseconds since 1970; not part of what it says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +175,8 @@ class Pruned:
     freed_bytes: int
     """On the disk; what rewriting added is taken off."""
     left_bytes: int
+    stopped: bool = False
+    """Whether some packs were left as they are because there was not enough free space to rewrite them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,201 @@
+"""The door to zstandard: how bytes are made smaller, and what may come back out of them.
+
+A frame's codec is one byte: the low half says how bytes were compressed, the high half into how many
+planes they were split before (0: not at all). Two planes hold the even and the odd bytes: in 16-bit
+floating-point numbers the odd ones, sign and exponent, compress well, the others do not at all.
+Without zstandard, zlib of the standard library takes its place; what is stored says which it was.
+"""
+
+from __future__ import annotations
+
+import zlib
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+else:
+    Protocol = object
+
+RAW, ZSTD, ZLIB = 0, 1, 2
+_PLANES = (2, 4)
+_WORTH = 0.97
+"""Compressed data that is larger than this part of the plain data is not kept."""
+_CLEARLY = 0.93
+"""Planes must beat the plain data by this much: splitting costs time on both ways."""
+_SAMPLE = 8192
+_WINDOW = 1 << 23
+"""The most memory, in bytes, that decompressing may ask for as its window."""
+_SMALL, _LARGE = 3, 1
+"""Levels for text and code, and for pieces of large files, where more only costs time."""
+
+
+class CodecError(Exception):
+    """Bytes do not decompress to what was promised; caught where the frame is read."""
+
+
+class Compressor(Protocol):
+    """What zstandard and zlib have in common."""
+
+    code: int
+    name: str
+
+    def compress(self, data: bytes, level: int) -> bytes:
+        """The data, smaller."""
+
+    def decompress(self, data: bytes, size: int) -> bytes:
+        """The data back, which must be `size` bytes; raises CodecError."""
+
+
+class Zstd:
+    """zstandard; not for two threads at once."""
+
+    code = ZSTD
+    name = "zstd"
+
+    def __init__(self) -> None:
+        import zstandard
+
+        self._library = zstandard
+        self._at = {level: zstandard.ZstdCompressor(level=level) for level in (_SMALL, _LARGE)}
+        self._back = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
+
+    def compress(self, data: bytes, level: int) -> bytes:
+        """One frame that says how long its content is."""
+        return self._at[level].compress(data)
+
+    def decompress(self, data: bytes, size: int) -> bytes:
+        """Never takes more memory than `size`: what the frame says of itself is compared first."""
+        try:
+            if self._library.get_frame_parameters(data).content_size != size:
+                raise CodecError("it says that it is of another length")
+            return self._back.decompress(data, max_output_size=size)
+        except self._library.ZstdError as problem:
+            raise CodecError(str(problem)) from None
+
+
+class Zlib:
+    """The standard library's."""
+
+    code = ZLIB
+    name = "zlib"
+
+    def compress(self, data: bytes, level: int) -> bytes:
+        """One stream."""
+        return zlib.compress(data, 6 if level == _SMALL else level)
+
+    def decompress(self, data: bytes, size: int) -> bytes:
+        """Stops one byte after `size`."""
+        stream = zlib.decompressobj()
+        try:
+            plain = stream.decompress(data, size + 1)
+        except zlib.error as problem:
+            raise CodecError(str(problem)) from None
+        if not stream.eof or len(plain) != size or stream.unused_data:
+            raise CodecError("it is of another length")
+        return plain
+
+
+class NoZstdError(Exception):
+    """The data needs zstandard, which is not installed; caught where the frame is read."""
+
+
+def best() -> Compressor:
+    """Python's zstandard if it is installed, zlib if not; a thread takes one of its own."""
+    try:
+        return Zstd()
+    except ImportError:
+        return Zlib()
+
+
+def _of_code(code: int) -> Compressor:
+    if code == ZLIB:
+        return Zlib()
+    if code != ZSTD:
+        raise CodecError("it was compressed in a way that this version does not know")
+    try:
+        return Zstd()
+    except ImportError:
+        raise NoZstdError from None
+
+
+class Codec:
+    """Compresses and decompresses frames; not for two threads at once."""
+
+    def __init__(self, compressor: Compressor | None = None) -> None:
+        self._own = compressor
+        self._known: dict[int, Compressor] = {}
+
+    @property
+    def _best(self) -> Compressor:
+        if self._own is None:
+            self._own = best()
+        return self._own
+
+    def pack(self, data: bytes) -> tuple[int, bytes]:
+        """Small files and trees, many in a frame: the codec and the bytes to store."""
+        return self._smallest(data, _SMALL)
+
+    def pack_piece(self, data: bytes) -> tuple[int, bytes]:
+        """A piece of a large file: split into planes where that helps, stored plainly where nothing does."""
+        planes, worth = self._probe(data)
+        if planes:
+            return planes << 4, b"".join(self._plane(data[at::planes]) for at in range(planes))
+        return self._smallest(data, _LARGE) if worth else (RAW, data)
+
+    def _smallest(self, data: bytes, level: int) -> tuple[int, bytes]:
+        packed = self._best.compress(data, level)
+        return (self._best.code, packed) if len(packed) < _WORTH * len(data) else (RAW, data)
+
+    def _probe(self, data: bytes) -> tuple[int, bool]:
+        """Number of planes to split into, and whether compressing is worth it: asked of two samples."""
+        half = len(data) // 2 & ~7
+        sample = data[:_SAMPLE] + data[half : half + _SAMPLE]
+        plain = min(len(sample), len(self._best.compress(sample, _LARGE)))
+        best, planes = plain * _CLEARLY, 0
+        for count in _PLANES:
+            size = 0
+            for at in range(count):
+                plane = sample[at::count]
+                size += min(len(plane), len(self._best.compress(plane, _LARGE)))
+            if size < best:
+                best, planes = size * _CLEARLY, count
+        return planes, plain < _WORTH * len(sample)
+
+    def _plane(self, plane: bytes) -> bytes:
+        sample = plane[: 2 * _SAMPLE]
+        code, stored = RAW, plane
+        if len(self._best.compress(sample, _LARGE)) < _WORTH * len(sample):
+            code, stored = self._smallest(plane, _LARGE)
+        return bytes((code,)) + len(stored).to_bytes(4, "little") + stored
+
+    def unpack(self, code: int, stored: bytes, size: int) -> bytes:
+        """The `size` bytes that were packed; raises CodecError and NoZstdError."""
+        planes, how = code >> 4, code & 15
+        if planes:
+            return self._joined(planes, stored, size)
+        return self._plain(how, stored, size)
+
+    def _plain(self, how: int, stored: bytes, size: int) -> bytes:
+        if how == RAW:
+            if len(stored) != size:
+                raise CodecError("it is of another length")
+            return stored
+        if how not in self._known:
+            self._known[how] = _of_code(how)
+        return self._known[how].decompress(stored, size)
+
+    def _joined(self, planes: int, stored: bytes, size: int) -> bytes:
+        if planes not in _PLANES:
+            raise CodecError("it was split in a way that this version does not know")
+        whole, at = bytearray(size), 0
+        for plane in range(planes):
+            length = int.from_bytes(stored[at + 1 : at + 5], "little")
+            part = stored[at + 5 : at + 5 + length]
+            if at + 5 > len(stored) or len(part) != length:
+                raise CodecError("it is too short")
+            want = len(range(plane, size, planes))
+            whole[plane::planes] = self._plain(stored[at], part, want)
+            at += 5 + length
+        if at != len(stored):
+            raise CodecError("it is too long")
+        return bytes(whole)

@@ -1,0 +1,221 @@
+"""Taking trees in: folders from the bottom up, reading only what the stat cache does not vouch for."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from dataclasses import dataclass, field
+
+from dsec.store import trees
+from dsec.store.looking import NOT_STORED, Listing
+from dsec.store.packform import TREE
+from dsec.store.reading import CHANGED, NotAFileError, read_file
+from dsec.store.statcache import FACTS, Seen, settled
+from dsec.store.trees import FILE, FOLDER, LINK, PIECES, kept_mode
+from dsec.store.values import Unread
+from dsec.words import system
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from dsec.store.reading import Objects
+    from dsec.store.statcache import StatCache
+    from dsec.store.trees import Row
+
+    class Look(Protocol):
+        """Where listings come from."""
+
+        def listing(self, path: bytes) -> Listing:
+            """The folder at this path from the root; raises OSError."""
+
+
+@dataclass(slots=True)
+class Totals:
+    """What was taken in so far."""
+
+    files: int = 0
+    folders: int = 0
+    links: int = 0
+    size_bytes: int = 0
+    reused_files: int = 0
+    unread: list[Unread] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Open:
+    """A folder whose own files are done, and whose folders are being taken in."""
+
+    path: bytes
+    listing: Listing
+    facts: bytes
+    seen: Seen | None
+    same: bool
+    """Whether names and facts are what they were."""
+    todo: list[bytes]
+    ids: dict[bytes, bytes] = field(default_factory=dict)
+    failed: set[int] = field(default_factory=set)
+    """Which of its names are not as they should be, and are looked at again the next time."""
+
+
+class Intake:
+    """One tree that is being taken in."""
+
+    def __init__(self, root: bytes, look: Look, objects: Objects, cache: StatCache, *, times: bool) -> None:
+        self._root, self._look, self._objects, self._cache = root, look, objects, cache
+        self._times = times
+        self._looked_ns = time.time_ns()
+        self.totals = Totals()
+        self.seen: list[tuple[bytes, Seen]] = []
+        """Every folder, as the stat cache is to remember it."""
+        self.changed = False
+        """Whether that differs from what it remembers."""
+
+    def take(self) -> bytes:
+        """Take everything in; the id of the tree."""
+        stack = [self._enter(b"")]
+        while True:
+            top = stack[-1]
+            if top.todo:
+                name = top.todo.pop()
+                stack.append(self._enter(top.path + b"/" + name if top.path else name))
+                continue
+            stack.pop()
+            one = self._leave(top)
+            if not stack:
+                return one
+            stack[-1].ids[top.path.rpartition(b"/")[2]] = one
+
+    def _enter(self, path: bytes) -> _Open:
+        try:
+            listing = self._look.listing(path)
+        except OSError as problem:
+            listing = Listing()
+            self.totals.unread.append(Unread(path or b".", system(problem), kept=True))
+        self.totals.unread += listing.unread
+        facts = listing.packed()
+        seen = self._cache.get(path)
+        same = seen is not None and self._cache.vouched and seen.looks(listing.names, facts)
+        return _Open(path, listing, facts, seen, same, listing.folders[::-1])
+
+    def _leave(self, folder: _Open) -> bytes:
+        """The tree of a folder of whose folders all ids are known."""
+        children = b"".join([folder.ids[name] for name in folder.listing.folders])
+        seen = folder.seen
+        if folder.same and seen is not None:
+            self._count_same(folder)
+            if children == seen.children:
+                self.seen.append((folder.path, seen))
+                return self._objects.id_of(seen.tree)
+            data = trees.encoded([_with_id(row, folder.ids) for row in trees.decoded(seen.tree)])
+        else:
+            data = trees.encoded(self._rows(folder))
+        self.changed = True
+        names = b"\0".join(folder.listing.names)
+        facts = settled(folder.facts, self._looked_ns, folder.failed)
+        self.seen.append((folder.path, Seen(names, facts, data, children)))
+        return self._objects.put(data, TREE)
+
+    def _count_same(self, folder: _Open) -> None:
+        totals, facts = self.totals, folder.listing.facts
+        modes = facts[4::5]
+        regular = [stat.S_ISREG(mode) for mode in modes]
+        files = sum(regular)
+        totals.files += files
+        totals.reused_files += files
+        totals.folders += len(folder.listing.folders)
+        totals.size_bytes += sum([size for size, yes in zip(facts[::5], regular, strict=True) if yes])
+        if files + len(folder.listing.folders) != len(modes):
+            totals.links += sum(map(stat.S_ISLNK, modes))
+            totals.folders += sum(map(stat.S_ISDIR, modes)) - len(folder.listing.folders)
+
+    def _rows(self, folder: _Open) -> list[Row]:
+        """The rows of a folder that is new or changed; files that did not change are not read."""
+        before = folder.seen.by_name() if folder.seen is not None else {}
+        old = {row[0]: row for row in trees.decoded(folder.seen.tree)} if folder.seen is not None else {}
+        rows = []
+        for at, name in enumerate(folder.listing.names):
+            facts = folder.facts[at * FACTS.size : (at + 1) * FACTS.size]
+            mode = folder.listing.facts[5 * at + 4]
+            row = old.get(name) if before.get(name) == facts else None
+            if row is not None and not stat.S_ISDIR(mode) and self._is_there(row):
+                self._count(row, reused=True)
+            else:
+                row = self._row(folder, at, FACTS.unpack(facts))
+            if row is not None:
+                rows.append(row)
+        return sorted(rows)
+
+    def _is_there(self, row: Row) -> bool:
+        """Whether the store still has a file that the cache knows; of pieces only a vouched cache can say."""
+        return self._cache.vouched or row[1] == LINK or (row[1] == FILE and row[5] in self._objects)
+
+    def _row(self, folder: _Open, at: int, facts: tuple[int, int, int, int, int]) -> Row | None:
+        name = folder.listing.names[at]
+        path, told = _joined(folder.path, name), len(self.totals.unread)
+        row = self._read_row(folder, path, name, facts)
+        if len(self.totals.unread) > told:
+            folder.failed.add(at)
+        if row is not None:
+            self._count(row, reused=False)
+        return row
+
+    def _read_row(
+        self, folder: _Open, path: bytes, name: bytes, facts: tuple[int, int, int, int, int]
+    ) -> Row | None:
+        mode = facts[4]
+        try:
+            if stat.S_ISDIR(mode):
+                return self._folder_row(folder, name, facts)
+            if stat.S_ISLNK(mode):
+                return self._link_row(path, name, facts)
+            if stat.S_ISREG(mode):
+                return self._file_row(path, name, facts)
+            why = NOT_STORED
+        except NotAFileError:
+            why = NOT_STORED
+        except OSError as problem:
+            why = "vanished" if isinstance(problem, FileNotFoundError) else system(problem)
+        self.totals.unread.append(Unread(path, why))
+        return None
+
+    def _folder_row(self, folder: _Open, name: bytes, facts: tuple[int, int, int, int, int]) -> Row:
+        one = folder.ids.get(name) or self._objects.put(trees.encoded([]), TREE)
+        return name, FOLDER, kept_mode(facts[4]), self._time(facts[1]), 0, one, b""
+
+    def _link_row(self, path: bytes, name: bytes, facts: tuple[int, int, int, int, int]) -> Row:
+        target = os.readlink(os.path.join(self._root, path))
+        one = self._objects.id_of(target)
+        return name, LINK, kept_mode(facts[4]), self._time(facts[1]), len(target), one, target
+
+    def _file_row(self, path: bytes, name: bytes, facts: tuple[int, int, int, int, int]) -> Row:
+        found = read_file(os.path.join(self._root, path), facts, self._objects)
+        if not found.steady:
+            self.totals.unread.append(Unread(path, CHANGED, kept=True))
+        mode, mtime = kept_mode(found.facts[4]), self._time(found.facts[1])
+        kind = PIECES if found.pieces else FILE
+        return name, kind, mode, mtime, found.size, found.id, found.pieces
+
+    def _time(self, mtime_ns: int) -> int:
+        return mtime_ns if self._times else 0
+
+    def _count(self, row: Row, *, reused: bool) -> None:
+        totals, kind = self.totals, row[1]
+        if kind == FOLDER:
+            totals.folders += 1
+        elif kind == LINK:
+            totals.links += 1
+        else:
+            totals.files += 1
+            totals.reused_files += reused
+            totals.size_bytes += row[4]
+
+
+def _joined(folder: bytes, name: bytes) -> bytes:
+    return folder + b"/" + name if folder else name
+
+
+def _with_id(row: Row, ids: dict[bytes, bytes]) -> Row:
+    name, kind, mode, mtime, size, one, extra = row
+    return (name, kind, mode, mtime, size, ids.get(name, one) if kind == FOLDER else one, extra)

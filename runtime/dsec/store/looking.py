@@ -1,0 +1,146 @@
+"""Looking at folders: what is in each, and what the system says of it. Contents are not read."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass, field
+
+from dsec.store.statcache import FACTS, facts_of
+from dsec.store.values import StoreProblem, Unread
+from dsec.words import say, system
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from dsec.store.values import Entry
+
+    Skip = Callable[[bytes, bool], bool]
+
+OTHER_SYSTEM = "on another file system"
+NOT_STORED = "not a file, folder or link"
+
+
+@dataclass(slots=True)
+class Listing:
+    """What is in one folder, in the order in which the system gave it."""
+
+    names: list[bytes] = field(default_factory=list)
+    facts: list[int] = field(default_factory=list)
+    """Five for each name."""
+    folders: list[bytes] = field(default_factory=list)
+    """Those of the names that are folders to go into."""
+    unread: list[Unread] = field(default_factory=list)
+
+    def packed(self) -> bytes:
+        """The facts as a stat cache has them."""
+        facts = self.facts
+        return FACTS.pack(*facts) if len(facts) == 5 else _packed(facts)
+
+
+def _packed(facts: list[int]) -> bytes:
+    from struct import pack
+
+    return pack(f"<{len(facts)}q", *facts)
+
+
+class FolderLook:
+    """Everything below a root, on its own file system; `skip(path, is_folder)` leaves things out."""
+
+    def __init__(self, root: bytes, *, skip: Skip | None, avoid: tuple[int, int]) -> None:
+        """`avoid` is device and inode of a folder to stay out of: the store, which may be inside."""
+        self._root, self._skip, self._avoid = root, skip, avoid
+        self._device = _root(root).st_dev
+
+    def listing(self, path: bytes) -> Listing:
+        """The folder at this path from the root; raises OSError."""
+        found = Listing()
+        names, facts, below = found.names, found.facts, path + b"/" if path else b""
+        skip = self._skip
+        with os.scandir(os.path.join(self._root, path)) as entries:
+            for entry in entries:
+                name = entry.name
+                folder = entry.is_dir(follow_symlinks=False)
+                if skip is not None and skip(below + name, folder):
+                    continue
+                try:
+                    state = entry.stat(follow_symlinks=False)
+                except OSError as problem:
+                    found.unread.append(Unread(below + name, system(problem)))
+                    continue
+                if folder and not self._enters(state, below + name, found):
+                    continue
+                names.append(name)
+                facts += facts_of(state)
+        return found
+
+    def _enters(self, state: os.stat_result, path: bytes, found: Listing) -> bool:
+        """Whether a folder is taken in; its contents are not if they are on another file system."""
+        if (state.st_dev, state.st_ino) == self._avoid:
+            return False
+        if state.st_dev == self._device:
+            found.folders.append(path.rpartition(b"/")[2])
+        else:
+            found.unread.append(Unread(path, OTHER_SYSTEM, kept=True))
+        return True
+
+
+class EntriesLook:
+    """The named entries of a root, with the folders on the way to them."""
+
+    def __init__(self, root: bytes, entries: Iterable[Entry]) -> None:
+        self._root = root
+        _root(root)
+        self._inside: dict[bytes, dict[bytes, bool]] = {b"": {}}
+        """Of each folder: the names in it, and whether something below is named too."""
+        for entry in entries:
+            self._name(entry.path.rstrip(b"/"))
+
+    def _name(self, path: bytes) -> None:
+        parts = path.split(b"/")
+        if not path or b"\0" in path or any(part in (b"", b".", b"..") for part in parts):
+            raise StoreProblem(
+                say("{path} is no path below the folder that is taken in", path=os.fsdecode(path))
+            )
+        folder, _, name = path.rpartition(b"/")
+        deep = False
+        while name not in (inside := self._inside.setdefault(folder, {})) or (deep and not inside[name]):
+            inside[name] = deep
+            if not folder:
+                break
+            folder, _, name = folder.rpartition(b"/")
+            deep = True
+
+    def listing(self, path: bytes) -> Listing:
+        """The named entries of the folder at this path from the root."""
+        found = Listing()
+        below = path + b"/" if path else b""
+        place = os.path.join(self._root, below)
+        for name, deep in self._inside.get(path, {}).items():
+            try:
+                state = os.lstat(place + name)
+            except OSError as problem:
+                found.unread.append(Unread(below + name, _gone(problem)))
+                continue
+            if deep and not stat.S_ISDIR(state.st_mode):
+                found.unread.append(Unread(below + name, "a folder when it was named, now something else"))
+            if deep and stat.S_ISDIR(state.st_mode):
+                found.folders.append(name)
+            found.names.append(name)
+            found.facts += facts_of(state)
+        return found
+
+
+def _gone(problem: OSError) -> str:
+    return "vanished" if isinstance(problem, FileNotFoundError | NotADirectoryError) else system(problem)
+
+
+def _root(root: bytes) -> os.stat_result:
+    try:
+        state = os.stat(root)
+    except OSError as problem:
+        raise StoreProblem(say("{path}: {why}", path=os.fsdecode(root), why=system(problem))) from None
+    if not stat.S_ISDIR(state.st_mode):
+        raise StoreProblem(say("{path} is not a folder", path=os.fsdecode(root)))
+    return state

@@ -1,0 +1,233 @@
+"""The packs of a store, and what is in them: opened when asked, found through the index."""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+from dsec.errors import DSecError
+from dsec.hashing import blake3_of
+from dsec.store.compression import Codec, CodecError, NoZstdError
+from dsec.store.packform import (
+    HEADER,
+    TRAILER,
+    NewerPackError,
+    PackError,
+    check_header,
+    read_tables,
+    where,
+)
+from dsec.store.segment import Segment
+from dsec.store.values import Damaged, Missing, StoreProblem
+from dsec.words import say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dsec.store.packform import Frame, Tables
+
+SUFFIX = ".pack"
+_OPEN = 12
+"""Packs that are kept open at a time."""
+_KEPT_BYTES = 12 << 20
+"""Content of frames that is kept at hand."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an object is."""
+
+    pack: str
+    frame: int
+    offset: int
+    length: int
+
+
+@dataclass(slots=True)
+class OpenPack:
+    """A pack that is open, with its tables."""
+
+    fd: int
+    tables: Tables
+
+
+def open_pack(path: str) -> OpenPack:
+    """Open a pack and read its tables; raises OSError, PackError and NewerPackError."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        size = os.fstat(fd).st_size
+        head = os.pread(fd, HEADER.size, 0)
+        check_header(head)
+        place = where(os.pread(fd, TRAILER.size, max(0, size - TRAILER.size)), size)
+        tables = read_tables(head, os.pread(fd, size - TRAILER.size - place[0], place[0]), place)
+    except BaseException:
+        os.close(fd)
+        raise
+    if f"{tables.name}{SUFFIX}" != os.path.basename(path):
+        os.close(fd)
+        raise PackError("its name is not that of its content")
+    return OpenPack(fd, tables)
+
+
+def read_frame(fd: int, frame: Frame, codec: Codec) -> bytes:
+    """The content of a frame; raises PackError, NoZstdError and OSError."""
+    stored = os.pread(fd, frame.stored, frame.offset)
+    if blake3_of()(stored).digest()[:16] != frame.digest:
+        raise PackError("a frame is damaged")
+    try:
+        return codec.unpack(frame.codec, stored, frame.plain)
+    except CodecError as problem:
+        raise PackError(f"a frame cannot be decompressed: {problem}") from None
+
+
+def pack_problem(path: str, problem: Exception) -> DSecError:
+    """What went wrong with a pack, in words for people."""
+    name = os.path.join("packs", os.path.basename(path))
+    if isinstance(problem, NewerPackError):
+        return StoreProblem(
+            say("{name} was written by a newer version of DSec", name=name), hint=say("update DSec")
+        )
+    if isinstance(problem, NoZstdError):
+        return StoreProblem(
+            say("{name} is compressed with zstandard, which is not installed", name=name),
+            hint=say("pip install 'dsec[snapshot]'"),
+        )
+    return Damaged(
+        say("{name} of the store is damaged: {why}", name=name, why=str(problem)),
+        hint=say("verify names the snapshots that it harms"),
+    )
+
+
+@dataclass(slots=True)
+class Packs:
+    """The packs in a folder; objects are found in `index`, then in packs that it does not know."""
+
+    folder: str
+    index: Segment | None = None
+    indexed: tuple[str, ...] = ()
+    """Names of the packs that the last column of the index numbers."""
+    loose: dict[str, Segment] = field(default_factory=dict)
+    codec: Codec = field(default_factory=Codec)
+    _open: OrderedDict[str, OpenPack] = field(default_factory=OrderedDict)
+    _frames: OrderedDict[tuple[str, int], bytes] = field(default_factory=OrderedDict)
+    _held: int = 0
+
+    def names(self) -> list[str]:
+        """What packs the folder holds now, sorted; files that are no packs do not count."""
+        return sorted(
+            name[: -len(SUFFIX)]
+            for name in os.listdir(self.folder)
+            if name.endswith(SUFFIX) and len(name) == 64 + len(SUFFIX)
+        )
+
+    def known(self) -> set[str]:
+        """The packs that are searched."""
+        return {*self.indexed, *self.loose}
+
+    def path(self, name: str) -> str:
+        """Where the pack of that name is."""
+        return os.path.join(self.folder, name + SUFFIX)
+
+    def add(self, names: Iterable[str]) -> None:
+        """Search these packs too."""
+        for name in names:
+            if name in self.loose:
+                continue
+            try:
+                tables = self.opened(name).tables
+            except (Damaged, Missing):
+                continue  # as if it were not there: what is put in again heals it, verify names it
+            self.loose[name] = Segment(tables.objects, 0, len(tables))
+
+    def find(self, wanted: bytes) -> Place | None:
+        """Where the object is, or None."""
+        if self.index is not None and (at := self.index.find(wanted)) >= 0:
+            _, frame, offset, length, pack = self.index.row(at)
+            return Place(self.indexed[pack], frame, offset, length)
+        for name, segment in self.loose.items():
+            if (at := segment.find(wanted)) >= 0:
+                _, frame, offset, length, _kind = segment.row(at)
+                return Place(name, frame, offset, length)
+        return None
+
+    def __contains__(self, wanted: bytes) -> bool:
+        if self.index is not None and self.index.find(wanted) >= 0:
+            return True
+        return any(segment.find(wanted) >= 0 for segment in self.loose.values())
+
+    def opened(self, name: str) -> OpenPack:
+        """The pack, open; raises Damaged and Missing."""
+        found = self._open.get(name)
+        if found is None:
+            try:
+                found = open_pack(self.path(name))
+            except FileNotFoundError:
+                raise Missing(say("the pack {name} is gone from the store", name=name)) from None
+            except (PackError, NewerPackError) as problem:
+                raise pack_problem(self.path(name), problem) from None
+            self._open[name] = found
+            if len(self._open) > _OPEN:
+                os.close(self._open.popitem(last=False)[1].fd)
+        self._open.move_to_end(name)
+        return found
+
+    def frame(self, name: str, number: int) -> bytes:
+        """The content of one frame; raises Damaged and Missing."""
+        key = (name, number)
+        if (data := self._frames.get(key)) is not None:
+            self._frames.move_to_end(key)
+            return data
+        pack = self.opened(name)
+        try:
+            data = read_frame(pack.fd, pack.tables.frames[number], self.codec)
+        except IndexError:
+            raise pack_problem(self.path(name), PackError("it lacks a frame")) from None
+        except (PackError, NoZstdError) as problem:
+            raise pack_problem(self.path(name), problem) from None
+        self._frames[key] = data
+        self._held += len(data)
+        while self._held > _KEPT_BYTES and len(self._frames) > 1:
+            self._held -= len(self._frames.popitem(last=False)[1])
+        return data
+
+    def read(self, place: Place) -> bytes:
+        """The bytes at a place, not yet compared with their id."""
+        data = self.frame(place.pack, place.frame)
+        if place.offset + place.length <= len(data):
+            whole = place.offset == 0 and place.length == len(data)
+            return data if whole else data[place.offset : place.offset + place.length]
+        parts, number, have = [data[place.offset :]], place.frame, len(data) - place.offset
+        while have < place.length:
+            number += 1
+            parts.append(self.frame(place.pack, number))
+            have += len(parts[-1])
+        return b"".join(parts)[: place.length]
+
+    def get(self, wanted: bytes) -> bytes:
+        """The object of that id; raises Missing and Damaged."""
+        place = self.find(wanted)
+        if place is None:
+            raise Missing(say("the store has nothing with the id {id}", id=wanted.hex()))
+        data = self.read(place)
+        self.check(place.pack, wanted, blake3_of()(data).digest())
+        return data
+
+    def check(self, pack: str, wanted: bytes, found: bytes) -> None:
+        """Raises Damaged when what a pack has under an id has another one."""
+        if found != wanted:
+            raise pack_problem(
+                self.path(pack), PackError(f"what it holds as {wanted.hex()} is something else")
+            )
+
+    def forget(self) -> None:
+        """Close everything; what was found by then is not known any more."""
+        for pack in self._open.values():
+            os.close(pack.fd)
+        self._open.clear()
+        self._frames.clear()
+        self._held = 0
+        self.loose.clear()
+        self.index = None
+        self.indexed = ()

@@ -1,0 +1,160 @@
+"""Records: documents under names, each a file that is there whole or not at all.
+
+dsec.record 1 BLAKE3-OF-THE-REST
+at NANOSECONDS
+trees ID ...
+contents ID ...
+
+DOCUMENT
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import os
+import re
+
+from dsec.hashing import blake3_of
+from dsec.store import scratch
+from dsec.store.values import Damaged, Missing, NameTaken, Record, StoreProblem
+from dsec.words import say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dsec.store.disk import Disk
+
+_FORM = re.compile(
+    rb"at (?P<at>[0-9]{1,20})\n"
+    rb"trees(?P<trees>(?: [0-9a-f]{64})*)\n"
+    rb"contents(?P<contents>(?: [0-9a-f]{64})*)\n\n"
+)
+_PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+_LONGEST = 240
+"""Bytes of a record's file name; file systems take 255."""
+_NO_LINKS = frozenset((errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK))
+"""What a file system says that has no second names for files."""
+_FIRST = b"dsec.record 1 "
+
+
+def file_of(name: str) -> str:
+    """The file name of a record: ASCII other than letters, digits, `.`, `_` and `-` becomes %XX."""
+    coded = b"".join(
+        bytes((byte,)) if byte > 0x7F or (byte in _PLAIN and (at or byte != 0x2E)) else b"%%%02X" % byte
+        for at, byte in enumerate(os.fsencode(name))
+    )
+    if not coded or len(coded) > _LONGEST:
+        raise StoreProblem(
+            say("a name of {length} bytes cannot be kept", length=len(os.fsencode(name))),
+            hint=say("give it a name of 1 to 80 characters"),
+        )
+    return os.fsdecode(coded)
+
+
+def name_of(file: str) -> str | None:
+    """The name of the record in this file; None for a file that no record has."""
+    name = os.fsdecode(
+        re.sub(rb"%([0-9A-F]{2})", lambda found: bytes((int(found[1], 16),)), os.fsencode(file))
+    )
+    try:
+        return name if file_of(name) == file else None
+    except StoreProblem:
+        return None
+
+
+def encoded(record: Record) -> bytes:
+    """The bytes of a record's file."""
+    ids = (" ".join(("trees", *record.trees)), " ".join(("contents", *record.contents)))
+    rest = f"at {record.at_ns}\n{ids[0]}\n{ids[1]}\n\n".encode() + record.document
+    return _FIRST + blake3_of()(rest).hexdigest().encode() + b"\n" + rest
+
+
+def decoded(name: str, data: bytes) -> Record:
+    """The record in these bytes; raises Damaged and StoreProblem."""
+    first, _, rest = data.partition(b"\n")
+    if first.startswith(b"dsec.record ") and not first.startswith(_FIRST) and first.split()[1:2] != [b"1"]:
+        raise StoreProblem(
+            say("the record {name} was written by a newer version of DSec", name=name),
+            hint=say("update DSec"),
+        )
+    found = _FORM.match(rest)
+    if first != _FIRST + blake3_of()(rest).hexdigest().encode() or found is None:
+        raise Damaged(
+            say("the record {name} of the store is damaged", name=name),
+            hint=say("restore it from a copy, or delete it"),
+        )
+    trees, contents = (tuple(found[key].decode().split()) for key in ("trees", "contents"))
+    return Record(name, rest[found.end() :], trees, contents, int(found["at"]))
+
+
+def names(folder: str) -> Iterator[str]:
+    """The names of all records, sorted."""
+    for file in sorted(os.listdir(folder)):
+        if (name := name_of(file)) is not None:
+            yield name
+
+
+def read(folder: str, name: str) -> Record:
+    """The record of that name; raises Missing, Damaged and StoreProblem."""
+    try:
+        with open(os.path.join(folder, file_of(name)), "rb") as file:
+            data = file.read()
+    except FileNotFoundError:
+        raise Missing(say("the store has no record named {name}", name=name)) from None
+    return decoded(name, data)
+
+
+def oldest_first(folder: str) -> list[Record]:
+    """All records; raises Damaged for one that cannot be read."""
+    found = [read(folder, name) for name in names(folder)]
+    return sorted(found, key=lambda record: (record.at_ns, record.name))
+
+
+def write(disk: Disk, folder: str, record: Record, *, aside: str) -> None:
+    """Keep a record; raises NameTaken and OSError. Of two at once with one name the second is refused."""
+    to = os.path.join(folder, file_of(record.name))
+    fd, path = scratch.begin(disk, aside)
+    try:
+        disk.write(fd, encoded(record))
+        disk.sync(fd)
+        _name(disk, path, to)
+    except FileExistsError:
+        raise NameTaken(
+            say("there is a record named {name} already", name=record.name),
+            hint=say("take another name, or delete that one first"),
+        ) from None
+    finally:
+        scratch.discard(disk, fd, path)
+    disk.sync_folder(folder)
+
+
+def _name(disk: Disk, path: str, to: str) -> None:
+    """Give a whole file its name unless that is taken; raises FileExistsError."""
+    try:
+        disk.link(path, to)
+    except OSError as problem:
+        if problem.errno not in _NO_LINKS:
+            raise
+    else:
+        return
+    folder = os.open(os.path.dirname(to), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        if os.path.lexists(to):
+            raise FileExistsError
+        disk.rename(path, to)
+    finally:
+        os.close(folder)
+
+
+def delete(disk: Disk, folder: str, name: str) -> None:
+    """Forget a record; raises Missing."""
+    try:
+        disk.remove(os.path.join(folder, file_of(name)))
+    except FileNotFoundError:
+        raise Missing(say("the store has no record named {name}", name=name)) from None
+    with contextlib.suppress(OSError):
+        disk.sync_folder(folder)

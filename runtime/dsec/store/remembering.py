@@ -1,0 +1,53 @@
+"""The stat caches of a store on the disk: one file for each root and way of looking at it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from dsec.hashing import blake3_of
+from dsec.store import scratch
+from dsec.store.statcache import StatCache, encoded
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dsec.store.disk import Disk
+    from dsec.store.layout import Layout
+    from dsec.store.statcache import Seen
+
+_PREFIX = "seen-"
+_MOST = 16
+"""So many are kept; the one that was not used for longest goes."""
+
+
+def path_of(place: Layout, root: bytes, look: str) -> str:
+    """The file for a root that is looked at in this way."""
+    key = b"\0".join((look.encode(), os.path.realpath(root)))
+    return os.path.join(place.cache, _PREFIX + blake3_of()(key).hexdigest()[:32])
+
+
+def load(path: str, present: frozenset[str]) -> StatCache:
+    """What is remembered; nothing when that cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+        with contextlib.suppress(OSError):
+            os.utime(path)
+    except OSError:
+        return StatCache()
+    return StatCache(data, present)
+
+
+def save(
+    disk: Disk, place: Layout, path: str, folders: Sequence[tuple[bytes, Seen]], packs: Sequence[str]
+) -> None:
+    """Remember; all objects of the folders must be in these packs, on the disk. A failure costs time only."""
+    with contextlib.suppress(OSError):
+        scratch.write_new(disk, place.scratch, path, encoded(folders, packs), durable=False)
+        caches = [
+            os.path.join(place.cache, name) for name in os.listdir(place.cache) if name.startswith(_PREFIX)
+        ]
+        if len(caches) > _MOST:
+            disk.remove(min(caches, key=os.path.getmtime))

@@ -1,0 +1,124 @@
+"""What a folder looked like when it was last taken in, so that what did not change is not read again.
+
+One file for each root. For every folder it holds the names and the inodes' facts in the order in
+which the system gave them, and the tree that was made of them: a folder where both are the same is
+done without a look at its files. A file whose times are within two seconds of the look is noted
+with times that nothing has, so that it is read again the next time: it may change within the
+same tick without being seen to.
+
+    `DSECSEE1`, digest of what follows (32), number of packs, of folders (8 each), names of packs (32
+    each), then for each folder the lengths of its five parts (4 each), then all parts in a row:
+    path, names joined by 0, facts (40 bytes each), tree, ids of folders in it (32 each)
+
+It is a cache: when anything about it is not right, everything is read.
+"""
+
+from __future__ import annotations
+
+import itertools
+import struct
+from dataclasses import dataclass
+
+from dsec.hashing import blake3_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Sequence
+
+_MAGIC = b"DSECSEE1"
+_COUNTS = struct.Struct("<QQ")
+_PARTS = struct.Struct("<5I")
+FACTS = struct.Struct("<5q")
+"""Of one inode: size, mtime, ctime (ns), number, mode."""
+_RACY_NS = 2_000_000_000
+_NEVER = -(1 << 63)
+"""An mtime that no file has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One folder as it was."""
+
+    names: bytes
+    facts: bytes
+    tree: bytes
+    children: bytes
+
+    def looks(self, names: list[bytes], facts: bytes) -> bool:
+        """Whether it looked like this."""
+        return self.facts == facts and self.names == b"\0".join(names)
+
+    def by_name(self) -> dict[bytes, bytes]:
+        """The facts of each name."""
+        names = self.names.split(b"\0") if self.facts else []
+        cuts = range(0, len(self.facts), FACTS.size)
+        return {name: self.facts[at : at + FACTS.size] for name, at in zip(names, cuts, strict=True)}
+
+
+def facts_of(found: os.stat_result) -> tuple[int, int, int, int, int]:
+    """What says that a file is the same as before."""
+    inode = found.st_ino if found.st_ino < 1 << 63 else found.st_ino - (1 << 64)
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, inode, found.st_mode
+
+
+def settled(facts: bytes, looked_ns: int, failed: set[int]) -> bytes:
+    """The facts to remember: those of files that may still change unseen are made to fit nothing.
+
+    So are those of the names, by their number, that could not be read.
+    """
+    flat = list(struct.unpack(f"<{len(facts) // 8}q", facts))
+    latest = looked_ns - _RACY_NS
+    changed = False
+    for at in range(0, len(flat), 5):
+        if flat[at + 1] >= latest or flat[at + 2] >= latest or at // 5 in failed:
+            flat[at + 1], changed = _NEVER, True
+    return struct.pack(f"<{len(flat)}q", *flat) if changed else facts
+
+
+class StatCache:
+    """Folders by their path from the root."""
+
+    def __init__(self, data: bytes = b"", present: frozenset[str] = frozenset()) -> None:
+        """Of a file's bytes, if they are right; `present` are the packs that the store has now."""
+        self._data = data
+        self.vouched = False
+        """Whether everything that it speaks of is still in the store: no pack is gone since."""
+        self._cuts: dict[bytes, tuple[int, tuple[int, ...]]] = {}
+        if len(data) >= 56 and data[:8] == _MAGIC and blake3_of()(data[40:]).digest() == data[8:40]:
+            self._read(present)
+
+    def _read(self, present: frozenset[str]) -> None:
+        packs, count = _COUNTS.unpack_from(self._data, 40)
+        start = 56 + 32 * packs
+        names = {self._data[at : at + 32].hex() for at in range(56, start, 32)}
+        self.vouched = names <= present
+        at = start + count * _PARTS.size
+        for lengths in _PARTS.iter_unpack(self._data[start:at]):
+            self._cuts[self._data[at : at + lengths[0]]] = (at, lengths)
+            at += sum(lengths)
+
+    def __len__(self) -> int:
+        return len(self._cuts)
+
+    def get(self, path: bytes) -> Seen | None:
+        """The folder as it was."""
+        cut = self._cuts.get(path)
+        if cut is None:
+            return None
+        at, (skip, names, facts, tree, children) = cut
+        edges = tuple(itertools.accumulate((names, facts, tree, children), initial=at + skip))
+        return Seen(*[self._data[low:high] for low, high in itertools.pairwise(edges)])
+
+
+def encoded(folders: Iterable[tuple[bytes, Seen]], packs: Sequence[str]) -> bytes:
+    """The file of these folders, whose objects are in these packs."""
+    lengths, parts = list[bytes](), list[bytes]()
+    for path, seen in folders:
+        row = (path, seen.names, seen.facts, seen.tree, seen.children)
+        lengths.append(_PARTS.pack(*map(len, row)))
+        parts += row
+    rest = b"".join((
+        _COUNTS.pack(len(packs), len(lengths)), bytes.fromhex("".join(packs)), *lengths, *parts,
+    ))  # fmt: skip
+    return _MAGIC + blake3_of()(rest).digest() + rest

@@ -1,0 +1,83 @@
+"""The form of a tree: what is in one folder, ascending by the bytes of the names. Pure.
+
+    `DSTR`, version (1), 3 bytes 0, number of entries (4)
+    rows   55 bytes each: kind (1), length of the name (2), mode (4), mtime in ns (8, signed),
+           size (8), id (32)
+    names  one after the other
+    extras of links: where they lead, `size` bytes; of files in pieces: the id of their list
+
+Kinds: `f` file, `p` file in pieces, `d` folder (its id is its tree's), `l` link (its id is the
+BLAKE3 of where it leads). Numbers are little-endian. A tree's id is the BLAKE3 of these bytes.
+"""
+
+from __future__ import annotations
+
+import struct
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Row = tuple[bytes, int, int, int, int, bytes, bytes]
+    """Name, kind, mode, mtime in ns, size, id, extra."""
+
+FILE, PIECES, FOLDER, LINK = b"fpdl"
+_HEAD = struct.Struct("<4sB3sI")
+_ROW = struct.Struct("<BHIqQ32s")
+_MAGIC, _VERSION = b"DSTR", 1
+_LONGEST_LINK = 1 << 16
+_MODES = 0o1777
+"""Permissions and the sticky bit; what makes a program run as someone else is never kept."""
+
+
+class TreeError(Exception):
+    """Bytes are no tree; caught where they are read."""
+
+
+def encoded(rows: Sequence[Row]) -> bytes:
+    """The tree of these rows, which must be sorted by name."""
+    return b"".join((
+        _HEAD.pack(_MAGIC, _VERSION, b"\0\0\0", len(rows)),
+        *[_ROW.pack(kind, len(name), mode, time, size, one) for name, kind, mode, time, size, one, _ in rows],
+        *[row[0] for row in rows],
+        *[row[6] for row in rows if row[6]],
+    ))  # fmt: skip
+
+
+def decoded(data: bytes) -> list[Row]:
+    """The rows of a tree; raises TreeError at anything that `encoded` would not have written."""
+    if len(data) < _HEAD.size:
+        raise TreeError("it is too short")
+    magic, version, zero, count = _HEAD.unpack_from(data)
+    if magic != _MAGIC or zero != b"\0\0\0":
+        raise TreeError("it is not a tree")
+    if version != _VERSION:
+        raise TreeError("it was written by a newer version of DSec")
+    at = _HEAD.size + count * _ROW.size
+    if len(data) < at:
+        raise TreeError("it is too short")
+    rows, last = [], b""
+    extra = at + sum(row[1] for row in _ROW.iter_unpack(data[_HEAD.size : at]))
+    for kind, length, mode, mtime, size, one in _ROW.iter_unpack(data[_HEAD.size : at]):
+        name = data[at : at + length]
+        _check_row(name, last, kind, mode, size)
+        more = 32 if kind == PIECES else size if kind == LINK else 0
+        rows.append((name, kind, mode, mtime, size, one, data[extra : extra + more]))
+        at, extra, last = at + length, extra + more, name
+    if extra != len(data):
+        raise TreeError("it is not as long as it says")
+    return rows
+
+
+def _check_row(name: bytes, last: bytes, kind: int, mode: int, size: int) -> None:
+    if name <= last or name in (b".", b"..") or b"/" in name or b"\0" in name:
+        raise TreeError("its names are not what names of files are, or not in order")
+    if kind not in (FILE, PIECES, FOLDER, LINK) or mode & ~_MODES:
+        raise TreeError("an entry is of no kind that this version knows")
+    if kind == LINK and not 0 < size <= _LONGEST_LINK:
+        raise TreeError("a link leads nowhere")
+
+
+def kept_mode(mode: int) -> int:
+    """What is kept of a file's mode."""
+    return mode & _MODES

@@ -1,0 +1,157 @@
+"""Walking stored trees: their entries, their differences, and what they need. Never deeper than the stack."""
+
+from __future__ import annotations
+
+from dsec.store import pieces, trees
+from dsec.store.trees import FILE, FOLDER, LINK, PIECES, TreeError
+from dsec.store.values import Change, Damaged, Missing, TreeEntry
+from dsec.words import say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dsec.store.trees import Row
+
+    Get = Callable[[bytes], bytes]
+    """The object of an id; raises Missing and Damaged."""
+
+DEEPEST = 2000
+"""Folders in each other; a system's longest path allows 2048."""
+_KIND = {FILE: "file", PIECES: "file", FOLDER: "dir", LINK: "link"}
+
+
+def rows_of(get: Get, tree: bytes) -> list[Row]:
+    """The rows of a tree; raises Missing and Damaged."""
+    try:
+        return trees.decoded(get(tree))
+    except TreeError as problem:
+        raise Damaged(say("{id} of the store is no tree: {why}", id=tree.hex(), why=str(problem))) from None
+
+
+def runs_of(get: Get, name: bytes) -> tuple[list[tuple[int, bytes]], int]:
+    """The runs of a list and the size of its file; raises Missing and Damaged."""
+    try:
+        return pieces.decoded(get(name))
+    except pieces.ListError as problem:
+        raise Damaged(
+            say("{id} of the store is no list of pieces: {why}", id=name.hex(), why=str(problem))
+        ) from None
+
+
+def entry_of(row: Row, below: bytes) -> TreeEntry:
+    """A row as its readers see it; `below` is the path of its folder and a `/`."""
+    name, kind, mode, mtime, size, one, extra = row
+    if kind == LINK:
+        return TreeEntry(below + name, "link", mode, mtime, size, target=extra)
+    if kind == FOLDER:
+        return TreeEntry(below + name, "dir", mode, mtime, size, content=one.hex())
+    return TreeEntry(below + name, "file", mode, mtime, size, content=one.hex(), pieces=extra.hex())
+
+
+def entries(get: Get, tree: bytes) -> Iterator[TreeEntry]:
+    """Every entry, folders before what is in them."""
+    stack = [(b"", iter(rows_of(get, tree)))]
+    while stack:
+        below, rows = stack[-1]
+        row = next(rows, None)
+        if row is None:
+            stack.pop()
+            continue
+        yield entry_of(row, below)
+        if row[1] == FOLDER:
+            _check_depth(len(stack))
+            stack.append((below + row[0] + b"/", iter(rows_of(get, row[5]))))
+
+
+def _check_depth(depth: int) -> None:
+    if depth >= DEEPEST:
+        raise Damaged(say("a tree of the store is deeper than {most} folders", most=DEEPEST))
+
+
+def differences(get: Get, before: bytes, after: bytes) -> Iterator[Change]:
+    """What differs, path by path; folders that are equal are not looked into."""
+    stack: list[tuple[bytes, bytes | None, bytes | None]] = [(b"", before, after)]
+    while stack:
+        below, one, other = stack.pop()
+        _check_depth(below.count(b"/"))
+        deeper = []
+        for change, folder in _beside(get, below, one, other):
+            if change is not None:
+                yield change
+            if folder is not None:
+                deeper.append(folder)
+        stack += reversed(deeper)
+
+
+def _beside(
+    get: Get, below: bytes, one: bytes | None, other: bytes | None
+) -> Iterator[tuple[Change | None, tuple[bytes, bytes | None, bytes | None] | None]]:
+    """Changes in one folder, and the folders in it that differ."""
+    if one == other:
+        return
+    old = {row[0]: row for row in rows_of(get, one)} if one is not None else {}
+    new = {row[0]: row for row in rows_of(get, other)} if other is not None else {}
+    for name in sorted(old.keys() | new.keys()):
+        was, now = old.get(name), new.get(name)
+        if was == now:
+            continue
+        into = _folder(was), _folder(now)
+        only_inside = (
+            was is not None and now is not None and _but_id(was) == _but_id(now) and None not in into
+        )
+        change = None
+        if not only_inside:
+            change = Change(
+                below + name,
+                entry_of(was, below) if was is not None else None,
+                entry_of(now, below) if now is not None else None,
+            )
+        yield change, (below + name + b"/", *into) if into[0] != into[1] else None
+
+
+def _folder(row: Row | None) -> bytes | None:
+    return row[5] if row is not None and row[1] == FOLDER else None
+
+
+def _but_id(row: Row) -> tuple[object, ...]:
+    return row[:5]
+
+
+def needed(get: Get, tree: bytes, known: set[bytes], *, lenient: bool = False) -> Iterator[bytes]:
+    """Ids that a tree needs, itself among them; ids of trees and lists in `known` are not looked into.
+
+    Those that are seen are added to it. Raises Missing and Damaged; when `lenient`, what cannot be
+    read is given, but nothing that it needs.
+    """
+    stack = [(tree, FOLDER)]
+    while stack:
+        name, kind = stack.pop()
+        yield name
+        if name in known:
+            continue
+        known.add(name)
+        try:
+            inside = _inside(get, name, kind)
+        except (Missing, Damaged):
+            if lenient:
+                continue
+            raise
+        for one, what in inside:
+            if what == FILE:
+                yield one
+            else:
+                stack.append((one, what))
+
+
+def _inside(get: Get, name: bytes, kind: int) -> list[tuple[bytes, int]]:
+    """What a tree or a list names: ids, and whether each is a tree, a list or neither."""
+    if kind == PIECES:
+        return [(one, FILE) for _, one in runs_of(get, name)[0] if one != pieces.HOLE]
+    found = []
+    for row in rows_of(get, name):
+        if row[1] == PIECES:
+            found.append((row[6], PIECES))
+        elif row[1] != LINK:
+            found.append((row[5], row[1]))
+    return found

@@ -1,0 +1,153 @@
+"""Reading a whole store and comparing it with its hashes; whose snapshots any damage harms."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+from dsec.errors import DSecError
+from dsec.hashing import blake3_of
+from dsec.store import records
+from dsec.store.compression import Codec, NoZstdError
+from dsec.store.packform import OBJECT, NewerPackError, PackError, check_objects
+from dsec.store.packs import SUFFIX, open_pack, pack_problem, read_frame
+from dsec.store.treewalk import needed
+from dsec.store.values import Damage, Verification
+from dsec.words import say, system
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dsec.store.packs import OpenPack, Packs
+    from dsec.store.values import Record
+
+
+@dataclass(slots=True)
+class _Found:
+    """What was found so far."""
+
+    packs: int = 0
+    objects: int = 0
+    read_bytes: int = 0
+    bad: list[tuple[str, str, tuple[bytes, ...]]] = field(default_factory=list)
+    """File, what is wrong, ids that cannot be read because of it."""
+    notes: list[str] = field(default_factory=list)
+
+
+def verify(packs: Packs, folder: str, *, quick: bool) -> Verification:
+    """Look at every pack and every record; `folder` is that of the records."""
+    found = _Found()
+    for name in sorted(os.listdir(packs.folder)):
+        path = os.path.join(packs.folder, name)
+        if not name.endswith(SUFFIX) or len(name) != 64 + len(SUFFIX):
+            found.notes.append(say("packs/{name} is not a pack, and is not looked at", name=name))
+            continue
+        found.packs += 1
+        try:
+            _verify_pack(path, found, quick=quick)
+        except OSError as problem:
+            found.bad.append((os.path.join("packs", name), system(problem), ()))
+    read, damage = _verify_records(packs, folder, found)
+    return Verification(found.packs, found.objects, read, found.read_bytes, damage, tuple(found.notes))
+
+
+def _verify_pack(path: str, found: _Found, *, quick: bool) -> None:
+    name = os.path.join("packs", os.path.basename(path))
+    try:
+        pack = open_pack(path)
+    except (PackError, NewerPackError) as problem:
+        found.bad.append((name, pack_problem(path, problem).what, ()))
+        return
+    try:
+        check_objects(pack.tables)
+        found.objects += len(pack.tables)
+        if not quick:
+            for what, ids in _frames(pack, found):
+                found.bad.append((name, what, ids))
+    except PackError as problem:
+        found.bad.append((name, pack_problem(path, problem).what, ()))
+    except NoZstdError as problem:
+        raise pack_problem(path, problem) from None
+    finally:
+        os.close(pack.fd)
+
+
+def _frames(pack: OpenPack, found: _Found) -> Iterator[tuple[str, tuple[bytes, ...]]]:
+    """What is wrong with frames and objects, and which ids it costs; every byte is read once."""
+    within: dict[int, list[tuple[int, int, bytes]]] = {}
+    for name, frame, offset, length, _kind in OBJECT.iter_unpack(pack.tables.objects):
+        within.setdefault(frame, []).append((offset, length, name))
+    codec, hashed, rest, ahead = Codec(), blake3_of(), None, b""
+    for number, frame in enumerate(pack.tables.frames):
+        inside = within.get(number, [])
+        try:
+            data = read_frame(pack.fd, frame, codec)
+        except PackError as problem:
+            ids = tuple(name for _, _, name in inside) + ((rest[1],) if rest else ())
+            yield say("frame {number}: {why}", number=number, why=str(problem)), ids
+            rest, ahead = None, b""
+            continue
+        found.read_bytes += frame.stored
+        if rest is not None:
+            ahead += data[: rest[0] - len(ahead)]
+            if len(ahead) == rest[0]:
+                if hashed(ahead).digest() != rest[1]:
+                    yield _other(number, rest[1])
+                rest, ahead = None, b""
+        for offset, length, name in inside:
+            part = data[offset : offset + length]
+            if len(part) < length:
+                rest, ahead = (length, name), part
+            elif hashed(part).digest() != name:
+                yield _other(number, name)
+
+
+def _other(number: int, name: bytes) -> tuple[str, tuple[bytes, ...]]:
+    return say("frame {number} holds something else as {id}", number=number, id=name.hex()), (name,)
+
+
+def _verify_records(packs: Packs, folder: str, found: _Found) -> tuple[int, tuple[Damage, ...]]:
+    """Number of records, and all damage with the records that it harms."""
+    lost = {one for _, _, ids in found.bad for one in ids}
+    broken: list[Damage] = []
+    harmed: dict[bytes, list[str]] = {}
+    absent: dict[bytes, list[str]] = {}
+    count, fine = 0, set[bytes]()
+    for name in records.names(folder):
+        count += 1
+        try:
+            record = records.read(folder, name)
+        except (DSecError, OSError) as problem:
+            what = problem.what if isinstance(problem, DSecError) else system(problem)
+            broken.append(Damage(os.path.join("records", records.file_of(name)), what, (), (name,)))
+            continue
+        known = set() if lost or found.bad else fine
+        for one in _needed_by(packs, record, known):
+            if one in lost:
+                harmed.setdefault(one, []).append(name)
+            elif one not in packs:
+                absent.setdefault(one, []).append(name)
+    return count, (*broken, *_damage(found, harmed), *_absent(absent))
+
+
+def _damage(found: _Found, harmed: dict[bytes, list[str]]) -> Iterator[Damage]:
+    for file, what, ids in found.bad:
+        names = sorted({name for one in ids for name in harmed.get(one, ())})
+        yield Damage(file, what, tuple(one.hex() for one in ids), tuple(names))
+
+
+def _absent(absent: dict[bytes, list[str]]) -> Iterator[Damage]:
+    """What records need and no pack has, said once for each set of records."""
+    together: dict[tuple[str, ...], list[str]] = {}
+    for one, names in absent.items():
+        together.setdefault(tuple(sorted(set(names))), []).append(one.hex())
+    for needing, ids in sorted(together.items()):
+        yield Damage("packs", say("{count} objects are missing", count=len(ids)), tuple(sorted(ids)), needing)
+
+
+def _needed_by(packs: Packs, record: Record, known: set[bytes]) -> Iterator[bytes]:
+    """Every id that a record needs; trees that cannot be read are given, and not looked into."""
+    yield from map(bytes.fromhex, record.contents)
+    for tree in record.trees:
+        yield from needed(packs.get, bytes.fromhex(tree), known, lenient=True)
