@@ -102,19 +102,24 @@ LOGS: Command = (
     (
         "Each attempt has a log of its own; calls of a resident worker share the worker's, and their "
         "part of it is shown.",
+        "--grep prints the lines that match a regular expression (of Python) alone, each with its attempt "
+        "before it where several are looked through.",
     ),
     (JOB, ("STEP", "maybe", (), "Only this Step.")),
     (
         ("follow", "f", "flag", "", (), None, "Go on printing until the run ends."),
+        ("grep", "g", "value", "PATTERN", (), None, "Only lines that match."),
         ("iteration", "", "int", "N", (), None, "Only this iteration, from 0."),
         LANG,
     ),
     (
         ("dsec logs nightly-7 S5 --iteration 3", "What Step S5 printed in iteration 3, all attempts."),
         ("dsec logs nightly-7 -f", "Follow a run."),
+        ("dsec logs nightly-7 --grep 'loss=nan|Error'", "Find lines in all logs of a run."),
     ),
     (
         (0, "printed"),
+        (1, "no line matches"),
         (2, "the run has no such Step or iteration"),
         (3, "there is no such run, or the Step has not started"),
     ),

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
-from typing import NamedTuple
 
+from dsec import holes
 from dsec.errors import RunProblem
 from dsec.events import Exit, Spawn, decode
 from dsec.journal import read
 from dsec.resume import is_alive, read_run
 from dsec.rundir import find
+from dsec_cli.commands.printing import Part, printer
 from dsec_cli.commands.speaking import listener
-from dsec_cli.exit import YES, UsageError
+from dsec_cli.exit import NO, YES, UsageError
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -22,22 +22,10 @@ if TYPE_CHECKING:
 
     from dsec.events import Event
     from dsec.rundir import RunDir
+    from dsec_cli.commands.printing import Printer
     from dsec_cli.options import Args
-    from dsec_cli.report.format import Tell
 
 _PIECE = 1 << 16
-
-
-class Part(NamedTuple):
-    """An attempt's output: a file, or (calls) a part of the worker's."""
-
-    step: str
-    iteration: int
-    attempt: int
-    path: str
-    begin: int
-    end: int | None
-    """None: up to where the file ends."""
 
 
 def main(args: Args) -> int:
@@ -46,22 +34,14 @@ def main(args: Args) -> int:
     parts = [part for part in parts_of(_events(run)) if _wanted(part, args)]
     if not parts and (args.step is not None or args.iteration is not None):
         _explain_nothing(run, args)
-    single = len(parts) == 1
-    tell = listener(args.lang)
+    out = printer(args.grep, single=len(parts) == 1, tell=listener(args.lang))
     for part in parts:
-        if not single:
-            _head(part, tell)
-        _copy(run, part)
+        out.begin(part)
+        _copy(run, part, out)
+        out.end()
     if args.follow:
-        _follow(run, args, parts, tell)
-    return YES
-
-
-def _head(part: Part, tell: Tell) -> None:
-    """The line between two attempts."""
-    called = f"{part.step}@{part.iteration}"
-    line = tell(say("==> {step} attempt {number} <==", step=called, number=part.attempt))
-    _write(f"{line}\n".encode(sys.stdout.encoding or "utf-8", "backslashreplace"))
+        _follow(run, args, parts, out)
+    return YES if out.any else NO
 
 
 def _events(run: RunDir) -> Iterable[Event]:
@@ -117,27 +97,30 @@ def _explain_nothing(run: RunDir, args: Args) -> None:
     raise RunProblem(say("{step} has not started in run {job}{when}", step=args.step, job=run.job, when=when))
 
 
-def _copy(run: RunDir, part: Part, *, begin: int | None = None) -> int:
+def _copy(run: RunDir, part: Part, out: Printer, *, begin: int | None = None) -> int:
     """Write the part out; gives back where it ended in its file."""
     at = part.begin if begin is None else begin
     try:
-        file = open(f"{run.path}/{part.path}", "rb")  # noqa: SIM115  # closed below
+        handle = os.open(f"{run.path}/{part.path}", os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
         return at
-    with file:
-        file.seek(at)
-        while piece := file.read(_PIECE if part.end is None else min(_PIECE, part.end - at)):
-            _write(piece)
-            at += len(piece)
-    return at
+    try:
+        size = os.fstat(handle).st_size
+        end = size if part.end is None else min(size, part.end)
+        for first, last, given_back in holes.parts(handle, at, end):
+            if given_back:
+                out.missing(last - first)
+                continue
+            at = first
+            while at < last and (piece := os.pread(handle, min(_PIECE, last - at), at)):
+                out.write(piece)
+                at += len(piece)
+    finally:
+        os.close(handle)
+    return max(at, end)
 
 
-def _write(data: bytes) -> None:
-    sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
-
-
-def _follow(run: RunDir, args: Args, parts: list[Part], tell: Tell) -> None:
+def _follow(run: RunDir, args: Args, parts: list[Part], out: Printer) -> None:
     """Print what is added, and attempts that begin, until the executor is gone."""
     seen: dict[tuple[str, int, int], int] = {}
     for part in parts:
@@ -150,9 +133,11 @@ def _follow(run: RunDir, args: Args, parts: list[Part], tell: Tell) -> None:
             if not _wanted(part, args):
                 continue
             if part[:3] not in seen:
-                _head(part, tell)
+                out.begin(part)
             begin = seen.get(part[:3], part.begin)
-            seen[part[:3]] = _copy(run, part, begin=begin) if part.end is None or begin < part.end else begin
+            more = part.end is None or begin < part.end
+            seen[part[:3]] = _copy(run, part, out, begin=begin) if more else begin
         if over:
+            out.end()
             return
         time.sleep(0.2)

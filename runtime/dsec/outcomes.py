@@ -114,8 +114,10 @@ NOTICES = (
     "device",
     "unwatched",
     "blocked",
+    "sharing",
     "not-a-number",
     "collapsed",
+    "log",
 )
 """What a notice can be about."""
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 TEXTS = {
+    "[{size:.1f} MiB are missing here: they were given back to the disk, DSEC_LOG_MAX]": "[此处缺少 {size:.1f} MiB：已归还给磁盘，见 DSEC_LOG_MAX]",
+    "--grep {pattern}: no regular expression: {why}": "--grep {pattern}：不是正则表达式：{why}",
+    "put a backslash before what is meant as it is, such as \\[": "按字面理解的字符前请加反斜杠，例如 \\[",
     "  {step}: {detail}": "  {step}：{detail}",
     "  {detail}": "  {detail}",
     "made no progress and was stopped": "没有进展，已被停止",
