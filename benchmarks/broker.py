@@ -27,7 +27,7 @@ def main() -> int:
     while len(times) < DECISIONS:
         for run in ("a", "b"):
             lacking = QUEUED - len(broker.requests(run))
-            more = [Request((1, 1, 1, 2, 4, 8)[draw.below(6)], gpus, now, 0) for _ in range(lacking)]
+            more = [Request((1, 1, 1, 2, 4, 8)[draw.below(6)], (gpus,), now, 0) for _ in range(lacking)]
             broker.want(run, (*broker.requests(run), *more), now)
         before = perf_counter_ns()
         decisions = broker.decide(now)

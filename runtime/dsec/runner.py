@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from dsec.plan import Plan
     from dsec.processes import Child, Children, Ended, Launch
     from dsec.recorder import Recorder
+    from dsec.sharing import Sharing
     from dsec.yielding import Yielding
 
 _LONG_US = 250_000
@@ -102,6 +103,8 @@ class Runner:
         """What keeps processes within what their Steps state; None: no Step needs that."""
         self.why: Callable[[Attempt, Ended | None, Answer | None], tuple[str, str] | None] | None = None
         """Says cause and detail of an attempt that ended in an unclear way."""
+        self.sharing: Sharing | None = None
+        """What shares the GPUs with other runs; None: they are all this run's."""
         self.yielding: Yielding | None = None
         """What makes attempts give way; None: nothing can be urgent enough."""
         if 0 < sum(step.level == "critical" for step in plan.steps) < len(plan.steps):
@@ -131,6 +134,7 @@ class Runner:
             self._start_ready()
             self._recorder.tell()
             kept = self.attention is not None and self.attention.any_waiting
+            kept = (self.sharing is not None and self.sharing.settle()) or kept
             if not (self._running or self.failing.delayed or self._workers.any_leaving or kept):
                 break
             self._loop.step(journal.sync_due, spin_s=self._workers.spin_s)
@@ -163,7 +167,7 @@ class Runner:
             self.yielding.go_on()
         while self._ledger.cpu_free_m >= self._least_cpu_m:
             if (start := self._starter.next(self._recorder.at_us())) is None:
-                if self.yielding is not None and self.yielding.make_room():
+                if self.yielding is not None and self._helps_itself() and self.yielding.make_room():
                     continue
                 return
             at, iteration, lease, need = start
@@ -190,9 +194,12 @@ class Runner:
             lease = self._workers.grant(step)
         else:
             lease = self._ledger.grant(step.demand, step.placement.devices, quick=self._quicks[at])
-        if lease is None and step.demand.gpu_count:
+        if lease is None and step.demand.gpu_count and self._helps_itself():
             self._workers.evict()
         return lease
+
+    def _helps_itself(self) -> bool:
+        return self.sharing is None or self.sharing.helps_itself
 
     def _begin(self, at: int, iteration: int, lease: Lease) -> None:
         step = self._steps[at]

@@ -23,7 +23,7 @@ from dsec.processes import Launch
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Sequence, Set
 
     from dsec.core.leases import Lease, Ledger
     from dsec.launch import Launcher
@@ -94,6 +94,8 @@ class Workers:
         self._recorder = recorder
         self.release: Callable[[Lease, int], None] = lambda lease, _: ledger.release(lease)
         """Takes back what the worker of that pid held."""
+        self.called_back: Set[str] = frozenset()
+        """Devices whose workers take no further calls: they are another run's next."""
         self._buffer = bytearray(FRAME_BYTES + 1024)
         self._sent_at = 0.0
         self.spin_s = 0.0
@@ -125,6 +127,8 @@ class Workers:
         """Hold what a call of the Step takes, and its worker's GPUs; None: not now."""
         worker = self._workers[group_of(step)]
         if worker.on_answer is not None or worker.cause:
+            return None
+        if worker.lease is not None and not self.called_back.isdisjoint(worker.lease.devices):
             return None
         lease = self._ledger.grant(self._per_call[step.id])
         if lease is None or not worker.demand.gpu_count or worker.lease is not None:
@@ -295,6 +299,17 @@ class Workers:
         """Whether a call of the Step would wait for another call."""
         worker = self._workers[group_of(step)]
         return worker.on_answer is not None or bool(worker.cause)
+
+    def lacks(self, step: PlannedStep) -> Demand | None:
+        """The GPUs that a call of the Step takes besides what its worker has; None: none, or it must wait."""
+        worker = self._workers[group_of(step)]
+        if worker.lease is not None or self.is_busy(step) or not worker.demand.gpu_count:
+            return None
+        call = self._per_call[step.id]
+        terms = call.terms if worker.demand.terms is None else worker.demand.terms
+        if terms is not None and call.terms is not None:
+            terms = terms._replace(tokens=call.terms.tokens)
+        return worker.demand._replace(cpu_m=call.cpu_m, memory_bytes=call.memory_bytes, terms=terms)
 
     def leaving(self) -> list[Lease]:
         """Devices that come back because their worker is about to leave."""

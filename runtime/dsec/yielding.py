@@ -122,12 +122,16 @@ class Yielding:
                 return one
         return None
 
-    def _gives_way(self, attempt: Attempt, to: str, entry: int, now_us: int) -> bool:
+    def _is_settled(self, attempt: Attempt, now_us: int) -> bool:
+        """Whether it runs, and nothing is done about it yet."""
         busy = attempt.stopped or attempt in self._saving or attempt in self._still
         # What has only just begun stays: stopping it again and again would lead nowhere.
         if busy or attempt.began_us >= now_us or (attempt.child is None and attempt.worker is None):
             return False
-        if self._loop.now() - self._rested.get(attempt, -_AGAIN_S) < _AGAIN_S:
+        return self._loop.now() - self._rested.get(attempt, -_AGAIN_S) >= _AGAIN_S
+
+    def _gives_way(self, attempt: Attempt, to: str, entry: int, now_us: int) -> bool:
+        if not self._is_settled(attempt, now_us):
             return False
         earlier = self.floor.scheduler.entry(attempt.at, attempt.iteration) <= entry
         return gives_way(attempt.step.level, to, earlier=earlier)
@@ -160,6 +164,16 @@ class Yielding:
         else:
             self._pause(attempt, "killed", reason)
             self._runner.stop(attempt, "gave-way", grace_s=0.0)
+
+    def leaves(self, attempt: Attempt, reason: str) -> bool:
+        """Make it leave its devices for another run, where its level and state allow; whether it does."""
+        level, now_us = attempt.step.level, self.floor.recorder.at_us()
+        if not gives_way(level, "critical", earlier=False) or not self._is_settled(attempt, now_us):
+            return False
+        if level != "discardable" and not self._can_save(attempt):
+            return False
+        self._give_way(attempt, reason, still=False)
+        return True
 
     def _pause(self, attempt: Attempt, how: str, reason: str) -> None:
         at_us = self.floor.recorder.at_us()

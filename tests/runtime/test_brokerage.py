@@ -15,7 +15,7 @@ SECOND = 1_000_000
 
 
 def request(many: int, among: tuple[str, ...] = GPUS, *, since_us: int = 0, hunger: int = 0) -> Request:
-    return Request(many, among, since_us, hunger)
+    return Request(many, (among,), since_us, hunger)
 
 
 class Box:

@@ -19,6 +19,7 @@ from dsec_cli.languages.zh import (
     scenarios,
     security,
     settling,
+    sharing,
     simulating_gpus,
     simulation,
     steps,
@@ -31,7 +32,7 @@ from dsec_cli.languages.zh import (
 
 PARTS = (
     code, dependencies, errors, form, formats, health, importing, indexes, leftovers, linter, probing,
-    resources, runs, scenarios, security, settling, simulating_gpus, simulation, steps, storing, system, text, tolerance, watching,
+    resources, runs, scenarios, security, settling, sharing, simulating_gpus, simulation, steps, storing, system, text, tolerance, watching,
 )  # fmt: skip
 """All but the pages."""
 

@@ -6,6 +6,9 @@ nothing can be saved up. The run with the lowest account is served first. Where 
 not fit, what is free of it is kept for it, and devices are called back from runs whose accounts are not
 lower; so many small requests cannot starve a large one. A request is granted as a whole or not at all,
 so that nobody holds devices while it waits for others.
+
+A request that must not wait (its Step is critical, or has been hungry for long) changes nothing about
+whose turn it is; what it calls back is asked to make room now, as far as its own level allows.
 """
 
 from __future__ import annotations
@@ -24,13 +27,15 @@ GRANT_US = 10_000
 
 
 class Request(Record):
-    """What one Step waits for: any `many` devices of those listed."""
+    """What one Step waits for: any `many` devices of one of the sets, of the first that has them."""
 
     many: int
-    among: tuple[str, ...]
+    sets: tuple[tuple[str, ...], ...]
     since_us: int
     hunger: int
     """In thousandths."""
+    urgent: bool = False
+    """It must not wait: who has what it needs is asked to make room."""
 
 
 class Grant(Record):
@@ -45,12 +50,14 @@ class Recall(Record):
 
     run: str
     devices: tuple[str, ...]
+    urgent: bool = False
+    """What runs on them is to make room now, where its level lets it."""
 
 
 class _Account:
     """What the broker knows of one run."""
 
-    __slots__ = ("held", "idle_us", "recalled", "requests", "serial", "used_us")
+    __slots__ = ("held", "idle_us", "is_gone", "pressed", "recalled", "requests", "serial", "soft", "used_us")
 
     def __init__(self, serial: int, used_us: int) -> None:
         self.serial = serial
@@ -60,6 +67,12 @@ class _Account:
         self.held: set[str] = set()
         self.recalled: set[str] = set()
         """Of those held: called back already."""
+        self.pressed: set[str] = set()
+        """Of those: called back by what must not wait."""
+        self.soft: frozenset[str] = frozenset()
+        """What runs on these says that it can make room at once."""
+        self.is_gone = False
+        """It hears nothing any more; what it holds comes back by itself."""
         self.requests: tuple[Request, ...] = ()
 
     @property
@@ -82,16 +95,26 @@ class Brokerage:
         """How many runs hold the device; more than one only where they said so themselves."""
         self._serial = 0
 
-    def join(self, run: str, held: Iterable[str], now_us: int) -> None:
-        """A run is there, and holds these devices already: another broker granted them."""
+    def join(self, run: str, held: Iterable[str], now_us: int, *, used_us: int | None = None) -> None:
+        """A run is there, and holds these devices already: another broker granted them.
+
+        `used_us`: its account there; None: it has none.
+        """
         self._pass(now_us)
         if run in self._accounts:
             raise AssertionError(f"run {run} is here twice")
         self._serial += 1
-        account = self._accounts[run] = _Account(self._serial, self._lowest())
+        account = _Account(self._serial, self._lowest() if used_us is None else used_us)
+        self._accounts[run] = account
         for device in sorted(set(held)):
             account.held.add(device)
             self._holders[device] = self._holders.get(device, 0) + 1
+
+    def gone(self, run: str, now_us: int) -> None:
+        """A run hears nothing any more, and its processes may still use what it holds."""
+        self._pass(now_us)
+        account = self._accounts[run]
+        account.is_gone, account.requests = True, ()
 
     def leave(self, run: str, now_us: int) -> None:
         """A run is gone, and all its processes with it."""
@@ -100,17 +123,19 @@ class Brokerage:
         for device in account.held:
             self._let_go(device)
 
-    def want(self, run: str, requests: Sequence[Request], now_us: int) -> None:
+    def want(self, run: str, requests: Sequence[Request], now_us: int, *, soft: Iterable[str] = ()) -> None:
         """What the run waits for now, the most urgent first, in place of what it wanted before.
 
         A request for more devices than it lists is left out: it would keep them from others for ever.
+        `soft`: devices on which runs what can make room at once.
         """
         self._pass(now_us)
         account = self._accounts[run]
         if account.idle_us >= IDLE_US:
             account.used_us = max(account.used_us, self._lowest())
             account.idle_us = 0
-        account.requests = tuple(one for one in requests if 0 < one.many <= len(set(one.among)))
+        account.soft = frozenset(soft)
+        account.requests = tuple(made for one in requests if (made := _possible(one)) is not None)
 
     def give_back(self, run: str, devices: Iterable[str], now_us: int) -> None:
         """The run uses these no longer; what it does not hold is nothing to it."""
@@ -119,6 +144,7 @@ class Brokerage:
         for device in set(devices) & account.held:
             account.held.remove(device)
             account.recalled.discard(device)
+            account.pressed.discard(device)
             self._let_go(device)
 
     def holders(self, device: str) -> tuple[str, ...]:
@@ -145,16 +171,33 @@ class Brokerage:
         blocked: set[str] = set()
         """Runs that wait for devices: what comes after the first request that does not fit waits, too."""
         while (run := self._next(blocked)) is not None:
-            account = self._accounts[run]
-            request = account.requests[0]
-            free = [one for one in request.among if one not in self._holders and one not in kept]
+            request = self._accounts[run].requests[0]
+            target, free = self._nearest(request, kept)
             if len(free) >= request.many:
                 decisions.append(self._grant(run, free[: request.many]))
                 continue
             blocked.add(run)
             kept.update(free)
-            decisions += self._call_back(run, request, request.many - len(free), kept)
+            decisions += self._call_back(run, target, request.many - len(free), kept)
         return decisions
+
+    def _nearest(self, request: Request, kept: set[str]) -> tuple[tuple[str, ...], list[str]]:
+        """The first set with enough free devices, else that with most free or coming; its free ones."""
+        best: tuple[int, tuple[str, ...], list[str]] = (-1, (), [])
+        for devices in request.sets:
+            free = [one for one in devices if one not in self._holders and one not in kept]
+            if len(free) >= request.many:
+                return devices, free
+            coming = sum(one not in kept and self._comes(one) for one in devices)
+            if len(free) + coming > best[0]:
+                best = (len(free) + coming, devices, free)
+        return best[1], best[2]
+
+    def _comes(self, device: str) -> bool:
+        """Whether somebody holds it that was asked for it, or is gone."""
+        return any(
+            device in one.held and (one.is_gone or device in one.recalled) for one in self._accounts.values()
+        )
 
     def _next(self, blocked: set[str]) -> str | None:
         """Whose turn it is."""
@@ -174,32 +217,29 @@ class Brokerage:
             self._holders[device] = 1
         return Grant(run, tuple(devices))
 
-    def _call_back(self, run: str, request: Request, many: int, kept: set[str]) -> list[Recall]:
+    def _call_back(self, run: str, target: tuple[str, ...], missing: int, kept: set[str]) -> list[Recall]:
         """Ask those who had the most for what is missing; what was called back already comes anyhow."""
-        mine = self._accounts[run]
-        found: list[Recall] = []
-        others = [
+        mine, urgent = self._accounts[run].used_us, self._accounts[run].requests[0].urgent
+        others = sorted(
             (-account.used_us, account.serial, name)
             for name, account in self._accounts.items()
-            if name != run and account.used_us >= mine.used_us
-        ]
-        coming = [
-            device
-            for _, _, name in sorted(others)
-            for device in request.among
-            if device in self._accounts[name].recalled and device not in kept
-        ][:many]
-        kept.update(coming)
-        many -= len(coming)
-        for _, _, name in sorted(others):
-            account = self._accounts[name]
-            named = [one for one in request.among if one in account.held - account.recalled][:many]
-            if named:
-                account.recalled.update(named)
-                kept.update(named)
-                many -= len(named)
-                found.append(Recall(name, tuple(named)))
-        return found
+            if name != run and (account.used_us >= mine or account.is_gone)
+        )
+        offers = sorted(
+            (_readiness(self._accounts[name], device, urgent=urgent), rank, at, name, device)
+            for rank, (_, _, name) in enumerate(others)
+            for at, device in enumerate(target)
+            if device in self._accounts[name].held and device not in kept
+        )
+        asked: dict[str, list[str]] = {}
+        for readiness, _, _, name, device in offers[:missing]:
+            kept.add(device)
+            if readiness in (_SOFT, _HELD) or (urgent and readiness == _COMING):
+                asked.setdefault(name, []).append(device)
+                self._accounts[name].recalled.add(device)
+                if urgent:
+                    self._accounts[name].pressed.add(device)
+        return [Recall(name, tuple(devices), urgent) for name, devices in asked.items()]
 
     def _lowest(self) -> int:
         """Where the account of a run begins that was not there, or wanted nothing."""
@@ -217,3 +257,25 @@ class Brokerage:
         if passed > 0:
             for account in self._accounts.values():
                 account.pass_time(passed)
+
+
+_PRESSED, _SOFT, _COMING, _HELD = range(4)
+"""How soon a device that another run holds can be had."""
+
+
+def _readiness(account: _Account, device: str, *, urgent: bool) -> int:
+    if device in account.pressed or account.is_gone:
+        return _PRESSED
+    if urgent and device in account.soft:
+        return _SOFT
+    return _COMING if device in account.recalled else _HELD
+
+
+def _possible(request: Request) -> Request | None:
+    """The request without sets that are too small; None: none is left."""
+    sets = tuple(one for one in map(_once, request.sets) if 0 < request.many <= len(one))
+    return request._replace(sets=sets) if sets else None
+
+
+def _once(devices: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(devices))

@@ -10,6 +10,10 @@ from dsec.inventory import Inventory
 from dsec.plan import Demand, Terms
 from dsec.record import Record
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 _APART = 2**40
 
 
@@ -43,6 +47,9 @@ class Ledger:
         self._held: dict[int, Lease] = {}
         self._parked: frozenset[int] = frozenset()
         """Leases whose processors were given back before the rest."""
+        self._lost = {slot.device.uuid for slot in self._slots if not slot.healthy}
+        self._withheld: set[str] = set()
+        """Devices that another run has, or may have."""
         self._serial = serial
         self.returned = 0
         """Leases given back so far: while this stays the same, what did not fit does not fit."""
@@ -131,6 +138,7 @@ class Ledger:
         # What either grants from now on must not be taken for a lease of the other.
         other._held, other._serial = dict(self._held), self._serial + _APART
         other._parked = self._parked
+        other._lost, other._withheld = set(self._lost), set(self._withheld)
         return other
 
     def hold(self, lease: Lease) -> bool:
@@ -157,11 +165,33 @@ class Ledger:
 
     def lose(self, uuid: str) -> None:
         """Never grant this device again; leases on it are still given back as usual."""
+        self._lost.add(uuid)
         self._by_uuid[uuid].healthy = False
 
     def find(self, uuid: str) -> None:
         """Grant a device again that was lost."""
-        self._by_uuid[uuid].healthy = True
+        self._lost.discard(uuid)
+        self._by_uuid[uuid].healthy = uuid not in self._withheld
+
+    def withhold(self, uuids: Iterable[str]) -> None:
+        """Grant these no more until they are allowed again: another run's turn has come."""
+        for uuid in uuids:
+            self._withheld.add(uuid)
+            self._by_uuid[uuid].healthy = False
+
+    def allow(self, uuids: Iterable[str]) -> None:
+        """Grant these again, but those that are lost."""
+        for uuid in uuids:
+            self._withheld.discard(uuid)
+            self._by_uuid[uuid].healthy = uuid not in self._lost
+
+    def usable(self) -> list[str]:
+        """Devices that are not lost, by index, whoever has them."""
+        return [slot.device.uuid for slot in self._slots if slot.device.uuid not in self._lost]
+
+    def in_use(self) -> set[str]:
+        """Devices that leases hold."""
+        return {slot.device.uuid for slot in self._slots if slot.holders}
 
     @property
     def held(self) -> tuple[Lease, ...]:

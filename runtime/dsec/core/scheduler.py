@@ -110,6 +110,10 @@ class Scheduler:
         """Of each bucket that is not empty, a Step of its and how many instances are ready in it."""
         return [(bucket[0] % self._n, len(bucket)) for bucket in self._buckets.values() if bucket]
 
+    def bucket(self, entry: int) -> list[int]:
+        """All entries that are ready in the bucket of this one."""
+        return self._bucket_of[entry % self._n]
+
     def locate(self, entry: int) -> tuple[int, int]:
         """The (Step, iteration) of an entry of `ready`."""
         return entry % self._n, entry // self._round

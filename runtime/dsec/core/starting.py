@@ -167,6 +167,14 @@ class Starter:
         base = self._demands[at].gpu_count
         return self._sizes.get(at) or Size(base, self._spans[at].most if at in self._spans else base)
 
+    def asks(self, at: int) -> int:
+        """How many GPUs Step `at` is to start with where others want some, too."""
+        base = self._demands[at].gpu_count
+        if at not in self._spans:
+            return base
+        size = self.size(at)
+        return max(size.most, self._spans[at].least) if size.most < base else max(base, size.firm)
+
     def resize(self, at: int, size: Size) -> None:
         """From its next start on, elastic Step `at` has another number of GPUs."""
         self._sizes[at] = size

@@ -110,6 +110,7 @@ def execute(
     runner.heed(attention)
     _respond(attention, runner)
     _heed_signals(loop, children, runner, attention)
+    _share(session, runner, environ)
     attention.begin()
     _watch_hunger(loop, runner, recorder)
     runner.confines = _confines(session, children, environ=environ, ticks=me.ticks if me else 0)
@@ -118,6 +119,8 @@ def execute(
         runner.work()
         sign = sweep.marker(session.run.job, session.run.path)
         left = children.end_everyone(sign, grace_s=_LAST_GRACE_S, orderly=not runner.cancelled)
+        if runner.sharing is not None:
+            runner.sharing.close(clean=not left)
     finally:
         attention.close()
         if runner.confines is not None:
@@ -209,6 +212,18 @@ def _attention(
     )
 
 
+def _share(session: Session, runner: Runner, environ: Mapping[bytes, bytes]) -> None:
+    """Come to terms with other runs about the GPUs, where the plan wants some."""
+    gpus = any(step.demand.gpu_count for step in session.plan.steps)
+    if session.inventory.origin != "nvml" or not gpus:
+        return
+    from dsec.sharing import Sharing, wanted
+
+    if wanted(environ):
+        runner.sharing = Sharing(session.run, runner, environ=environ)
+        runner.sharing.begin()
+
+
 def _confines(
     session: Session, children: Children, *, environ: Mapping[bytes, bytes], ticks: int
 ) -> Confines | None:
@@ -248,7 +263,7 @@ def _heed_signals(loop: Loop, children: Children, runner: Runner, attention: Att
 
     def call(number: int) -> None:
         if number == signal.SIGTSTP:
-            _stand_still(loop, children)
+            _stand_still(loop, children, runner)
             attention.anew()
             if runner.yielding is not None:
                 runner.yielding.anew()
@@ -259,9 +274,11 @@ def _heed_signals(loop: Loop, children: Children, runner: Runner, attention: Att
     loop.on_signals(SIGNALS if ignored else (*SIGNALS, signal.SIGTSTP), call)
 
 
-def _stand_still(loop: Loop, children: Children) -> None:
+def _stand_still(loop: Loop, children: Children, runner: Runner) -> None:
     """Stop the Steps, then this process as TSTP would have; go on with both when it is continued."""
     since = loop.now()
+    if runner.sharing is not None:
+        runner.sharing.stand_still()
     children.signal_all(signal.SIGSTOP)
     # TSTP itself, not STOP: where nobody could continue us (no job control) the kernel ignores it.
     loop.default(signal.SIGTSTP)

@@ -1,0 +1,9 @@
+"""How runs share the GPUs of one machine."""
+
+TEXTS: dict[str, str] = {
+    "a Step of another run must not wait; it did not save its state within {ms} ms": "另一个任务的 Step 不能等待；它没有在 {ms} ms 内保存状态",
+    "a Step of another run must not wait": "另一个任务的 Step 不能等待",
+    "this run does not share its GPUs with the other runs of this machine: {why}": "本任务不与本机的其他任务共享 GPU：{why}",
+    "this run shares its GPUs with the other runs of this machine again": "本任务重新与本机的其他任务共享 GPU",
+    "it waits for {many} GPUs; other runs have some: {names}": "等待 {many} 个 GPU；其他任务占用着一些：{names}",
+}

@@ -1,0 +1,64 @@
+"""Whether anything is left of a run that went without a word: its executor, its warden, its processes."""
+
+from __future__ import annotations
+
+import os
+
+from dsec import sweep
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec.broker.desk import Who
+
+_FIRST_S = 0.05
+_MOST_S = 1.0
+_TIMES = 3
+"""A process that forks and dies while /proc is being listed hides its child: nobody is found so often."""
+
+
+class Leftovers:
+    """Looks at one run again and again, ever more rarely."""
+
+    def __init__(self, who: Who, now_s: float) -> None:
+        self._who = who
+        self._sign = sweep.marker(who.job, who.path)
+        self.due_s = now_s
+        self._wait_s = _FIRST_S
+        self._empty = 0
+
+    def look(self, now_s: float) -> bool:
+        """Whether nothing is left."""
+        if self._any_left():
+            self._empty = 0
+            self._wait_s = min(self._wait_s * 1.5, _MOST_S)
+        else:
+            self._empty += 1
+            self._wait_s = _FIRST_S
+        self.due_s = now_s + self._wait_s
+        return self._empty >= _TIMES
+
+    def _any_left(self) -> bool:
+        if lives(self._who.pid, self._who.ticks):
+            return True
+        return bool(sweep.members(self._sign, sessions=(), spare=())) or self._has_warden()
+
+    def _has_warden(self) -> bool:
+        """Whether its warden waits or works: then it has not ended yet what is hard to find."""
+        end = [os.fsencode(self._who.job), os.fsencode(self._who.path)]
+        return any(_last_words(name) == end for name in os.listdir("/proc") if name.isdigit())
+
+
+def lives(pid: int, ticks: int) -> bool:
+    """Whether that process is there."""
+    found = sweep.look(pid)
+    return found is not None and found.ticks == ticks and not found.zombie
+
+
+def _last_words(name: str) -> list[bytes]:
+    """Of a warden's command line: its run's job and folder."""
+    try:
+        with open(f"/proc/{name}/cmdline", "rb", buffering=0) as file:
+            words = file.read(16 * 1024).split(b"\0")
+    except OSError:
+        return []
+    return words[-3:-1] if any(b"dsec.warden" in word for word in words[:-3]) else []

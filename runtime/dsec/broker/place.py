@@ -1,0 +1,182 @@
+"""Where a user's broker is found, who becomes it, and how it is started.
+
+The folder is the user's alone. Whoever locks `lock` is the broker; the lock, and a socket that listens
+already, are handed to the process that is to be it, so there is never a time at which a broker was
+elected and cannot be reached, and a broker that dies at any moment leaves a lock that is free.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import signal
+import socket
+import stat
+import struct
+import sys
+import zlib
+
+from dsec.portbook import runtime_folder
+from dsec.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LOCK, SOCKET, LEASES, LOG = "lock", "socket", "leases.json", "log"
+OFF = b"DSEC_BROKER"
+"""`off`: runs share with nobody."""
+IDLE_S = 5.0
+"""A broker that a run started ends when nobody has been there for so long."""
+_BACKLOG = 128
+_CREDENTIALS = struct.Struct("3i")
+_KEPT = (b"PATH", b"LD_LIBRARY_PATH", b"LANG", b"LC_ALL", b"TZ")
+"""What a broker keeps of the environment of the run that started it, which it outlives."""
+_HIGH = 10
+
+
+class Elected(Record):
+    """What makes a process the broker."""
+
+    lock: int
+    listener: int
+
+
+def folder(environ: Mapping[bytes, bytes]) -> str:
+    """The folder of this user's broker, made where it is missing; raises OSError.
+
+    Simulated GPUs are another box each, though they are named alike.
+    """
+    box = environ.get(b"SIM_GPU_SCENARIO")
+    name = "broker" if not box else f"broker-{zlib.crc32(os.path.abspath(box)):08x}"
+    path = f"{runtime_folder(environ)}/{name}"
+    os.makedirs(path, mode=0o700, exist_ok=True)
+    found = os.lstat(path)
+    if found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode):
+        raise PermissionError(errno.EACCES, "belongs to another user", path)
+    if found.st_mode & 0o077:
+        os.chmod(path, 0o700)
+    return path
+
+
+def connect(path: str) -> socket.socket | None:
+    """A connection to the broker of that folder; None: there is none that listens."""
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    sock.setblocking(False)
+    try:
+        with _Short(path) as short:
+            sock.connect(f"{short}/{SOCKET}")
+        _, user, _ = peer(sock)
+        if user == os.getuid():
+            return sock
+    except OSError:
+        pass
+    sock.close()
+    return None
+
+
+def peer(sock: socket.socket) -> tuple[int, int, int]:
+    """Process, user and group of who connected, or of who listens."""
+    told = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    pid, user, group = _CREDENTIALS.unpack(told)
+    return pid, user, group
+
+
+def holder(path: str) -> int:
+    """The process that is the broker of that folder, or was it last; 0: it is not known."""
+    try:
+        with open(f"{path}/{LOCK}", "rb") as file:
+            return int(file.read(32))
+    except (OSError, ValueError):
+        return 0
+
+
+def elect(path: str) -> Elected | None:
+    """Become the broker of that folder; None: somebody is. Raises OSError."""
+    lock = os.open(f"{path}/{LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as problem:
+        os.close(lock)
+        if problem.errno in (errno.EAGAIN, errno.EACCES):
+            return None
+        raise
+    try:
+        return Elected(_above(lock), _above(_listen(path).detach()))
+    except OSError:
+        os.close(lock)
+        raise
+
+
+def _listen(path: str) -> socket.socket:
+    """A socket that listens under its name from the moment at which the name is there."""
+    sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    aside = f"{SOCKET}.{os.getpid()}"
+    try:
+        with _Short(path) as short:
+            if os.path.lexists(f"{short}/{aside}"):
+                os.unlink(f"{short}/{aside}")
+            sock.bind(f"{short}/{aside}")
+            sock.listen(_BACKLOG)
+            os.replace(f"{short}/{aside}", f"{short}/{SOCKET}")
+    except OSError:
+        sock.close()
+        raise
+    return sock
+
+
+def _above(fd: int) -> int:
+    """The same, out of the way of the numbers under which a child gets it."""
+    try:
+        return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _HIGH)
+    finally:
+        os.close(fd)
+
+
+class _Short:
+    """A short name of a folder while it is needed: that of a socket may have 107 bytes."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._fd = -1
+
+    def __enter__(self) -> str:
+        self._fd = os.open(self._path, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        return f"/proc/self/fd/{self._fd}"
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._fd)
+
+
+def spawn(path: str, elected: Elected, environ: Mapping[bytes, bytes]) -> int:
+    """Start a broker that was elected, in a session of its own; its pid. Raises OSError.
+
+    It knows nothing of the run that starts it: no marker, no secrets.
+    """
+    code = (
+        f"import sys; sys.path[:] = {sys.path!r}\n"
+        "from dsec.broker.serving import main\n"
+        "sys.exit(main(sys.argv[1:]))"
+    )
+    log = f"{path}/{LOG}"
+    actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = [
+        (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
+        (os.POSIX_SPAWN_DUP2, 1, 2),
+        (os.POSIX_SPAWN_DUP2, elected.lock, 3),
+        (os.POSIX_SPAWN_DUP2, elected.listener, 4),
+    ]
+    try:
+        return os.posix_spawn(
+            sys.executable,
+            (sys.executable, "-I", "-S", "-c", code, path, f"{IDLE_S:g}"),
+            {name: environ[name] for name in _KEPT if name in environ},
+            file_actions=actions,
+            setsid=True,
+            setsigmask=(),
+            setsigdef=sorted(signal.valid_signals()),
+        )
+    finally:
+        os.close(elected.lock)
+        os.close(elected.listener)

@@ -1,0 +1,367 @@
+"""The executor's side of the broker: which GPUs are this run's for the time being.
+
+Alone on the machine a run asks once for all GPUs and keeps them, and then nothing here costs anything.
+As soon as there are others it gives back whatever idles, keeps what is in use until that ends or is
+called back, and asks for what its ready Steps lack. What it has is its own until it says otherwise,
+whether the broker lives or not.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from dsec.broker import messages, place
+from dsec.core.brokerage import Request
+from dsec.lacking import Lacking
+from dsec.makingroom import make_room
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import socket
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from dsec.loop import Loop
+    from dsec.rundir import RunDir
+    from dsec.runner import Runner
+
+_REACHING, _GREETED, _JOINED, _APART = range(4)
+_REACH_S = 5.0
+"""How long a run looks for a broker, and waits for its first word, before it goes on without."""
+_AGAIN_S = 30.0
+"""How often a run that shares with nobody looks for a broker again."""
+_FIRST_S, _MOST_S = 0.01, 0.5
+"""Between two looks for a broker."""
+_PATIENCE_S = 0.1
+"""For so long what is lacking is asked for before the run takes it from its own Steps or workers."""
+_CHECK_S = 10.0
+"""How often is looked whether the broker is well, and told who has what a Step waits for."""
+_MOST_BARREN, _REST_S = 3, 1.0
+_QUIET_S = 25.0
+"""A broker that has said nothing for so long, though it was asked, does not answer."""
+
+
+class Sharing:
+    """One run among the others of this machine."""
+
+    def __init__(self, run: RunDir, runner: Runner, *, environ: Mapping[bytes, bytes]) -> None:
+        self._run = run
+        self._runner = runner
+        self._floor = runner.floor
+        self._environ = environ
+        self._loop: Loop = self._floor.children.loop
+        self._ledger = self._floor.ledger
+        self._lacking = Lacking(runner, self._floor)
+        self._state = _REACHING
+        self._sock: socket.socket | None = None
+        self._folder = ""
+        self._until = self._wait = 0.0
+        """When to stop looking for a broker, and for how long to wait until the next look."""
+        self._held: set[str] = set()
+        self._recalled: set[str] = set()
+        """Of those held: to be given back as soon as nothing runs on them."""
+        self._others = 0
+        """Runs that the devices are shared with."""
+        self._grants = 0
+        self._sent: object = None
+        """What the last request was made from; None: the next one is to be sent in any case."""
+        self._asked: Sequence[Request] = ()
+        self._asked_s = self._heard_s = self._found_s = 0.0
+        """When what is asked for now was, when the broker said something last, when it was found."""
+        self._told = False
+        """Whether it was told whose devices a Step waits for."""
+        self._granted: set[str] = set()
+        """What was granted since the last settling."""
+        self._barren = 0
+        """Grants in a row that nothing was started on."""
+        self._rests_until = 0.0
+        """Nothing is asked for before: what was asked for did not help."""
+        self._gave_way: set[tuple[int, int]] = set()
+        """Instances that made room for another run: each does so once."""
+        self._hear: dict[str, Callable[[dict[str, Any]], None]] = {
+            "welcome": self._welcome,
+            "company": self._company,
+            "grant": self._grant,
+            "recall": self._recall,
+            "state": self._tell_holders,
+            "refused": lambda told: self._go_apart(f"the broker refused it: {told.get('why', '')}"),
+        }
+
+    # Coming and going.
+
+    def begin(self) -> None:
+        """Look for the broker, or start one; until it answers no device is granted."""
+        self._ledger.withhold(self._ledger.usable())
+        self._floor.workers.called_back = self._recalled
+        self._until, self._wait = self._loop.now() + _REACH_S, _FIRST_S
+        self._loop.at(self._loop.now() + _CHECK_S, self._check)
+        try:
+            self._folder = place.folder(self._environ)
+        except OSError as problem:
+            self._go_apart(f"{problem.filename}: {problem.strerror}")
+            return
+        self._reach()
+
+    def _reach(self) -> None:
+        if self._sock is not None or self._state == _JOINED or self._until < 0:
+            return
+        why = "there is no broker, and none could be started"
+        try:
+            sock = place.connect(self._folder)
+            if sock is None and (elected := place.elect(self._folder)) is not None:
+                self._start(elected)
+                sock = place.connect(self._folder)
+        except OSError as problem:
+            sock, why = None, f"{problem.filename or self._folder}: {problem.strerror}"
+        if sock is not None:
+            self._greet(sock)
+        elif self._loop.now() >= self._until:
+            self._go_apart(why)
+        else:
+            self._later()
+
+    def _later(self) -> None:
+        self._loop.at(self._loop.now() + self._wait, self._reach)
+        self._wait = min(self._wait * 2, _MOST_S)
+
+    def _start(self, elected: place.Elected) -> None:
+        pid = place.spawn(self._folder, elected, self._environ)
+        self._floor.children.spare(pid)
+        self._loop.on_end(pid, lambda *_: None)  # it is to be collected, nothing else
+
+    def _greet(self, sock: socket.socket) -> None:
+        try:
+            sock.send(messages.hello(self._run.job, self._run.path, sorted(self._held)))
+        except OSError:
+            sock.close()
+            self._later()
+            return
+        self._sock = sock
+        if self._state != _APART:
+            self._state = _GREETED
+        self._found_s = self._heard_s = self._loop.now()
+        self._loop.at(self._found_s + _REACH_S, self._doubt)
+        self._loop.watch(sock.fileno(), self._readable)
+
+    def _doubt(self) -> None:
+        """Who has not answered by now will not."""
+        if self._sock is not None and self._state != _JOINED and self._loop.now() >= self._found_s + _REACH_S:
+            self._go_apart(self._silent())
+
+    def _silent(self) -> str:
+        return f"the broker (process {place.holder(self._folder)}) does not answer"
+
+    def _go_apart(self, why: str) -> None:
+        """Share with nobody until a broker is found."""
+        self._hang_up()
+        first = self._state != _APART
+        self._state = _APART
+        self._loop.at(self._loop.now() + _AGAIN_S, self._look_again)
+        if first:
+            self._recalled.clear()
+            self._ledger.allow(self._ledger.usable())
+            self._floor.starter.forget()
+            self._notice(f"this run does not share its GPUs with the other runs of this machine: {why}")
+
+    def _look_again(self) -> None:
+        if self._state == _APART and self._until >= 0:
+            self._held = self._ledger.in_use()
+            self._until, self._wait = self._loop.now() + _REACH_S, _FIRST_S
+            self._reach()
+
+    def _hang_up(self) -> None:
+        if self._sock is not None:
+            self._loop.unwatch(self._sock.fileno())
+            self._sock.close()
+            self._sock = None
+
+    def _lost(self) -> None:
+        """The broker is gone; another one is looked for, and what is held stays so."""
+        self._hang_up()
+        if self._state == _APART:
+            return
+        if self._state == _JOINED:
+            self._until, self._wait = self._loop.now() + _REACH_S, _FIRST_S
+        self._state = _REACHING
+        self._asked = ()
+        self._later()
+
+    def close(self, *, clean: bool) -> None:
+        """The run is over; `clean`: nothing of it is left, so that its devices are free at once."""
+        self._until = -1.0
+        if self._sock is not None and clean:
+            self._send(messages.pack({"say": "bye"}))
+        self._hang_up()
+
+    # What the run does.
+
+    @property
+    def helps_itself(self) -> bool:
+        """Whether what a Step lacks is to be taken from this run's own Steps and workers."""
+        if self._state == _APART or (self._state == _JOINED and not self._others):
+            return True
+        return bool(self._asked) and self._loop.now() - self._asked_s >= _PATIENCE_S
+
+    def settle(self) -> bool:
+        """Give back and ask, now that all was started that could; whether something is still to come."""
+        if self._state == _APART:
+            return False
+        if self._state != _JOINED:
+            return self._lacking.any_gpus
+        if not self._others and not self._recalled and self._held.issuperset(self._ledger.usable()):
+            return False
+        for device in self._recalled:
+            self._floor.workers.leave(device)
+        idle = (self._held if self._others else self._recalled) - self._ledger.in_use()
+        if self._granted:
+            self._count_barren(barren=self._granted <= idle)
+        if self._others:
+            self._ask(sorted(idle))
+        else:
+            self._ask_for_all(sorted(idle))
+        return bool(self._asked) and self._lacking.any_gpus
+
+    def _count_barren(self, *, barren: bool) -> None:
+        """A grant that nothing could be started on is odd; one after another would go round in circles."""
+        self._granted.clear()
+        self._barren = self._barren + 1 if barren else 0
+        if self._barren >= _MOST_BARREN:
+            self._barren, self._rests_until = 0, self._loop.now() + _REST_S
+            self._loop.at(self._rests_until, self._floor.starter.forget)
+
+    def _ask(self, back: Sequence[str]) -> None:
+        now = self._loop.now()
+        sign = (*self._lacking.sign(), now // _CHECK_S, now < self._rests_until)
+        if sign == self._sent and not back:
+            return
+        rests = now < self._rests_until
+        requests = [] if rests else self._lacking.requests(self._floor.recorder.at_us())
+        self._say_now(back, requests)
+        self._sent = sign
+
+    def _ask_for_all(self, back: Sequence[str]) -> None:
+        missing = tuple(one for one in self._ledger.usable() if one not in self._held or one in back)
+        if back or missing != self._sent:
+            self._say_now(back, [Request(len(missing), (missing,), 0, 0)] if missing else [])
+            self._sent = missing
+
+    def _say_now(self, back: Sequence[str], requests: Sequence[Request]) -> None:
+        self._held.difference_update(back)
+        self._recalled.difference_update(back)
+        self._ledger.withhold(back)
+        if requests and not self._asked:
+            self._asked_s, self._told = self._loop.now(), False
+            self._loop.at(self._asked_s + _PATIENCE_S, self._floor.starter.forget)
+        self._asked = requests
+        self._send(messages.now(self._grants, back, requests, self._soft()))
+
+    def _soft(self) -> list[str]:
+        """Devices on which nothing runs that would lose more than the time of another start."""
+        found: set[str] = set()
+        for one in self._floor.running:
+            if one.step.level == "discardable" and (one.at, one.iteration) not in self._gave_way:
+                found.update(one.lease.devices)
+        return sorted(found)
+
+    def stand_still(self) -> None:
+        """Ask for nothing: the run is about to be stopped for a while."""
+        if self._state == _JOINED:
+            self._asked, self._sent = (), None
+            self._send(messages.now(self._grants, (), (), ()))
+
+    # What the broker says.
+
+    def _send(self, packet: bytes) -> None:
+        if self._sock is not None:
+            try:
+                self._sock.send(packet)
+            except OSError:
+                return  # it is gone, which is heard when its end of the socket is read
+
+    def _readable(self) -> None:
+        while (sock := self._sock) is not None:
+            try:
+                packet = sock.recv(messages.MOST_BYTES + 1)
+            except BlockingIOError:
+                return
+            except OSError:
+                packet = b""
+            if not packet:
+                self._lost()
+                return
+            self._heard_s = self._loop.now()
+            try:
+                told = json.loads(packet)
+                hear = self._hear.get(told["tell"])
+            except (ValueError, KeyError, TypeError):
+                continue
+            if hear is not None:
+                hear(told)
+
+    def _welcome(self, told: dict[str, Any]) -> None:
+        if self._state == _APART:
+            if more := self._ledger.in_use() - self._held:  # begun since the hello
+                self._held |= more
+                self._send(messages.hello(self._run.job, self._run.path, sorted(self._held)))
+                return
+            self._notice("this run shares its GPUs with the other runs of this machine again")
+            self._ledger.withhold(one for one in self._ledger.usable() if one not in self._held)
+        self._state, self._others = _JOINED, int(told["others"])
+        self._grants, self._asked, self._sent = 0, (), None
+        self._ledger.allow(self._held)  # what another broker had called back, this one has not
+        self._recalled.clear()
+        self._floor.starter.forget()
+
+    def _company(self, told: dict[str, Any]) -> None:
+        self._others, self._sent = int(told["others"]), None
+
+    def _grant(self, told: dict[str, Any]) -> None:
+        devices = set(told["devices"])
+        self._granted |= devices
+        self._grants += 1
+        self._held |= devices
+        self._asked, self._sent = (), None
+        self._ledger.allow(devices)
+        self._floor.starter.forget()
+
+    def _recall(self, told: dict[str, Any]) -> None:
+        devices = self._held.intersection(told["devices"])
+        self._recalled |= devices
+        self._sent = None
+        self._ledger.withhold(devices)
+        self._floor.starter.forget()
+        if told["urgent"]:
+            self._gave_way |= make_room(self._runner, devices, spared=self._gave_way)
+
+    def _check(self) -> None:
+        """Now and then: is the broker well, and how long has something been waited for."""
+        if self._until < 0:
+            return
+        now = self._loop.now()
+        self._loop.at(now + _CHECK_S, self._check)
+        if self._state != _JOINED or not self._asked:
+            return
+        if now - self._heard_s > _QUIET_S:
+            self._go_apart(self._silent())
+        elif now - self._asked_s >= _CHECK_S and not self._told:
+            self._send(messages.pack({"say": "ask"}))
+        elif now - self._heard_s >= _CHECK_S:
+            self._send(messages.pack({"say": "ping"}))
+
+    def _tell_holders(self, told: dict[str, Any]) -> None:
+        others = [one for one in told["runs"] if one["path"] != self._run.path and one["devices"]]
+        if not others or not self._asked or self._told:
+            return
+        self._told = True
+        names = ", ".join(f"{one['job']} ({len(one['devices'])})" for one in others)
+        self._notice(f"it waits for {self._asked[0].many} GPUs; other runs have some: {names}")
+
+    def _notice(self, detail: str) -> None:
+        if self._runner.attention is not None:
+            self._runner.attention.notice("sharing", detail)
+
+
+def wanted(environ: Mapping[bytes, bytes]) -> bool:
+    """Whether GPUs are to be shared at all."""
+    return os.fsdecode(environ.get(place.OFF, b"")).lower() != "off"
