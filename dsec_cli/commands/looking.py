@@ -8,7 +8,7 @@ import time
 
 from dsec.errors import RunProblem
 from dsec.quickplan import read_plan
-from dsec.resume import executor_lives
+from dsec.resume import executor_lives, running_us
 from dsec.tail import Tail
 from dsec.words import say, system
 from dsec_cli.cells import plain
@@ -115,7 +115,7 @@ class Looker:
         if fold.end is not None:
             return fold.end.outcome, fold.end.at_us
         if executor_lives(session):
-            return "running", max(0, time.time_ns() // 1000 - session.wall_ms * 1000)
+            return "running", running_us(session)
         return "dead", self.watch.holdings.last_us - self.watch.holdings.time(0)
 
     def _read_audit(self) -> None:

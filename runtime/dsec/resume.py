@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import gc
 import os
+import time
 
 from dsec.attempts import Past
+from dsec.core.calendar import trusted
 from dsec.core.fold import Fold, RunState
 from dsec.errors import PlanProblem, RunProblem
 from dsec.events import decode
@@ -139,6 +141,13 @@ def is_alive(told: Told) -> bool:
     """Whether the executor that wrote last is still there."""
     session = told.state.sessions[-1] if told.state.sessions else None
     return session is not None and told.state.end is None and executor_lives(session)
+
+
+def running_us(session: RunStart) -> int:
+    """For how long the living executor of this session has run."""
+    by_calendar = time.time_ns() // 1000 - session.wall_ms * 1000
+    ticks_us = 1_000_000 * session.ticks // os.sysconf("SC_CLK_TCK")
+    return max(0, trusted(by_calendar, time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1000 - ticks_us))
 
 
 def executor_lives(session: RunStart) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from dsec.compilers import find
 from dsec.inventory import Inventory
 from dsec.plan import (
     FORMAT,
@@ -203,3 +205,33 @@ def kit() -> SimpleNamespace:
         retries=Retries,
         root=ROOT,
     )
+
+
+class Clock:
+    """A wall clock that jumps, for programs that are started with `env`; the monotonic one goes on."""
+
+    def __init__(self, library: Path, place: Path) -> None:
+        self._place = place
+        self.jump(0)
+        self.env = {"LD_PRELOAD": str(library), "DSEC_TEST_CLOCK": str(place)}
+
+    def jump(self, seconds: float) -> None:
+        """From now on it is wrong by so much."""
+        with open(self._place, "r+b" if self._place.exists() else "wb", buffering=0) as file:
+            file.write(struct.pack("=q", int(seconds * 1e9)))
+
+
+@pytest.fixture(scope="session")
+def clock_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    compiler = find(os.environ)
+    if not compiler:
+        pytest.skip("no C compiler")
+    library = tmp_path_factory.mktemp("clock") / "clock.so"
+    source = ROOT / "tests" / "fakes" / "clock" / "clock.c"
+    subprocess.run([compiler, "-shared", "-fPIC", "-O2", "-o", library, source], check=True, timeout=60)
+    return library
+
+
+@pytest.fixture
+def clock(clock_library: Path, tmp_path: Path) -> Clock:
+    return Clock(clock_library, tmp_path / "shift")

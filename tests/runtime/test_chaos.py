@@ -15,6 +15,7 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -22,6 +23,7 @@ from dsec.simgpu.scenario import box, of_box
 
 ITERATIONS = 4
 GPUS = 4
+LATE = ("timeout", "stalled")
 
 
 class Disk:
@@ -108,6 +110,8 @@ class Player:
         )
         assert set(done.values()) == {1}, [key for key, times in done.items() if times > 1]
         assert len(done) == 7 * ITERATIONS
+        late = [one for one in events(self.run_dir) if one["event"] == "exit" and one["cause"] in LATE]
+        assert not late, f"no Step is that slow: {late}"
 
     def pids(self, mark: bytes) -> list[int]:
         """Processes of this run whose command or environment has the mark."""
@@ -159,14 +163,14 @@ def kill(pids: list[int], chance: random.Random, number: int) -> bool:
 
 
 @pytest.mark.battery
-def test_nothing_is_lost_doubled_or_left(job, kit, nvml_library, tmp_path, request):
+def test_nothing_is_lost_doubled_or_left(job, kit, nvml_library, clock, tmp_path, request):
     pytest.importorskip("numpy", reason="the example needs numpy")
     seconds = float(os.environ.get("DSEC_CHAOS_S", "1800"))
     chance = random.Random(os.environ.get("DSEC_CHAOS_SEED", "1"))
     rules, base = tmp_path / "rules", of_box(box(f"{GPUS}xh100"))
     rules.write_text(base)
     mark = f"chaos-{os.getpid()}"
-    job.env |= {"LD_LIBRARY_PATH": nvml_library(), "SIM_GPU_SCENARIO": str(rules), "CHAOS": mark}
+    job.env |= {"LD_LIBRARY_PATH": nvml_library(), "SIM_GPU_SCENARIO": str(rules), "CHAOS": mark, **clock.env}
     job.env["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     tally: Counter[str] = Counter()
     disk = Disk(tmp_path / "disk")
@@ -187,7 +191,8 @@ def test_nothing_is_lost_doubled_or_left(job, kit, nvml_library, tmp_path, reque
             for player in players:
                 player.go_on()
             time.sleep(chance.uniform(0.2, 3.0))
-            disturb(chance, players, rules=rules, base=base, disk=disk, tally=tally)
+            world = World(rules, base, disk, clock)
+            disturb(chance, players, world, tally)
         rules.write_text(base)
         disk.free()
         finish(players)
@@ -202,12 +207,20 @@ def test_nothing_is_lost_doubled_or_left(job, kit, nvml_library, tmp_path, reque
     assert tally["finished"] >= 2
 
 
-def disturb(
-    chance: random.Random, players, *, rules: Path, base: str, disk: Disk, tally: Counter[str]
-) -> None:
+class World(NamedTuple):
+    """What can be disturbed besides processes."""
+
+    rules: Path
+    base: str
+    """Rules of GPUs that are well."""
+    disk: Disk
+    clock: Any
+
+
+def disturb(chance: random.Random, players: list[Player], world: World, tally: Counter[str]) -> None:
     player = chance.choice(players)
     what = chance.choice(
-        ["executor", "executor", "step", "step", "monitor", "term", "stop", "gpu", "heat", "disk", "nothing"]
+        ["executor", "executor", "step", "step", "monitor", "term", "stop", "gpu", "heat", "disk", "clock"]
     )
     happened = True
     executor = player.process.pid
@@ -224,13 +237,15 @@ def disturb(
     elif what in ("gpu", "heat"):
         gpu = chance.randrange(GPUS)
         rule = f"gpu {gpu} lost 1" if what == "gpu" else f"gpu {gpu} temperature 92"
-        rules.write_text(f"{base}\n{rule}\n")
+        world.rules.write_text(f"{world.base}\n{rule}\n")
         time.sleep(chance.uniform(0.5, 4.0))
-        rules.write_text(base)
-    elif what == "disk" and disk.mounted:
-        disk.fill()
+        world.rules.write_text(world.base)
+    elif what == "disk" and world.disk.mounted:
+        world.disk.fill()
         time.sleep(chance.uniform(0.2, 2.0))
-        disk.free()
+        world.disk.free()
+    elif what == "clock":
+        world.clock.jump(chance.choice([0, 1, -1]) * chance.choice([30, 3600, 86_400, 300 * 86_400]))
     if happened:
         tally[what] += 1
 

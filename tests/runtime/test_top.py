@@ -194,7 +194,7 @@ def test_what_stands_still_what_retries_and_notices_are_told(plan):
 
 
 def test_a_lost_executor_leaves_nothing_running(plan):
-    events = (*RUNNING, RunStart(0, 2, 2, 2, "b", 1_060_000, False))
+    events = (*RUNNING, RunStart(0, 2, 2, 6002, "b", 1_060_000, False))
     found = scene(plan, *events)
     assert [one.state for one in found.watch.standings(SECOND, found.watch.steps)] == ["waiting"] * 3
     assert found.watch.held_by() == {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dsec.core.calendar import apart_us
 from dsec.events import (
     Cancel,
     Continue,
@@ -154,7 +155,7 @@ class Fold:
 
     def _took_over(self, event: RunStart) -> None:
         self.sessions.append(event)
-        self._origin_us = (event.wall_ms - self.sessions[0].wall_ms) * 1000
+        self._origin_us = apart_us(self.sessions[0], event)
         self.cancelled = ""
         self.end = None
         # Whatever the executor before had running, it has been ended since.

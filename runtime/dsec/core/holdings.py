@@ -7,6 +7,7 @@ while it serves a call they are held by that call's Step.
 
 from __future__ import annotations
 
+from dsec.core.calendar import apart_us
 from dsec.events import Exit, RunStart, Spawn, WorkerStart, WorkerStop
 from dsec.record import Record
 
@@ -42,7 +43,7 @@ class Holdings:
         """When the last event was."""
         self.shifts_us: dict[int, int] = {}
         """By executor, when its clock began."""
-        self._first_ms: int | None = None
+        self._first: RunStart | None = None
         self._shift_us = 0
         self._open: dict[tuple[str, int, int], tuple[Spawn, int]] = {}
         self._workers: dict[str, _Hands] = {}
@@ -84,10 +85,10 @@ class Holdings:
         self.closed += self._going_on(self.last_us)
         self._open.clear()
         self._workers.clear()
-        if self._first_ms is None:
-            self._first_ms = event.wall_ms
+        if self._first is None:
+            self._first = event
         # A calendar that was set back must not make a session begin before the one before it ended.
-        self._shift_us = max((event.wall_ms - self._first_ms) * 1000, self.last_us)
+        self._shift_us = max(apart_us(self._first, event), self.last_us)
         self.shifts_us[event.session] = self._shift_us
 
     def _begun(self, event: Spawn, now: int) -> None:

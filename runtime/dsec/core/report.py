@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from json.encoder import encode_basestring as quoted
 
+from dsec.core.calendar import apart_us
 from dsec.core.fold import Tally
 from dsec.outcomes import state, words
 from dsec.progress import instance, span
@@ -112,7 +113,7 @@ def _wall_us(state: RunState) -> int:
     """From the first executor's start to the last thing that ended."""
     ends = [end for _, end in state.spans_us.values()]
     if state.sessions and state.end is not None:
-        ends.append((state.sessions[-1].wall_ms - state.sessions[0].wall_ms) * 1000 + state.end.at_us)
+        ends.append(apart_us(state.sessions[0], state.sessions[-1]) + state.end.at_us)
     return max(ends, default=0)
 
 
