@@ -104,7 +104,7 @@ def carry_out(session: Session, *, journal: Journal, args: Args, metrics: Export
             journal=journal,
             observer=observer,
             environ=os.environb,
-            spare=metrics.pids if metrics else (),
+            beside=metrics,
         )
     finally:
         observer.close()

@@ -21,17 +21,24 @@ if TYPE_CHECKING:
 
 _END_S = 5.0
 """How long the last file is waited for."""
+_STARTS = 4
+"""A process that died is started anew, up to so many in all."""
 
 
 class Exporting:
     """A place that metrics will be shown at, and then the process that shows them."""
 
+    what = "metrics"
+
     def __init__(self, file: str, sock: socket.socket | None, *, compat: bool) -> None:
         self._file = file
         self._sock = sock
+        """Kept open: who scrapes while the process is started anew waits for it."""
         self._compat = compat
         self._pipe = -1
-        self.pids: tuple[int, ...] = ()
+        self._pid = 0
+        self._starts = 0
+        self._run: RunDir | None = None
 
     @property
     def address(self) -> str:
@@ -43,6 +50,21 @@ class Exporting:
 
     def begin(self, run: RunDir) -> None:
         """Start the process; a run goes on without it where it cannot be started."""
+        self._run = run
+        self._start(run)
+
+    def pid(self) -> int:
+        """The process; 0: there is none."""
+        return self._pid
+
+    def again(self) -> int:
+        """Start it anew, at the same place; 0: it has died too often."""
+        if self._run is None or self._starts >= _STARTS:
+            return 0
+        self._start(self._run)
+        return self._pid
+
+    def _start(self, run: RunDir) -> None:
         code = (
             f"import sys; sys.path[:] = {sys.path!r}\n"
             "from dsec.exporter import main\n"
@@ -50,29 +72,33 @@ class Exporting:
         )
         told = (run.job, run.path, self._file, str(int(self._compat)), str(int(self._sock is not None)))
         argv = (sys.executable, "-I", "-S", "-c", code, *told)
+        self._starts += 1
+        self._close_pipe()
         read, self._pipe = os.pipe()
         try:
-            self.pids = (_spawn(argv, f"{run.path}/exporter.log", read, self._sock),)
+            self._pid = _spawn(argv, f"{run.path}/exporter.log", read, self._sock)
         except OSError as problem:
+            self._pid = 0
             sys.stderr.write(f"warning: no metrics: {problem.strerror}\n")
         finally:
             os.close(read)
-            if self._sock is not None:
-                self._sock.close()
+
+    def _close_pipe(self) -> None:
+        if self._pipe >= 0:
+            os.close(self._pipe)
+            self._pipe = -1
 
     def end(self) -> None:
         """The run is over: let the process write its last file, and end it where it does not."""
-        if self._pipe < 0:
-            return
-        os.close(self._pipe)
-        self._pipe = -1
+        self._close_pipe()
+        if self._sock is not None:
+            self._sock.close()
         until = time.monotonic() + _END_S
         with contextlib.suppress(ChildProcessError, ProcessLookupError):
-            for pid in self.pids:
-                while os.waitpid(pid, os.WNOHANG) == (0, 0):
-                    if time.monotonic() > until:
-                        os.kill(pid, signal.SIGKILL)
-                    time.sleep(0.01)
+            while self._pid and os.waitpid(self._pid, os.WNOHANG) == (0, 0):
+                if time.monotonic() > until:
+                    os.kill(self._pid, signal.SIGKILL)
+                time.sleep(0.01)
 
 
 def _spawn(argv: tuple[str, ...], log: str, pipe: int, sock: socket.socket | None) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import signal
@@ -159,3 +160,26 @@ def test_a_real_prometheus_scrapes_a_run_and_raises_an_alert(job, kit):
     (job.folder / "go").touch()
     run.communicate(timeout=60)
     assert run.returncode == 0
+
+
+def test_a_process_that_dies_is_started_anew_at_the_same_place(job, kit):
+    job.save(held(kit))
+    process = job.start(*WORDS, "--metrics-port", "0", "--metrics-file", "m.prom")
+    url = url_of(process)
+    killed = set()
+    for _ in range(4):
+        pid = kit.wait_for(lambda: exporter(kit, killed))
+        killed.add(pid)
+        kit.wait_for(lambda: 'dsec_run_state{state="running"} 1' in get(url))
+        os.kill(pid, signal.SIGKILL)
+    (notice,) = kit.wait_for(lambda: job.events("notice"))
+    assert notice["detail"] == "this run goes on without metrics: it was killed by signal 9"
+    (job.folder / "go").touch()
+    out = process.communicate(timeout=60)[0].decode()
+    assert process.returncode == 0, out
+    assert exporter(kit, killed) == 0
+
+
+def exporter(kit, killed):
+    found = [int(one.split(":")[0]) for one in kit.alive("dsec.exporter")]
+    return next((pid for pid in found if pid not in killed), 0)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dsec.answers import Answer
     from dsec.appetites import Appetites
     from dsec.attempts import Attempt
+    from dsec.beside import Beside
     from dsec.confines import Confines
     from dsec.core.fold import Fold
     from dsec.inventory import Inventory
@@ -80,11 +81,11 @@ def execute(
     journal: Journal,
     observer: Observer,
     environ: Mapping[bytes, bytes],
-    spare: tuple[int, ...] = (),
+    beside: Beside | None = None,
 ) -> Outcome:
     """Carry the plan out; every process of the run has ended when this returns.
 
-    `spare`: children of this process that are not the run's.
+    `beside`: a process that shows the run, and is none of it.
     """
     begun = time.monotonic()
     recorder = Recorder(journal, observer, session.fold)
@@ -103,7 +104,9 @@ def execute(
     journal.sync()
     warden = Warden(session.run)
     loop = Loop(sockets=_threaded() or any(step.command.call for step in session.plan.steps))
-    children = Children(loop, spare=(warden.pid, *spare))
+    children = Children(loop, spare=(warden.pid,))
+    if beside is not None:
+        _keep(beside, loop, children, recorder)
     launcher = _launcher(session, environ)
     runner = _runner(session, children=children, recorder=recorder, launcher=launcher)
     attention = _attention(session, children=children, recorder=recorder, environ=environ)
@@ -134,6 +137,12 @@ def execute(
     journal.close()
     warden.dismiss()
     return Outcome(word, runner.cancelled, detail, tuple(runner.failing.final), time.monotonic() - begun)
+
+
+def _keep(beside: Beside, loop: Loop, children: Children, recorder: Recorder) -> None:
+    from dsec.beside import Keeper  # few runs are shown
+
+    Keeper(beside, loop, children, recorder)
 
 
 def _threaded() -> bool:
