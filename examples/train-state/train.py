@@ -26,16 +26,12 @@ def main(folder: str, dies_after: int) -> int:
         print(f"going on after step {last.at}, at batch {batch}")
     except state.NoStateError:
         np.random.seed(7)
-        weights, moments = (
-            np.random.normal(0, 0.02, ELEMENTS).astype("float16"),
-            np.zeros(ELEMENTS, "float32"),
-        )
+        weights = np.random.normal(0, 0.02, ELEMENTS).astype("float16")
+        moments = np.zeros(ELEMENTS, "float32")
         begin, batch = 0, 0
     with state.Saver(folder, quantise=["adam.*"]) as saver:
         for step in range(begin, STEPS):
-            touched = np.random.choice(
-                ELEMENTS, ELEMENTS // 100, replace=False
-            )  # what a sparse update changes
+            touched = np.random.choice(ELEMENTS, ELEMENTS // 100, replace=False)  # a sparse update
             gradient = np.random.normal(0, 1, touched.size).astype("float32")
             weights[touched] -= 1e-3 * gradient
             moments[touched] = 0.95 * moments[touched] + 0.05 * gradient**2
@@ -43,21 +39,19 @@ def main(folder: str, dies_after: int) -> int:
             handle = saver.save(step, {"weights": weights, "adam.v": moments}, values={"batch": batch})
             if step == dies_after:
                 os.kill(os.getpid(), 9)
-            told = handle.wait()  # only to print it: a training does not wait
-            print(
-                f"step {step}: {told.nbytes} of {told.tracked} bytes, standing still for {handle.pause_s:.4f} s"
-            )
-            for name, part in told.components.items():
-                lossy = (
-                    f", off by {part.greatest_error:.2g} at most" if part.greatest_error is not None else ""
-                )
-                print(
-                    f"  {name}: {'+'.join(part.encodings)}, 1/{part.nbytes / max(part.written, 1):.0f}{lossy}"
-                )
-    print(
-        f"sum of the weights {float(weights.astype('float64').sum()):.9f}, next number {np.random.rand():.9f}"
-    )
+            show(step, handle)
+    total = float(weights.astype("float64").sum())
+    print(f"sum of the weights {total:.9f}, next number {np.random.rand():.9f}")
     return 0
+
+
+def show(step: int, handle: state.Handle) -> None:
+    """What one save came to. A training does not wait for it."""
+    told = handle.wait()
+    print(f"step {step}: {told.nbytes >> 10} KiB of {told.tracked >> 10} KiB, pause {handle.pause_s:.4f} s")
+    for name, part in told.components.items():
+        lossy = "" if part.greatest_error is None else f", off by {part.greatest_error:.2g} at most"
+        print(f"  {name}: {'+'.join(part.encodings)}, 1/{part.nbytes / max(part.written, 1):.0f}{lossy}")
 
 
 if __name__ == "__main__":

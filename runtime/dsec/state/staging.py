@@ -72,7 +72,7 @@ def copy_in(layout: Layout, into: memoryview, *, threads: int) -> None:
         try:
             for job in left:
                 job.run()
-        except Exception as problem:  # noqa: BLE001 - raised again by the caller, below
+        except (MemoryError, RuntimeError, TypeError, ValueError) as problem:  # numpy's and torch's
             problems.append(problem)
 
     others = [threading.Thread(target=work, daemon=True) for _ in range(threads - 1)]
