@@ -42,10 +42,11 @@ def inventory_for(plan: Plan, path: str | None) -> Inventory:
 
         return read_inventory(path)
     if any(step.demand.gpu_count for step in plan.steps):
+        from dsec.broker.asked import without_others
         from dsec.devices.nvml import read
         from dsec.devices.visible import restrict
 
-        return restrict(read(), os.environ)
+        return without_others(restrict(read(), os.environ))
     from dsec.devices.host import read as read_host
 
     return read_host()

@@ -47,10 +47,15 @@ class Refused(Record):
 
 
 def inventory_at(spec: str | None) -> Inventory:
-    """This machine, or the one that `--inventory` names."""
+    """This machine, without what other runs hold of it for a while, or the one that `--inventory` names."""
     from dsec_cli.commands.inventory import read_inventory
 
-    return read_inventory(spec)
+    inventory = read_inventory(spec)
+    if spec is not None or not inventory.devices:
+        return inventory
+    from dsec.broker.asked import without_others
+
+    return without_others(inventory)
 
 
 class Clean(Record):

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dsec.core.hunger import HUNGRY, LONG_US
 from dsec.core.why import why
 from dsec.outcomes import state as state_word
-from dsec.progress import instance
+from dsec.progress import instance, span
 from dsec.words import joined, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
+    from dsec.broker.asked import Member
     from dsec.core.fold import RunState
     from dsec.core.why import Why
     from dsec.plan import Plan
@@ -19,10 +21,44 @@ if TYPE_CHECKING:
 _SHOWN = 12
 
 
-def reasons(plan: Plan, state: RunState, name: str) -> tuple[dict[str, Any], list[str]]:
-    """As data, and in lines."""
-    found = why(plan, state, name)
-    return _data(found), _lines(found, plan.iterations.count)
+def reasons(
+    plan: Plan, state: RunState, name: str, *, path: str, sharing: Sequence[Member] = ()
+) -> tuple[dict[str, Any], list[str]]:
+    """As data, and in lines; `sharing`: the runs that share this machine, that in `path` among them."""
+    others = [one for one in sharing if one.path != path]
+    found = why(plan, state, name, elsewhere={uuid for one in others for uuid in one.devices})
+    data = {**_data(found), "other_runs": [_member(one) for one in others]}
+    if found.state != "ready" or not found.gpus_asked:
+        return data, _lines(found, plan.iterations.count, [])
+    me = next((one for one in sharing if one.path == path), None)
+    return data, _lines(found, plan.iterations.count, [*_elsewhere(me, others)])
+
+
+def _member(one: Member) -> dict[str, Any]:
+    return {**one._asdict(), "waiting": [each._asdict() for each in one.waiting]}
+
+
+def _elsewhere(me: Member | None, others: Sequence[Member]) -> Iterator[str]:
+    """Which runs have GPUs, and whose turn it is."""
+    for one in others:
+        if one.devices and one.connected:
+            yield say(
+                "  run {job} has {gpus} GPUs ({path})", job=one.job, gpus=len(one.devices), path=one.path
+            )
+        elif one.devices:
+            yield say(
+                "  {gpus} GPUs come back when nothing is left of run {job} ({path})",
+                job=one.job,
+                gpus=len(one.devices),
+                path=one.path,
+            )
+    if me is not None and me.waiting:
+        before = sum(bool(one.waiting) and one.used_us < me.used_us for one in others)
+        yield say(
+            "  it was asked for {time} ago; before it come {before} runs that have had less GPU time",
+            time=span(me.waiting[0].waited_us / 1e6),
+            before=before,
+        )
 
 
 def _data(found: Why) -> dict[str, Any]:
@@ -35,7 +71,7 @@ def _data(found: Why) -> dict[str, Any]:
     }
 
 
-def _lines(found: Why, count: int) -> list[str]:
+def _lines(found: Why, count: int, elsewhere: list[str]) -> list[str]:
     if found.state == "done":
         return [say("{step}: every instance is done", step=found.step)]
     called = instance(found.step, found.iteration, of=count)
@@ -44,7 +80,7 @@ def _lines(found: Why, count: int) -> list[str]:
         names = [instance(step, at, of=count) for step, at in found.missing[:_SHOWN]]
         lines.append(say("  it waits for {names}", names=joined(", ", names)))
     if found.state == "ready":
-        lines += _room(found, count)
+        lines += [*_room(found, count), *elsewhere]
     lines += _hunger(found)
     return lines
 

@@ -38,7 +38,7 @@ def main(args: Args) -> int:
     found = describe(plan, read, now_ms=time.time_ns() // 1_000_000)
     reasons: list[str] = []
     if args.why:
-        found["why"], reasons = _why(plan, read, args.why)
+        found["why"], reasons = _why(plan, read, args.why, path=run.path)
     if args.json:
         sys.stdout.write(json.dumps(found, ensure_ascii=False, indent=2) + "\n")
     else:
@@ -49,7 +49,8 @@ def main(args: Args) -> int:
     return YES
 
 
-def _why(plan: Plan, read: Told, name: str) -> tuple[dict[str, Any], list[str]]:
+def _why(plan: Plan, read: Told, name: str, *, path: str) -> tuple[dict[str, Any], list[str]]:
+    from dsec.broker.asked import members
     from dsec_cli.commands.reasoning import reasons
 
     names = [step.id for step in plan.steps]
@@ -59,7 +60,9 @@ def _why(plan: Plan, read: Told, name: str) -> tuple[dict[str, Any], list[str]]:
         meant = nearest(name, names)
         hint = say("did you mean {name}?", name=meant.word) if meant else ""
         raise UsageError(say("the plan has no Step {name}", name=name), hint=hint)
-    return reasons(plan, read.state, name)
+    gpus = any(step.demand.gpu_count for step in plan.steps)
+    sharing = (members(os.environb) or ()) if gpus and is_alive(read) else ()
+    return reasons(plan, read.state, name, path=path, sharing=sharing)
 
 
 def describe(plan: Plan, told: Told, *, now_ms: int) -> dict[str, Any]:

@@ -362,3 +362,38 @@ def test_a_thousand_steps_of_two_runs_each_have_their_gpu_to_themselves(shared, 
     print(f"{time.monotonic() - began:.1f} s")
     assert not shared.twice()
     assert all(len(job.ends()) == 500 for job in jobs)
+
+
+def test_what_another_run_holds_for_now_is_no_reason_to_refuse_a_plan(shared, kit):
+    full = "SIM_GPU_MIB=70000 sleep 60 &\n" + WAITS + "kill $!"
+    first = shared.start(queue(shared, "one", 1, shell=full, gpus=GPUS))
+    kit.wait_for(lambda: shared.held("one") == GPUS)
+    demand = kit.demand(cpu_m=0, gpu_count=GPUS, gpu_memory_bytes=40 * 2**30)
+    two = shared.job("two", kit.step("s", shell=USES, demand=demand))
+
+    def most_free() -> int:
+        return max(one["free_bytes"] for one in json.loads(two.dsec("inventory", "--json"))["devices"])
+
+    kit.wait_for(lambda: most_free() < 40 * 2**30)
+    second = shared.start(two)
+    kit.wait_for(lambda: (shared.state() or {}).get("two", {}).get("waiting"))
+    (shared.root / "go").touch()
+    finish(second)
+    finish(first)
+    assert not shared.twice()
+
+
+def test_status_says_whose_gpus_a_step_waits_for(shared, kit):
+    first = shared.start(queue(shared, "one", 1, shell=WAITS, gpus=GPUS))
+    kit.wait_for(lambda: shared.held("one") == GPUS)
+    two = queue(shared, "two", 1)
+    second = shared.start(two)
+    kit.wait_for(lambda: (shared.state() or {}).get("two", {}).get("waiting"))
+    told = two.dsec("status", "j", "--why", "s0")
+    assert f"run j has {GPUS} GPUs ({shared.root}/one/.dsec/runs/j)" in told
+    assert "before it come 0 runs that have had less GPU time" in told
+    data = json.loads(two.dsec("status", "j", "--why", "s0", "--json"))["why"]
+    assert [len(one["devices"]) for one in data["other_runs"]] == [GPUS]
+    (shared.root / "go").touch()
+    finish(second)
+    finish(first)

@@ -6,4 +6,7 @@ TEXTS: dict[str, str] = {
     "this run does not share its GPUs with the other runs of this machine: {why}": "本任务不与本机的其他任务共享 GPU：{why}",
     "this run shares its GPUs with the other runs of this machine again": "本任务重新与本机的其他任务共享 GPU",
     "it waits for {many} GPUs; other runs have some: {names}": "等待 {many} 个 GPU；其他任务占用着一些：{names}",
+    "  run {job} has {gpus} GPUs ({path})": "  任务 {job} 占用 {gpus} 个 GPU（{path}）",
+    "  {gpus} GPUs come back when nothing is left of run {job} ({path})": "  任务 {job} 的进程全部结束后归还 {gpus} 个 GPU（{path}）",
+    "  it was asked for {time} ago; before it come {before} runs that have had less GPU time": "  {time}前已提出请求；排在它前面的有 {before} 个用过的 GPU 时间更少的任务",
 }

@@ -7,6 +7,8 @@ from dsec.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Set
+
     from dsec.core.fold import RunState
     from dsec.plan import Plan, PlannedStep
 
@@ -75,8 +77,11 @@ class _Run:
         return [one for one in self.needs(step, iteration) if not self.over(*one)]
 
 
-def why(plan: Plan, state: RunState, name: str) -> Why:
-    """What holds the Step up; raises KeyError where the plan has none of that name."""
+def why(plan: Plan, state: RunState, name: str, *, elsewhere: Set[str] = frozenset()) -> Why:
+    """What holds the Step up; raises KeyError where the plan has none of that name.
+
+    `elsewhere`: devices that other runs have.
+    """
     run = _Run(plan, state)
     step = run.steps[name]
     open_ = [at for at in run.window() if not run.over(name, at)]
@@ -97,6 +102,7 @@ def why(plan: Plan, state: RunState, name: str) -> Why:
     )
     held = {uuid for spawn in state.running.values() for uuid in spawn.devices}
     held |= {uuid for worker in state.workers.values() for uuid in worker.devices}
+    held |= elsewhere
     bad = tuple((uuid, told.state) for uuid, told in state.devices.items() if told.state != "ok")
     free = [d for d in plan.inventory.devices if d.uuid not in held and d.uuid not in dict(bad)]
     still = {key for key, pause in state.paused.items() if pause.how == "frozen"}
