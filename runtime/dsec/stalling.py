@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from dsec.core.stall import decision
+from dsec.events import Notice
 from dsec.outcomes import length
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from dsec.attempts import Attempt
     from dsec.attention import Attention
+    from dsec.events import Event
+    from dsec.plan import Plan, PlannedStep
     from dsec.runner import Runner
 
 _SUGGESTED = "NCCL_P2P_DISABLE=1"
 _ASKED = "DSEC_STALL_REMEDY"
+_STARTS_AGAIN = "it is ended and starts again"
 
 
 def respond(told: dict[str, Any], attention: Attention, runner: Runner) -> None:
@@ -51,7 +56,7 @@ def _decide(told: dict[str, Any], attempt: Attempt, runner: Runner) -> list[str]
     attempt.why = f"{first}its stacks are in {folder}"
     if what == "drop":
         return ["it is ended: the run can do without it"]
-    return ["it is ended and starts again", *_remedy(attempt, runner)]
+    return [_STARTS_AGAIN, *_remedy(attempt, runner)]
 
 
 def _why_left(level: str, *, known: bool) -> str:
@@ -62,13 +67,30 @@ def _why_left(level: str, *, known: bool) -> str:
     return "it has no retries left, so it is left alone"
 
 
+def asked_for(step: PlannedStep) -> dict[str, str]:
+    """Variables that the contract asks for once the Step has stalled."""
+    words = dict(step.env).get(_ASKED, "").split()
+    return dict(word.split("=", 1) for word in words if "=" in word)
+
+
+def remembered(plan: Plan, remarks: Iterable[Event]) -> dict[str, dict[str, str]]:
+    """The same, of Steps that earlier executors of the run ended because they stalled."""
+    ended = {
+        one.step
+        for one in remarks
+        if isinstance(one, Notice) and one.kind == "stalled" and one.detail == _STARTS_AGAIN
+    }
+    return {step.id: asked for step in plan.steps if step.id in ended and (asked := asked_for(step))}
+
+
 def _remedy(attempt: Attempt, runner: Runner) -> list[str]:
     """Do what the contract asks for; where it asks for nothing, suggest what has helped others."""
     step = attempt.step
-    asked = [word for word in dict(step.env).get(_ASKED, "").split() if "=" in word]
+    asked = asked_for(step)
     if asked:
-        runner.remedies[step.id] = dict(word.split("=", 1) for word in asked)
-        return [f"it starts again with {' '.join(asked)}, as the contract asks"]
+        runner.remedies[step.id] = asked
+        words = " ".join(f"{name}={value}" for name, value in asked.items())
+        return [f"it starts again with {words}, as the contract asks"]
     if len(attempt.lease.devices) < 2:
         return []
     return [

@@ -235,3 +235,28 @@ def test_a_rank_is_what_launchers_call_one() -> None:
 def no_py_spy(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is installed here must not decide which stacks are seen."""
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
+
+
+def test_a_remedy_is_remembered_when_the_run_is_resumed(job: Any, kit: SimpleNamespace) -> None:
+    shell = (
+        'echo "attempt $DSEC_ATTEMPT with $NCCL_P2P_DISABLE"; [ $DSEC_ATTEMPT = 1 ] && sleep 600; '
+        "until [ -e go ]; do echo .; sleep 0.1; done"
+    )
+    job.env["DSEC_AUDIT_S"] = "0.2"
+    step = kit.step(
+        "T",
+        shell=shell,
+        env=(*QUICK, ("DSEC_STALL_REMEDY", "NCCL_P2P_DISABLE=1")),
+        retries=kit.retries(1, 0, 1),
+        estimate_ms=500,
+        estimate_source="declared",
+    )
+    job.save(kit.plan(step))
+    process = job.start("run", "plan.json", "--job-id", "j", "--quiet")
+    kit.wait_for(lambda: (job.run_dir / "journal").exists() and len(job.events("spawn")) == 2)
+    process.kill()
+    process.wait()
+    (job.folder / "go").touch()
+    job.dsec("resume", "j", "--quiet")
+    said = [(job.run_dir / f"logs/T@0.{at}.log").read_text().splitlines()[0] for at in (1, 2, 3)]
+    assert said == ["attempt 1 with ", "attempt 2 with 1", "attempt 3 with 1"]

@@ -324,6 +324,10 @@ def _runner(session: Session, *, children: Children, recorder: Recorder, launche
         why_cancelled=lambda number: _why_cancelled(session.run, number),
     )
     runner.failing.keep_going = session.keep_going
+    if session.number > 1:
+        from dsec.stalling import remembered
+
+        runner.remedies.update(remembered(session.plan, session.fold.remarks))
     return runner
 
 
