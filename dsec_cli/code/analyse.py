@@ -73,6 +73,7 @@ def analyse(project: Project, *, lookup: Lookup = nothing) -> Needs:
     ev.forget()  # what models choose is known to be chosen from here on
     found = Found()
     for module in modules.values():
+        ev.allow(module)
         _calls(ev, found, module, lookup)
         _handed_on(ev, found, module)
         environment.subscripts(ev, found, module)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 MOST_ALTERNATIVES = 64
 MOST_DEPTH = 60
 """Steps from one expression to the next that its value depends on."""
-STEPS, STEPS_PER_CALL = 50_000, 20
+STEPS, STEPS_PER_FILE, STEPS_PER_CALL = 50_000, 2_000, 20
 
 TOO_DEEP = Unknown("it is computed over too many steps")
 TOO_LARGE = Unknown("the project is too large to follow everything")
@@ -72,6 +72,10 @@ class Evaluator:
         self._busy: set[tuple[object, Scope, frozenset[tuple[Choice, int]]]] = set()
         self._depth = 0
         self._cut = 0
+
+    def allow(self, module: Module) -> None:
+        """Give one file its share of the steps, whatever those before it took."""
+        self.steps = max(self.steps, STEPS_PER_FILE + STEPS_PER_CALL * len(module.calls))
 
     def forget(self) -> None:
         """Callers are known from here on."""

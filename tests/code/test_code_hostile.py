@@ -21,6 +21,8 @@ DEEP = {
     "nots": "x = " + "not " * 5000 + "1",
     "attributes": "open(a" + ".b" * 5000 + ")",
     "calls": "open(a" + "()" * 3000 + ")",
+    "calls-less-deep": "open(a" + "()" * 900 + ")",
+    "items-less-deep": "open(a" + "[0]" * 900 + ")",
     "sums": "open('a'" + " + 'b'" * 900 + ")",
     "long-sums": "open('a'" + " + 'b'" * 9000 + ")",
     "items": "open(a" + "[0]" * 3000 + ")",
