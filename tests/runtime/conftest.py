@@ -148,7 +148,8 @@ class Job:
         return self.folder / ".dsec" / "runs" / "j"
 
     def events(self, kind: str | None = None) -> list[dict[str, Any]]:
-        lines = (self.run_dir / "journal").read_bytes().splitlines()
+        journal = self.run_dir / "journal"  # the folder is there a moment earlier
+        lines = journal.read_bytes().splitlines() if journal.exists() else []
         found = [json.loads(line[18:]) for line in lines if line.endswith(b"}")][1:]
         return [event for event in found if kind in (None, event["event"])]
 
