@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import time
+from math import inf
 
 from dsec.errors import RunProblem
 from dsec.quickplan import read_plan
@@ -30,6 +32,8 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 _HERTZ = os.sysconf("SC_CLK_TCK")
 _LOG_BYTES = 16 * 1024
 _LOG_LINES = 200
+_PIECE_BYTES = 4 << 20
+"""Of a journal, read at a time."""
 _MOST_USES = 40
 """Running attempts whose processes are looked at."""
 _MOST_KIN = 2000
@@ -57,9 +61,12 @@ class Looker:
         self._cpu: dict[tuple[str, int], tuple[float, int]] = {}
         self._log: tuple[object, list[str]] = ((), [])
 
-    def look(self, wish: Wish) -> Scene:
-        """The run now; raises DSecError where its journal cannot be read."""
-        self._read_events()
+    def look(self, wish: Wish, *, patience_s: float = inf) -> Scene:
+        """The run now; raises DSecError where its journal cannot be read.
+
+        After `patience_s` of reading a long journal it is shown as far as it was read.
+        """
+        self._read_events(patience_s)
         self._read_audit()
         state, now_us = self._now()
         alive = state == "running"
@@ -85,6 +92,7 @@ class Looker:
             traces=self._traces,
             log=(),
             log_name="",
+            read_permille=self._tail.read * 1000 // max(1, self._tail.read + self._tail.unread),
         )
         name = self.watch.logs.get(chosen_of(scene, wish), "")
         return scene._replace(log=self._log_lines(name), log_name=name) if name else scene
@@ -94,12 +102,24 @@ class Looker:
         if self._sampler is not None:
             self._sampler.close()
 
-    def _read_events(self) -> None:
+    def _read_events(self, patience_s: float) -> None:
+        until = time.monotonic() + patience_s
+        self._read_piece()
+        collecting = gc.isenabled()
+        gc.disable()  # events hold no circles, and looking for some takes long among so many
         try:
-            events = self._tail.events()
+            while self._tail.unread and time.monotonic() < until:
+                self._read_piece()
+        finally:
+            if collecting:
+                gc.enable()
+
+    def _read_piece(self) -> None:
+        try:
+            events = self._tail.events(_PIECE_BYTES)
             if events is None:  # another journal in its place
                 self.watch = Watch(self._plan)
-                events = self._tail.events() or []
+                events = self._tail.events(_PIECE_BYTES) or []
         except OSError as problem:
             raise RunProblem(
                 say("{journal}: {why}", journal=self._run.journal, why=system(problem))

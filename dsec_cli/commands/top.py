@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from dsec_cli.screen.scene import Scene
 
 _LEAST_S, _MOST_S = 0.1, 3600.0
+_PATIENCE_S = 0.3
+"""How long a long journal is read before the picture is drawn again."""
 _VIEWS = {"l": "log", "h": "heat", "n": "notices"}
 
 
@@ -109,20 +111,21 @@ def _loop(
     looker: Looker, terminal: Terminal, interval_s: float, tell: Callable[[str], str], color: bool
 ) -> None:
     wish = Wish("")
-    scene = looker.look(wish)
+    scene = looker.look(wish, patience_s=_PATIENCE_S)
     due = time.monotonic() + interval_s
     while True:
         width, height = terminal.size()
         terminal.draw([painted(line, color=color) for line in frame(scene, wish, width, height, tell)])
-        pressed = terminal.keys(due - time.monotonic())
+        reading = scene.read_permille < 1000
+        pressed = terminal.keys(0.0 if reading else due - time.monotonic())
         if pressed is None or "q" in pressed:
             return
         for key in pressed:
             wish = _heeded(key, wish, scene)
         now = time.monotonic()
-        if now >= due or pressed:
-            if not wish.still:
-                scene = looker.look(wish)
+        if now >= due or pressed or reading:
+            if not wish.still or reading:
+                scene = looker.look(wish, patience_s=_PATIENCE_S)
             # From the time that was due, so that drawing does not add to the interval.
             due = now + interval_s if now >= due + interval_s else due + interval_s * (now >= due)
 

@@ -60,6 +60,9 @@ def _head(scene: Scene, width: int, tell: Tell) -> list[Line]:
     gap = width - line_width(left) - len(scene.clock)
     if gap > 1:
         left += [(" " * gap, ""), (scene.clock, DIM)]
+    if scene.read_permille < 1000:
+        share = scene.read_permille // 10
+        return [left, [(tell(say("the run's journal is being read: {share}%", share=share)), YELLOW)]]
     return [left, [(tell(scene.watch.progress.summary(scene.now_us / 1e6)), "")]]
 
 

@@ -64,6 +64,8 @@ class Scene(Record):
     log: Sequence[str]
     log_name: str
     """"": nothing has been written."""
+    read_permille: int = 1000
+    """Of the journal: a long one is read piece by piece."""
 
     @property
     def run_us(self) -> int:

@@ -26,9 +26,18 @@ class Tail:
         self.header: Header | None = None
         self.anew = 0
         """How often the journal was another one, or shorter than before; then it is read from its start."""
+        self.unread = 0
+        """Bytes that were there at the last look and that a limit left for the next one."""
 
-    def events(self) -> list[Event] | None:
+    @property
+    def read(self) -> int:
+        """Bytes taken so far."""
+        return self._at
+
+    def events(self, most_bytes: int | None = None) -> list[Event] | None:
         """What was added since the last look; None: the journal is another one, so begin again.
+
+        `most_bytes`: leave it at about so many; what is then left is said by `unread`.
 
         Raises OSError where it cannot be read and StoredFormError where it is damaged.
         """
@@ -40,13 +49,16 @@ class Tail:
                 return None
             self._inode = status.st_ino
             found: list[Event] = []
-            while self._at < status.st_size:
+            last = status.st_size if most_bytes is None else min(status.st_size, self._at + most_bytes)
+            self.unread = 0
+            while self._at < last:
                 file.seek(self._at)
                 data = file.read(_PIECE)
                 if b"\n" not in data:
                     data += file.read(status.st_size - self._at - len(data))
                 if not self._take(data, found, more=self._at + len(data) < status.st_size):
-                    break
+                    return found
+            self.unread = status.st_size - self._at
             return found
 
     def _take(self, data: bytes, found: list[Event], *, more: bool) -> bool:

@@ -67,3 +67,20 @@ def test_damage_is_said_in_words(tmp_path):
     path.write_bytes(WHOLE[:100] + b"\0" + WHOLE[101:])
     with pytest.raises(StoredFormError, match="damaged at byte"):
         Tail(str(path)).events()
+
+
+@given(most=st.integers(1, 2 * len(WHOLE)), piece=st.sampled_from((300, 1 << 22)))
+def test_a_limit_leaves_the_rest_for_the_next_look(most, piece, tmp_path_factory):
+    path = tmp_path_factory.mktemp("run") / "journal"
+    path.write_bytes(WHOLE)
+    reader, found = Tail(str(path)), []
+    before, tail._PIECE = tail._PIECE, piece
+    try:
+        for _ in range(len(WHOLE)):
+            found += reader.events(most)
+            assert reader.read + reader.unread == len(WHOLE)
+            if not reader.unread:
+                break
+    finally:
+        tail._PIECE = before
+    assert found == EVENTS

@@ -19,11 +19,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dsec import tail
 from dsec.devices.reading import Reading
 from dsec.events import Continue, DeviceState, Exit, Notice, Pause, Retry, RunEnd, RunStart, Spawn
 from dsec.inventory import Device, Inventory
 from dsec.plan import Budget
+from dsec.rundir import RunDir
 from dsec_cli.cells import cells
+from dsec_cli.commands import looking
 from dsec_cli.screen.document import document
 from dsec_cli.screen.frame import frame
 from dsec_cli.screen.line import bar, cut, fitted, line_width, painted, trimmed, width_of
@@ -388,3 +391,19 @@ def test_a_journal_that_is_damaged_or_gone_is_one_line(live):
         assert len(out.splitlines()) == 1
     finally:
         (live.run_dir / "aside").rename(journal)
+
+
+def test_a_long_journal_is_shown_while_it_is_read(job, kit, monkeypatch):
+    job.run(kit.plan(kit.step("A"), kit.step("B", "A"), count=40))
+    monkeypatch.setattr(looking, "_PIECE_BYTES", 1000)
+    monkeypatch.setattr(tail, "_PIECE", 1000)
+    looker = looking.Looker(RunDir("j", str(job.run_dir)))
+    shares = []
+    while not shares or shares[-1] < 1000:
+        found = looker.look(Wish(""), patience_s=0.0)
+        shares.append(found.read_permille)
+        shown = text(found)
+        assert (f"the run's journal is being read: {shares[-1] // 10}%" in shown) == (shares[-1] < 1000)
+    assert len(shares) > 5
+    assert shares == sorted(shares)
+    assert "80 of 80 done" in text(looking.Looker(RunDir("j", str(job.run_dir))).look(Wish("")))

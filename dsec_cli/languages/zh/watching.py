@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 TEXTS = {
+    "the run's journal is being read: {share}%": "正在读取任务的日志：{share}%",
     "[{size:.1f} MiB are missing here: they were given back to the disk, DSEC_LOG_MAX]": "[此处缺少 {size:.1f} MiB：已归还给磁盘，见 DSEC_LOG_MAX]",
     "--grep {pattern}: no regular expression: {why}": "--grep {pattern}：不是正则表达式：{why}",
     "put a backslash before what is meant as it is, such as \\[": "按字面理解的字符前请加反斜杠，例如 \\[",
