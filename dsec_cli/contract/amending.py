@@ -11,6 +11,7 @@ from dsec_cli.contract.forms import FORMS
 from dsec_cli.diagnostics import Edit, Finding, Fix
 from dsec_cli.source.resolve import resolve
 from dsec_cli.source.spelling import spelled
+from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Scalar
 from dsec_cli.words import say
 
@@ -43,12 +44,38 @@ def _as_number(finding: Finding, node: Scalar) -> Finding:
     number, remark, _ = node.text.partition("#")
     if remark and number.rstrip().isdecimal():
         return finding._replace(help=say("a comment needs a space before its `#`"))
+    bounds = _bounds(node.text)
+    if bounds:
+        return finding._replace(help=_range_advice(finding, *bounds))
     number = node.text.rstrip(_ENDS)
     if number != node.text and number.isdecimal():
         return finding._replace(help=say("remove the `{end}`", end=node.text[len(number) :]))
     return finding
 
 
+def _bounds(text: str) -> tuple[str, str] | None:
+    """Both ends of what is written as a range: `2-4`, `2..4`, `2 to 4`."""
+    low = text[: len(text) - len(text.lstrip(_DIGITS))]
+    high = text[len(text.rstrip(_DIGITS)) :]
+    between = text[len(low) : len(text) - len(high)].strip()
+    return (low, high) if low and high and between in _TO else None
+
+
+def _range_advice(finding: Finding, low: str, high: str) -> str:
+    where = finding.where
+    if not isinstance(where, Span) and where[-2:] == ("gpu", "count"):
+        if where[0] == "baseline":
+            return say(
+                "write count: {low} here, and in elasticity: gpu: {{min_count: {low}, max_count: {high}}}",
+                low=low,
+                high=high,
+            )
+        return say("write count: {low}, min_count: {low}, max_count: {high}", low=low, high=high)
+    return say("write one number: {low} or {high}", low=low, high=high)
+
+
+_DIGITS = "0123456789"
+_TO = ("-", "\u2013", "\u2014", "~", "\uff5e", "..", "...", "to")
 _ENDS = ",;"
 """What other languages end an entry with."""
 
@@ -118,12 +145,13 @@ _SMALLER = {"K": "", "M": "k", "G": "M", "T": "G"}
 """An eighth of a unit is 125 of the next smaller one."""
 
 _COLONS = ":\uff1a"
+_UNSEEN = {0x200B: None, 0xFEFF: None}
 
 
 def before_colon(key: str) -> str:
-    """What was meant as the key: all before the colon that is not read as one."""
+    """What was meant as the key: all before the colon that is not read as one, without odd characters."""
     at = min((found for colon in _COLONS if (found := key.find(colon)) >= 0), default=len(key))
-    return key[:at].rstrip()
+    return key[:at].strip().translate(_UNSEEN)
 
 
 def unread_colon(key: str) -> str:

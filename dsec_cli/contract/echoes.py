@@ -5,6 +5,7 @@ Imported only where both kinds of finding are there.
 
 from __future__ import annotations
 
+from dsec_cli.contract.amending import before_colon
 from dsec_cli.words import Said, arguments
 
 TYPE_CHECKING = False
@@ -18,9 +19,10 @@ _EITHER = ("run", "call")
 def without_echoes(findings: list[Finding]) -> list[Finding]:
     """The findings without those about a missing key that an unknown key beside it seems to be."""
     meant = {
-        (one.where[:-1], arguments(one.help).get("word"))
+        (one.where[:-1], word)
         for one in findings
         if one.code == "DS101" and isinstance(one.where, tuple)
+        for word in (arguments(one.help).get("word"), before_colon(str(one.where[-1])))
     }
     return [one for one in findings if not any((one.where, key) in meant for key in _missing(one))]
 

@@ -29,11 +29,11 @@ def without_odd_characters(facts: Facts, finding: Finding) -> Finding:
     text = facts.text.text
     char = text[places[0].start : places[0].end]
     new = "" if char in INVISIBLE else " "
-    scalars = sorted(_scalars(facts.tree), key=lambda one: one[0].start)
+    words = sorted(scalars(facts.tree), key=lambda one: one[0].start)
     together: dict[Span, list[Span]] = {}
     safe = True
     for at in places:
-        holder, key = _holder(scalars, at)
+        holder, key = _holder(words, at)
         together.setdefault(_extent(facts, at, holder, key=key), []).append(at)
         safe = safe and (holder is None or (not holder.anchor and (key or char in SPACES)))
     edits = [Edit(span, _rewritten(text, span, mine, new=new)) for span, mine in sorted(together.items())]
@@ -41,9 +41,9 @@ def without_odd_characters(facts: Facts, finding: Finding) -> Finding:
     return finding._replace(fixes=(Fix(title, tuple(edits), safe),))
 
 
-def _holder(scalars: list[tuple[Scalar, bool]], at: Span) -> tuple[Scalar | None, bool]:
+def _holder(words: list[tuple[Scalar, bool]], at: Span) -> tuple[Scalar | None, bool]:
     """The key or value that a place is in, and whether it is a key."""
-    return next((one for one in scalars if one[0].start <= at.start < one[0].end), (None, False))
+    return next((one for one in words if one[0].start <= at.start < one[0].end), (None, False))
 
 
 def _extent(facts: Facts, at: Span, holder: Scalar | None, *, key: bool) -> Span:
@@ -72,7 +72,7 @@ def _rewritten(text: str, span: Span, places: list[Span], *, new: str) -> str:
     return " " * (len(written) - len(bare)) + bare
 
 
-def _scalars(tree: Tree) -> Iterator[tuple[Scalar, bool]]:
+def scalars(tree: Tree) -> Iterator[tuple[Scalar, bool]]:
     """Every scalar, and whether it is a key."""
     waiting: list[tuple[Node, bool]] = [
         (document.root, False) for document in tree.documents if document.root is not None

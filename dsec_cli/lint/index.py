@@ -10,7 +10,7 @@ ROWS: tuple[tuple[str, str, str, str, tuple[str, ...]], ...] = (
     ("DS002", "yaml-syntax", "error", "text", ("DS002",)),
     ("DS003", "duplicate-key", "error", "text", ("DS003",)),
     ("DS004", "overriding-merge-key", "warning", "text", ("DS004",)),
-    ("DS005", "odd-character", "warning", "text", ("DS005",)),
+    ("DS005", "odd-character", "warning", "text", ("odd-character",)),
     ("DS006", "ambiguous-scalar", "warning", "document", ("two-readings",)),
     ("DS007", "untidy-file", "info", "text", ("untidy",)),
     ("DS008", "undefined-alias", "error", "text", ("DS008",)),

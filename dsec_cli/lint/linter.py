@@ -19,6 +19,7 @@ from dsec_cli.lint.rule import (
     Rule,
     Surroundings,
 )
+from dsec_cli.lint.suspects import ODD
 from dsec_cli.source.locate import Keys, step_ids
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Document
@@ -149,13 +150,20 @@ class _Run:
         ran = {rule.code for rule in rules} if holding else set()
         unused = tuple(one for one in holding if one.code in ran and one not in used)
         after = documents[0]._replace(unused=unused, crashes=tuple(self.crashes.values()))
-        marked = [one for one in marked if one.code in self.linter.shown]
+        marked = self._told_once([one for one in marked if one.code in self.linter.shown])
         marked += self._answers(self.linter.late, after, occasions.of_end(after))
         if not marked:
             return ()
         hidden = {one.place.span for one in found if one.code == SECRET}
         secrets = sorted(span for span in hidden if span.end - span.start >= SHORTEST_SECRET)
         return arrange(self._fit_to_show(one, secrets) for one in marked)
+
+    def _told_once(self, marked: list[Diagnostic]) -> list[Diagnostic]:
+        if not any(one.code == ODD for one in marked):
+            return marked
+        from dsec_cli.lint.oddities import told_once  # few texts have an odd character
+
+        return told_once(marked, self.text.text)
 
     def _fit_to_show(self, one: Diagnostic, secrets: list[Span]) -> Diagnostic:
         """The diagnostic with its words on one line, and without a secret of the place it quotes."""

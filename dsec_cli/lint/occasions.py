@@ -7,7 +7,7 @@ where a rule that names it would find something: a test asks all rules and compa
 
 from __future__ import annotations
 
-from dsec_cli.lint.suspects import has_two_readings, holds_secrets, is_untidy
+from dsec_cli.lint.suspects import ODD, has_odd_quotes, has_two_readings, holds_secrets, is_untidy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,6 +34,9 @@ LAUNCHERS = ("torchrun", "torch.distributed", "accelerate", "deepspeed", "vllm",
 OF_TEXT: dict[str, Callable[[Facts], object]] = {
     "suppression": lambda facts: facts.suppressions,
     "untidy": lambda facts: is_untidy(facts.text),
+    "odd-character": lambda facts: (
+        any(one.code == ODD for one in facts.tree.problems) or has_odd_quotes(facts.text.text)
+    ),
     "two-readings": lambda facts: has_two_readings(facts.text.text, facts.tree.comments),
     "secret": lambda facts: holds_secrets(facts.text.text),
 }

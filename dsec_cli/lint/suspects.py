@@ -37,6 +37,16 @@ _LETTERS = bytes(
 """All that may stand between two words as a blank, every digit but 0 as 1, capitals as small letters."""
 
 
+ODD = "DS005"
+"""The code of the rule for characters that are not what they look like."""
+_QUOTES = "\u201c\u201d\u201e\u2018\u2019\u201a\uff02\uff07"
+
+
+def has_odd_quotes(text: str) -> bool:
+    """Whether quotes that are none to YAML stand in the text."""
+    return not text.isascii() and any(quote in text for quote in _QUOTES)
+
+
 def holds_secrets(text: str) -> bool:
     """Whether a clear-text secret may stand in the text."""
     low = text.lower()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dsec_cli.diagnostics import Severity
 from dsec_cli.lint.linter import lint
 from dsec_cli.source.text import SourceText
 
@@ -75,6 +76,24 @@ SLIPS = (
     ("timeout: 10m", "timeout: 600", "DS106", "600", "'600' has no unit", "did you mean 600s?"),
     ("timeout: 10m", "timeout: 10 minutes", "DS106", "10 minutes", "must be a duration", "did you mean 10m?"),
     ("timeout: 10m", "timeout: 10m;", "DS106", "10m;", "must be a duration", "did you mean 10m?"),
+    (
+        "{count: 2,",
+        "{count: 2-4,",
+        "DS104",
+        "2-4",
+        "must be a whole number",
+        "gpu: {min_count: 2, max_count: 4}",
+    ),
+    (
+        "{count: 1,",
+        "{count: 1..2,",
+        "DS104",
+        "1..2",
+        "must be a whole",
+        "count: 1, min_count: 1, max_count: 2",
+    ),
+    ("retries: 2", "retries: 2 to 3", "DS104", "2 to 3", "must be", "write one number: 2 or 3"),
+    ("{count: 2,", "{count:2,", "DS101", "count:2", "unknown key", "write `count: ...`"),
     ("cpu: 8\n", 'cpu: "8"\n', "DS104", '"8"', "must be a number", "remove the quotes"),
     ("cpu: 8\n", "cpu: 8,\n", "DS104", "8,", "must be a number", "remove the `,`"),
     ("cpu: 8\n", "cpu: 8#cores\n", "DS104", "8#cores", "must be a number", "a comment needs a space"),
@@ -252,3 +271,68 @@ def test_a_slip_is_told_once_where_it_is(
     assert text.text[one.place.span.start : one.place.span.end] == marked
     assert message in one.message
     assert advice in one.help
+
+
+QUOTES = "look like quotes and are none in YAML"
+ODDITIES = (
+    ("{count: 2,", "{count:\xa02,", "\xa0", "NO-BREAK SPACE"),
+    ("  level: critical", "  level:\u3000critical", "\u3000", "IDEOGRAPHIC SPACE"),
+    ("    min_count: 2\n", "\xa0\xa0\xa0\xa0min_count: 2\n", "\xa0", "NO-BREAK SPACE"),
+    (
+        "  gpu:\n    min_count: 2\n    max",
+        "  gpu:\n\u3000\u3000min_count: 2\n\u3000\u3000max",
+        "\u3000",
+        "SPACE",
+    ),
+    ("  - id: rollout", "  -\xa0id: rollout", "\xa0", "NO-BREAK SPACE"),
+    ("timeout: 10m", "time\u200bout: 10m", "\u200b", "ZERO WIDTH SPACE"),
+    ("elasticity:", "\u200belasticity:", "\u200b", "ZERO WIDTH SPACE"),
+    ("timeout: 10m", "timeout: 10m\u200b", "\u200b", "ZERO WIDTH SPACE"),
+    ("level: critical", "level: critical\u200b", "\u200b", "ZERO WIDTH SPACE"),
+    ("needs: [score]", "needs: [score\u200b]", "\u200b", "ZERO WIDTH SPACE"),
+    ('version: ">=2.1,<2.4"', "version: \u201c>=2.1,<2.4\u201d", "\u201c", QUOTES),
+    ('version: "1.2.0"', "version: \u201c1.2.0\u201d", "\u201c", QUOTES),
+    ("{count: 2, memory: 24Gi", "{count: 2, memory: \u201824Gi\u2019", "\u2018", QUOTES),
+    ("timeout: 10m", "\u201ctimeout\u201d: 10m", "\u201c", QUOTES),
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "marked", "message"), ODDITIES, ids=[ascii(row[1]) for row in ODDITIES]
+)
+def test_an_odd_character_is_all_that_is_told_of_what_it_does(
+    old: str, new: str, marked: str, message: str
+) -> None:
+    assert old in RIGHT
+    text = SourceText.from_bytes("dsandbox.yaml", RIGHT.replace(old, new, 1).encode())
+    (one,) = lint(text)
+    assert (one.code, one.severity) == ("DS005", Severity.ERROR)
+    assert text.text[one.place.span.start : one.place.span.end] == marked
+    assert message in one.message
+
+
+@pytest.mark.parametrize("old", ["timeout: 10m", "cpu: 4,"])
+def test_an_odd_character_hides_nothing_else(old: str) -> None:
+    """What is wrong elsewhere is told, and what the character is about, too, where a comment allows it."""
+    wrong = RIGHT.replace(old, f"{old[:3]}x{old[3:]}").replace("level: critical", "level: critical\u200b")
+    assert [one.code for one in lint(SourceText.from_bytes("dsandbox.yaml", wrong.encode()))] == [
+        "DS005",
+        "DS101",
+    ]
+    excused = wrong.replace("  level:", "  # dsec: ignore[DS005] pasted\n  level:")
+    found = lint(SourceText.from_bytes("dsandbox.yaml", excused.encode()))
+    assert [one.code for one in found] == ["DS105", "DS101"]
+
+
+def test_an_odd_character_that_hurts_nothing_stays_a_warning() -> None:
+    text = RIGHT.replace("name: train", "name: Note:\xa0train")
+    (one,) = lint(SourceText.from_bytes("dsandbox.yaml", text.encode()))
+    assert (one.code, one.severity) == ("DS005", Severity.WARNING)
+
+
+@pytest.mark.parametrize(
+    "value", ["\u201c\u8bad\u7ec3\u201d", "\u201ca\u201d \u4e00", "'\u201ca\u201d'", "x # \u201ca\u201d"]
+)
+def test_quotes_of_prose_are_left_alone(value: str) -> None:
+    text = RIGHT.replace("name: train", f"name: {value}")
+    assert lint(SourceText.from_bytes("dsandbox.yaml", text.encode())) == ()

@@ -102,6 +102,8 @@ TEXTS: dict[str, str] = {
     "the file is not valid {name}: {reason} at byte {at}": "文件不是有效的 {name}：第 {at} 字节处 {reason}",
     "save the file as UTF-8; what cannot be decoded is read as U+FFFD": "把文件保存为 UTF-8；无法解码的部分按 U+FFFD 读取",
     "{name} looks like a line break and is none in YAML": "{name} 看起来像换行，在 YAML 中却不是",
+    "{first} and {last} look like quotes and are none in YAML": "{first} 和 {last} 看起来像引号，在 YAML 中却不是",
+    'write "{text}"': '写成 "{text}"',
     "{name} is invisible and becomes part of a key or value": "{name} 不可见，会成为键或值的一部分",
     "control character {name} is not allowed in YAML": "YAML 不允许控制字符 {name}",
     "delete it; many of them mean UTF-16 without a byte order mark: save the file as UTF-8": "删除它；大量出现说明文件是没有字节序标记的 UTF-16：请保存为 UTF-8",
