@@ -237,9 +237,10 @@ def _checks(choices: tuple[str, ...]) -> dict[str, Any]:
     if not choices:
         return {}
 
-    def check(value: str | None) -> str | None:
-        if value is not None and value not in choices:
-            raise typer.BadParameter(f"{value!r} is not one of {', '.join(choices)}")
+    def check(value: str | list[str] | None) -> str | list[str] | None:
+        for one in value if isinstance(value, list) else () if value is None else (value,):
+            if one not in choices:
+                raise typer.BadParameter(f"{one!r} is not one of {', '.join(choices)}")
         return value
 
     def complete(incomplete: str) -> list[str]:

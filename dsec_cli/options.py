@@ -33,6 +33,7 @@ from dsec_cli.options_packages import PACKAGES
 from dsec_cli.options_run import CANCEL, HASH, LOGS, REPORT, RESUME, RUN, STATUS
 from dsec_cli.options_simgpu import SIM_GPU
 from dsec_cli.options_simulate import SIMULATE
+from dsec_cli.options_snapshot import CODE_BUNDLE, SANDBOX_RUN, SNAPSHOTS
 from dsec_cli.options_top import TOP
 
 TYPE_CHECKING = False
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 COMMANDS: tuple[Command, ...] = (
     CANCEL,
     CODE,
+    CODE_BUNDLE,
     CONFIG,
     DAG,
     DOCTOR,
@@ -61,9 +63,11 @@ COMMANDS: tuple[Command, ...] = (
     RESUME,
     RULES,
     RUN,
+    SANDBOX_RUN,
     SCHEMA,
     SIM_GPU,
     SIMULATE,
+    *SNAPSHOTS,
     STATUS,
     TOP,
     VERSION,
@@ -78,7 +82,10 @@ PROGRAMS: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 
 
-GROUPS: dict[str, str] = {}
+GROUPS: dict[str, str] = {
+    "sandbox": "Run a snapshot again.",
+    "snapshot": "Take, compare, verify and run again the state of a job.",
+}
 """First words that commands of two words share (`snapshot create`, `snapshot list`), and what about."""
 
 

@@ -39,7 +39,9 @@ LINES = [
     "version x", "dag none.yaml", "dag bad.yaml --output png -o g.png", "simulate none.yaml",
     "plan good.yaml", "dag good.yaml", "dag cycle.yaml", "plan good.yaml --diff",
     "lsp x", "run none.yaml", "run good.yaml --job-id /", "top --once", "top nope", "doctor",
-    "sim-gpu --list", "sim-gpu",
+    "sim-gpu --list", "sim-gpu", "snapshot list", "snapshot inspect none", "snapshot diff none",
+    "snapshot verify", "snapshot prune", "snapshot restore none", "snapshot run none", "sandbox run",
+    "snapshot create none.yaml", "code bundle none", "snapshot create --name /",
 ]  # fmt: skip
 """`dsec` lines; those of runs are below."""
 PHRASE = re.compile(r"[A-Za-z]{2,} [a-z]{2,} [a-z]{2,}")

@@ -22,6 +22,7 @@ from dsec_cli.languages.zh import (
     sharing,
     simulating_gpus,
     simulation,
+    snapshots,
     steps,
     storing,
     system,
@@ -32,7 +33,7 @@ from dsec_cli.languages.zh import (
 
 PARTS = (
     code, dependencies, errors, form, formats, health, importing, indexes, leftovers, linter, probing,
-    resources, runs, scenarios, security, settling, sharing, simulating_gpus, simulation, steps, storing, system, text, tolerance, watching,
+    resources, runs, scenarios, security, settling, sharing, simulating_gpus, simulation, snapshots, steps, storing, system, text, tolerance, watching,
 )  # fmt: skip
 """All but the pages."""
 

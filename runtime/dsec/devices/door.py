@@ -89,7 +89,7 @@ class Door:
 
 def start() -> Door | str:
     """A door to an initialised NVML, or the reason there is none; whoever has one calls `leave`."""
-    if "pynvml" not in sys.modules and not _library_there():
+    if "pynvml" not in sys.modules and not library_there():
         return INIT[12]
     try:
         import pynvml
@@ -146,7 +146,7 @@ def _unload(loaded: Any) -> None:
         _ctypes.dlclose(number)
 
 
-def _library_there() -> bool:
+def library_there() -> bool:
     """Whether the driver's library loads: without one, importing the bindings is 40 ms for nothing."""
     import ctypes
 

@@ -1,0 +1,75 @@
+"""`dsec snapshot prune`: forget snapshots by name or by policy, and free what nothing needs any more."""
+
+from __future__ import annotations
+
+import json
+
+from dsec_cli.commands.snapshotting import project, store_of
+from dsec_cli.exit import YES, UsageError
+from dsec_cli.report.output import emit
+from dsec_cli.snapshot.keeping import RUNS, passing
+from dsec_cli.snapshot.manifest import MANUAL
+from dsec_cli.snapshot.shelf import find, listed
+from dsec_cli.snapshot.views.quantities import counted, size
+from dsec_cli.words import say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec.store import Pruned, Store
+    from dsec_cli.options import Args
+
+FORMAT = "dsec.snapshot-prune/1"
+
+
+def main(args: Args) -> int:
+    """Forget, then free; what was taken by hand goes only when it is named."""
+    with store_of(project(None)) as store:
+        names = _going(args, store)
+        if not args.dry_run:
+            for name in names:
+                store.delete_record(name)
+            hand = frozenset(one.name for one in listed(store) if one.kind == MANUAL)
+            found = store.prune(budget=_budget(args.budget), keep=hand)
+        else:
+            found = None
+    emit(_json(names, found) if args.json else _text(names, found))
+    return YES
+
+
+def _going(args: Args, store: Store) -> list[str]:
+    """Names of what is forgotten: those that are named, and the automatic ones that are too many."""
+    if args.keep_runs is not None and args.keep_runs < 0:
+        raise UsageError("--keep-runs cannot be negative", hint=say("such as --keep-runs {runs}", runs=RUNS))
+    named = [find(store, name).name for name in args.names]
+    runs = RUNS if args.keep_runs is None else args.keep_runs
+    return list(dict.fromkeys([*named, *passing(listed(store), runs=runs)]))
+
+
+def _budget(text: str | None) -> int | None:
+    if text is None:
+        return None
+    from dsec_cli.commands.snapshotting import budget_of
+
+    return budget_of(text)
+
+
+def _text(names: list[str], found: Pruned | None) -> str:
+    all_names = [*names, *(found.records if found is not None else ())]
+    lines = [
+        f"forgotten: {name}" if found is not None else f"would be forgotten: {name}" for name in all_names
+    ]
+    if found is not None:
+        freed, left = size(found.freed_bytes), size(found.left_bytes)
+        lines.append(f"{counted(len(all_names), 'snapshot')} forgotten, {freed} freed, {left} left")
+    return "".join(f"{line}\n" for line in lines or ["nothing to forget"])
+
+
+def _json(names: list[str], found: Pruned | None) -> str:
+    document = {
+        "format": FORMAT,
+        "forgotten": [*names, *(found.records if found is not None else ())],
+        "done": found is not None,
+        "freed_bytes": found.freed_bytes if found is not None else None,
+        "left_bytes": found.left_bytes if found is not None else None,
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

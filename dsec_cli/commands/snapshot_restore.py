@@ -1,0 +1,66 @@
+"""`dsec snapshot restore`: write the code of a snapshot, or a part of it, into a folder."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from dsec_cli.cells import shown
+from dsec_cli.commands.snapshotting import project, redactor, store_of, view_of
+from dsec_cli.exit import YES, UsageError
+from dsec_cli.report.output import emit
+from dsec_cli.snapshot.restoring import restore
+from dsec_cli.snapshot.views.quantities import counted, size
+from dsec_cli.words import say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec_cli.options import Args
+    from dsec_cli.snapshot.restoring import Restored
+
+FORMAT = "dsec.snapshot-restore/1"
+
+
+def main(args: Args) -> int:
+    """Write it; a folder that holds something is never written into."""
+    place = project(None)
+    target = os.path.abspath(args.to or f"{args.name}-restored")
+    if os.path.lexists(target) and (not os.path.isdir(target) or os.listdir(target)):
+        raise UsageError(
+            say("{target} is there already, and not empty", target=target),
+            hint="name another folder with --to",
+        )
+    only = "" if args.path is None else os.path.normpath(args.path)
+    if os.path.isabs(only) or only.startswith(".."):
+        raise UsageError(
+            say("{path!r} is no path within the code", path=args.path),
+            hint="write it as inspect --files does",
+        )
+    with store_of(place) as store:
+        view = view_of(store, args.name)
+        made = restore(view, target, live=place.folder, redactor=redactor(), only="" if only == "." else only)
+    emit(_json(made, target) if args.json else "".join(f"{line}\n" for line in told(made, target)))
+    return YES
+
+
+def told(made: Restored, target: str) -> list[str]:
+    """What was written, and what is not as it was."""
+    lines = [f"{shown(target)}: {counted(made.files, 'file')}, {size(made.size_bytes)}"]
+    if made.filled:
+        lines.append(f"secrets taken from the present work tree: {', '.join(map(shown, made.filled))}")
+    lines += [f"secret missing: {shown(path)}:{line}" for path, line in made.missing]
+    lines += [f"not in the snapshot, as it is a secret: {shown(path)}" for path in made.withheld]
+    return lines
+
+
+def _json(made: Restored, target: str) -> str:
+    document = {
+        "format": FORMAT,
+        "target": target,
+        "files": made.files,
+        "bytes": made.size_bytes,
+        "filled": list(made.filled),
+        "missing": [{"path": path, "line": line} for path, line in made.missing],
+        "withheld": list(made.withheld),
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,178 @@
+"""What the snapshot commands share: the store, the project, and the scene that is captured."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+
+from dsec.errors import DSecError, FileProblem
+from dsec.record import Record
+from dsec.rundir import RunDir, find, home, latest
+from dsec.store import Missing, StoreProblem, open_store
+from dsec.units import Bytes, UnitProblem, parse
+from dsec_cli.commands.matching import meant
+from dsec_cli.commands.opened import HERE, contract_here
+from dsec_cli.exit import UsageError
+from dsec_cli.snapshot.redaction import Redactor
+from dsec_cli.snapshot.redactionkey import redaction_key
+from dsec_cli.snapshot.section import Scene, Wanted
+from dsec_cli.snapshot.shelf import View
+from dsec_cli.snapshot.shelf import find as find_snapshot
+from dsec_cli.words import say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from dsec.inventory import Inventory
+    from dsec.store import Store
+    from dsec_cli.snapshot.manifest import Manifest
+
+BUDGET = 256 << 20
+HERE_AND_NOW = "."
+
+
+class Project(Record):
+    """Where the code is, and where its snapshots are."""
+
+    folder: str
+    """Absolute."""
+    state: str
+    """The `.dsec` folder."""
+    contract: str
+    """Its file name; "": there is none."""
+
+
+def project(path: str | None) -> Project:
+    """The project of a contract or a folder; without one: around the present folder."""
+    if path is not None and not os.path.lexists(path):
+        raise FileProblem(say("{path} does not exist", path=path), hint="name a contract, or its folder")
+    if path is not None and not os.path.isdir(path):
+        folder = os.path.dirname(os.path.abspath(path))
+        return Project(folder, home(folder, os.environ), os.path.basename(path))
+    folder = os.path.abspath(path) if path is not None else _upwards(os.getcwd())
+    return Project(folder, home(folder, os.environ), _contract_in(folder))
+
+
+def _upwards(folder: str) -> str:
+    """The nearest folder upwards that has a contract or snapshots; else the one that was asked about."""
+    at = folder
+    while True:
+        if os.path.isdir(f"{at}/.dsec/store") or any(os.path.isfile(f"{at}/{name}") for name in HERE):
+            return at
+        above = os.path.dirname(at)
+        if above == at:
+            return folder
+        at = above
+
+
+def _contract_in(folder: str) -> str:
+    try:
+        return os.path.basename(contract_here(folder))
+    except FileProblem:
+        return ""
+
+
+@contextlib.contextmanager
+def store_of(place: Project, *, create: bool = False) -> Iterator[Store]:
+    """The project's store, open for a while."""
+    try:
+        store = open_store(os.path.join(place.state, "store"), create=create)
+    except Missing:
+        raise StoreProblem(
+            say("there are no snapshots in {state}", state=place.state),
+            hint="go to the project's folder, or make one: dsec snapshot create",
+        ) from None
+    with store:
+        yield store
+
+
+def redactor(accepted: tuple[str, ...] = ()) -> Redactor:
+    """The engine with this user's key."""
+    return Redactor(redaction_key(os.environ), accepted)
+
+
+def budget_of(text: str | None) -> int | None:
+    """`--budget`: a size, or `none`; raises UsageError."""
+    if text is None:
+        return BUDGET
+    if text == "none":
+        return None
+    try:
+        return int(parse(Bytes, text))
+    except UnitProblem as problem:
+        raise UsageError(
+            say("--budget {text!r} is no size: {why}", text=text, why=str(problem)),
+            hint="such as 512MiB, or none",
+        ) from None
+
+
+def run_of(place: Project, job: str | None) -> RunDir | None:
+    """The run that is meant: by its id, or the latest of the project; None: there is none."""
+    if job is not None:
+        return find(place.folder, os.environ, job)
+    return latest(place.state)
+
+
+def inventory_of(spec: str | None) -> Inventory | None:
+    """A described machine; None: this one is measured."""
+    if spec is None:
+        return None
+    from dsec_cli.commands.inventory import read_inventory
+
+    return read_inventory(spec)
+
+
+def exclusion(place: Project) -> Callable[[str], bool] | None:
+    """What the contract's include-code leaves out; None: nothing, or the contract cannot be read."""
+    if not place.contract:
+        return None
+    from dsec_cli.commands.opened import open_contract
+
+    try:
+        patterns = open_contract(os.path.join(place.folder, place.contract)).contract.exclude_patterns or ()
+    except DSecError:
+        return None
+    if not patterns:
+        return None
+    return lambda path: bool(meant(os.path.join(place.folder, path), patterns, folder=place.folder))
+
+
+def scene_of(
+    place: Project, store: Store, wanted: Wanted, *, run: RunDir | None, inventory: Inventory | None = None
+) -> Scene:
+    """What is captured here and now."""
+    return Scene(
+        folder=place.folder,
+        state=place.state,
+        environ=dict(os.environ),
+        store=store,
+        redactor=redactor(),
+        wanted=wanted,
+        run=run,
+        inventory=inventory,
+    )
+
+
+def view_of(store: Store, name: str) -> View:
+    """A snapshot by its name."""
+    return View(find_snapshot(store, name), store)
+
+
+@contextlib.contextmanager
+def live(place: Project, store: Store, *, inventory: Inventory | None = None) -> Iterator[View]:
+    """This machine as it is now, captured like a snapshot and kept nowhere.
+
+    A store that cannot be written is left alone, and a passing one takes its place.
+    """
+    from dsec_cli.snapshot.capture import capture
+
+    wanted = Wanted(excluded=exclusion(place))
+    with contextlib.ExitStack() as stack:
+        if not os.access(os.path.join(place.state, "store"), os.W_OK):
+            room = stack.enter_context(tempfile.TemporaryDirectory(prefix="dsec-live-"))
+            store = stack.enter_context(open_store(room))
+        scene = scene_of(place, store, wanted, run=None, inventory=inventory)
+        manifest: Manifest = capture(scene, "now")
+        yield View(manifest, store)

@@ -1,0 +1,169 @@
+"""What differs between two states of the code: files, lines with the function they are in, commits."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from dsec.store import Missing
+from dsec_cli.snapshot.hunks import first_change, hunks, is_text
+from dsec_cli.snapshot.manifest import ABSENT
+from dsec_cli.snapshot.section import Difference
+from dsec_cli.snapshot.spelling import spelled
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dsec.store import Store, TreeEntry
+    from dsec_cli.snapshot.section import Hunk, Pair, Side
+
+MOST_TEXT = 2 << 20
+"""A larger file is told as changed, not by its lines."""
+_TUNED = re.compile(
+    r"\b(?P<name>(?:\w+_)?(?:lr|learning_rate|batch_size|batch|epochs?|gamma|beta[12]?|epsilon|eps|clip\w*|"
+    r"temperature|top_[pk]|weight_decay|warmup\w*|momentum|dropout|kl\w*|entropy\w*|group_size|"
+    r"max_(?:new_)?tokens|max_steps|steps|hidden\w*|layers|rank|alpha))\b[\"']?\s*[:=]\s*[^=]",
+    re.IGNORECASE,
+)
+_SEED = re.compile(r"\b(?:\w*seed\w*)\b\s*[\"']?\s*[(:=]", re.IGNORECASE)
+_SEEDED, _TUNING, _MEANT, _LAYOUT, _OTHER_FILE = 98, 94, 70, 3, 30
+
+
+def compare(pair: Pair) -> Iterator[Difference]:
+    """Files that differ, then what git says differently."""
+    if ABSENT in (pair.before.status, pair.after.status):
+        return
+    yield from _files(pair)
+    yield from _git(pair.before.data.get("git") or {}, pair.after.data.get("git") or {})
+
+
+def _git(before: dict[str, object], after: dict[str, object]) -> Iterator[Difference]:
+    for name, weight in (("commit", 8), ("branch", 2), ("busy", 2)):
+        one, two = before.get(name), after.get(name)
+        if one != two:
+            yield Difference("code", "changed", name, str(one or ""), str(two or ""), weight)
+
+
+def _files(pair: Pair) -> Iterator[Difference]:
+    removed, added, changed = _sorted_out(pair)
+    gone = {entry.content: path for path, entry in removed.items() if entry.kind == "file"}
+    for path, entry in sorted(added.items()):
+        old = gone.pop(entry.content, None) if entry.kind == "file" else None
+        if old is None:
+            yield _whole("added", path, entry)
+        else:
+            del removed[old]
+            yield Difference(
+                "code", "renamed", spelled(path), spelled(old), spelled(path), 20, path=spelled(path)
+            )
+    for path, entry in sorted(removed.items()):
+        yield _whole("removed", path, entry)
+    for path, (old_entry, new_entry) in sorted(changed.items()):
+        yield _changed(pair, path, old_entry, new_entry)
+
+
+_Sorted = tuple[
+    "dict[bytes, TreeEntry]", "dict[bytes, TreeEntry]", "dict[bytes, tuple[TreeEntry, TreeEntry]]"
+]
+
+
+def _sorted_out(pair: Pair) -> _Sorted:
+    """Entries that only one side has, and those of both that differ."""
+    before, after = dict[bytes, "TreeEntry"](), dict[bytes, "TreeEntry"]()
+    if pair.before.store is pair.after.store and not _redacted(pair.before) and not _redacted(pair.after):
+        for change in pair.before.store.diff(pair.before.trees["code"], pair.after.trees["code"]):
+            if change.before is not None and change.before.kind != "dir":
+                before[change.path] = change.before
+            if change.after is not None and change.after.kind != "dir":
+                after[change.path] = change.after
+    else:
+        before, after = entries(pair.before), entries(pair.after)
+    changed = {
+        path: (entry, after[path])
+        for path, entry in before.items()
+        if path in after and _differ(entry, after[path])
+    }
+    removed = {path: entry for path, entry in before.items() if path not in after}
+    added = {path: entry for path, entry in after.items() if path not in before}
+    return removed, added, changed
+
+
+def _redacted(side: Side) -> bool:
+    return "redacted" in side.trees
+
+
+def _differ(one: TreeEntry, two: TreeEntry) -> bool:
+    if (one.kind, one.content, one.target) != (two.kind, two.content, two.target):
+        return True
+    return one.kind == "file" and bool(one.mode & 0o100) != bool(two.mode & 0o100)
+
+
+def entries(side: Side) -> dict[bytes, TreeEntry]:
+    """Files and links of the code by path, those without their secrets among them."""
+    found: dict[bytes, TreeEntry] = {}
+    for label in ("code", "redacted"):
+        if label in side.trees:
+            found.update(
+                (entry.path, entry) for entry in side.store.tree(side.trees[label]) if entry.kind != "dir"
+            )
+    return found
+
+
+def content(store: Store, entry: TreeEntry) -> bytes | None:
+    """The bytes of a file; None: it is large, or its content is not kept here."""
+    if entry.kind == "link":
+        return entry.target
+    if entry.size > MOST_TEXT:
+        return None
+    try:
+        return b"".join(store.content(entry))
+    except Missing:
+        return None
+
+
+def _whole(kind: str, path: bytes, entry: TreeEntry) -> Difference:
+    told = "link" if entry.kind == "link" else f"{entry.size} bytes"
+    before, after = ("", told) if kind == "added" else (told, "")
+    return Difference("code", kind, spelled(path), before, after, _OTHER_FILE, path=spelled(path))
+
+
+def _changed(pair: Pair, path: bytes, old: TreeEntry, new: TreeEntry) -> Difference:
+    name = spelled(path)
+    before, after = content(pair.before.store, old), content(pair.after.store, new)
+    told = (f"{old.size} bytes", f"{new.size} bytes")
+    blank = Difference("code", "changed", name, *told, _OTHER_FILE, path=name)
+    if before is None or after is None or not (is_text(before) and is_text(after)):
+        return blank
+    if before == after:
+        modes = (f"mode {old.mode:o}", f"mode {new.mode:o}")
+        return blank._replace(before=modes[0], after=modes[1], weight=5)
+    one, two = (text.decode("utf-8", "backslashreplace") for text in (before, after))
+    found = hunks(one, two, name)
+    if not found:  # only the end of the last line
+        return blank._replace(weight=_LAYOUT)
+    weight, cause = judge(name, one, two, found)
+    return blank._replace(
+        before="", after="", weight=weight, cause=cause, line=first_change(found[0]), hunks=found
+    )
+
+
+def judge(name: str, before: str, after: str, found: tuple[Hunk, ...]) -> tuple[int, str]:
+    """How much a change of a file means for what a run computes, and why."""
+    if name.endswith((".py", ".pyi")) and _same_meaning(before, after):
+        return _LAYOUT, ""
+    lines = [text for hunk in found for sign, text in hunk.lines if sign != " "]
+    if any(_SEED.search(line) for line in lines):
+        return _SEEDED, "a seed is set here"
+    names = sorted({hit["name"] for line in lines for hit in _TUNED.finditer(line)})
+    if names:
+        return _TUNING, f"a hyper-parameter is set here: {', '.join(names[:4])}"
+    return (_MEANT if name.endswith((".py", ".yaml", ".yml", ".json", ".toml", ".sh")) else _OTHER_FILE), ""
+
+
+def _same_meaning(before: str, after: str) -> bool:
+    """Whether two Python texts differ in comments and layout only."""
+    try:
+        return ast.dump(ast.parse(before)) == ast.dump(ast.parse(after))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False

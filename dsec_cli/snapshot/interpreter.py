@@ -1,0 +1,72 @@
+"""The Python that the Steps get: asked once, in a process of its own, what it is and where it looks."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dsec_cli.snapshot.manifest import Plain
+    from dsec_cli.snapshot.section import Scene
+
+TIMEOUT_S = 20.0
+_ASK = """
+import json, os, platform, sys, sysconfig
+libraries = []
+try:
+    with open("/proc/self/maps", "rb") as file:
+        libraries = sorted({line.split(None, 5)[5].rstrip().decode("utf-8", "replace")
+                            for line in file if b"r-x" in line and b"/" in line})
+except OSError:
+    pass
+json.dump({
+    "version": platform.python_version(), "implementation": platform.python_implementation(),
+    "abi": sysconfig.get_config_var("SOABI") or "", "platform": sysconfig.get_platform(),
+    "executable": sys.executable, "prefix": sys.prefix, "base": sys.base_prefix,
+    "path": [one for one in sys.path if one], "libc": " ".join(platform.libc_ver()),
+    "optimize": sys.flags.optimize, "libraries": libraries}, sys.stdout)
+"""
+
+
+def python_of(scene: Scene) -> Plain | str:
+    """What the Python of the Steps says of itself, or why it says nothing; asked once per scene."""
+    if "python" not in scene.memory:
+        scene.memory["python"] = _ask(scene.environ)
+    return scene.memory["python"]
+
+
+def program(environ: Mapping[str, str]) -> str:
+    """The Python that a Step's `python` is."""
+    path = environ.get("PATH", os.defpath)
+    return shutil.which("python", path=path) or shutil.which("python3", path=path) or sys.executable
+
+
+def _ask(environ: Mapping[str, str]) -> Plain | str:
+    python = program(environ)
+    try:
+        done = subprocess.run(
+            [python, "-c", _ASK],
+            cwd="/",
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"{python} did not answer within {TIMEOUT_S:g} s"
+    except OSError as problem:
+        return f"{python} could not be started ({problem.strerror})"
+    try:
+        found = json.loads(done.stdout)
+    except ValueError:
+        found = None
+    if done.returncode or not isinstance(found, dict):
+        return f"{python} could not be asked (exit status {done.returncode})"
+    return found

@@ -1,0 +1,258 @@
+"""Which files of a folder are its code: as git tells, or by ignore rules, less what never is code."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+
+from dsec.record import Record
+from dsec_cli.snapshot.git import GitProblem, files_by_rules, look
+from dsec_cli.snapshot.spelling import readable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from dsec_cli.snapshot.git import Repository
+
+MOST_UNTRACKED_BYTES = 32 << 20
+"""Of one file that git does not know: a larger one is data or a checkpoint."""
+MOST_DEPTH = 64
+NO_CODE = "such folders hold no code"
+_FOLDERS = frozenset(
+    (
+        *(b".git", b".hg", b".svn", b".dsec", b"__pycache__", b"node_modules", b".tox", b".nox", b".eggs"),
+        *(b".mypy_cache", b".pytest_cache", b".ruff_cache", b".hypothesis", b".ipynb_checkpoints"),
+        *(b"wandb", b"mlruns", b".cache"),
+    )
+)
+"""Folders that hold no code, whoever made them."""
+_ENDS = (b".pyc", b".pyo", b".log", b".swp", b".tmp", b".part")
+_SUBMODULE, _LINK = "160000", "120000"
+_STATES = {"M": "modified", "A": "added", "D": "deleted", "T": "modified", "U": "conflict"}
+
+
+class Taken(Record):
+    """One file or link of the code."""
+
+    path: bytes
+    link: bool
+    size: int
+
+
+class LeftOut(Record):
+    """What is not taken, and why."""
+
+    path: bytes
+    why: str
+
+
+class Under(Record):
+    """A repository within the code: a submodule, or one that lies there."""
+
+    path: bytes
+    commit: str
+    wanted: str
+    """The commit that the outer repository has on record; "": none."""
+    dirty: bool
+    remotes: tuple[tuple[str, str], ...]
+
+
+class Listing(Record):
+    """The files of a folder that are its code."""
+
+    how: str
+    """`git`, `rules` (outside git, by git's own reading of .gitignore) or `walk`."""
+    repository: Repository | None
+    taken: tuple[Taken, ...]
+    states: tuple[tuple[bytes, str], ...]
+    """(path, `modified`, `added`, `deleted`, `conflict`, `untracked`) of what is not as committed."""
+    left_out: tuple[LeftOut, ...]
+    under: tuple[Under, ...]
+    reasons: tuple[str, ...]
+    """Why it may not be all."""
+
+
+class _Gathering:
+    """A listing while it is made."""
+
+    def __init__(
+        self, root: bytes, environ: Mapping[str, str], excluded: Callable[[str], bool] | None
+    ) -> None:
+        self.root = root
+        self.environ = environ
+        self.excluded = excluded
+        self.taken: list[Taken] = []
+        self.states: list[tuple[bytes, str]] = []
+        self.left_out: dict[bytes, str] = {}
+        self.environments: tuple[bytes, ...] = ()
+        """Folders that a Python environment lies in, with a slash behind them."""
+        self.under: list[Under] = []
+        self.reasons: list[str] = []
+
+    def take(self, path: bytes, *, tracked: bool) -> None:
+        """Take a path if it is a file or a link, and nothing speaks against it."""
+        if self.excluded is not None and self.excluded(os.fsdecode(path)):
+            self.left_out[path] = "the contract's include-code excludes it"
+            return
+        try:
+            seen = os.lstat(os.path.join(self.root, path))
+        except FileNotFoundError:
+            return  # deleted: git's state says so
+        except OSError as problem:
+            self.reasons.append(f"{readable(path)} could not be read ({problem.strerror})")
+            return
+        folder = b"" if tracked else self._no_code(path)
+        why = NO_CODE if folder else _against(path, seen, tracked=tracked)
+        if why:
+            self.left_out[folder or path] = why
+        else:
+            self.taken.append(Taken(path, stat.S_ISLNK(seen.st_mode), seen.st_size))
+
+    def _no_code(self, path: bytes) -> bytes:
+        """The folder above the path that holds no code, with a slash behind it; b"": none."""
+        at = path.find(b"/")
+        start = 0
+        while at >= 0:
+            if path[start:at] in _FOLDERS or path[: at + 1] in self.environments:
+                return path[: at + 1]
+            start, at = at + 1, path.find(b"/", at + 1)
+        return b""
+
+    def expect(self, paths: Iterable[bytes]) -> None:
+        """Note the Python environments among paths that are about to be taken."""
+        ends = b"/pyvenv.cfg"
+        found = (path[: 1 - len(ends)] for path in paths if path.endswith(ends))
+        self.environments = (*self.environments, *found)
+
+
+def _against(path: bytes, seen: os.stat_result, *, tracked: bool) -> str:
+    """Why a path is not taken; ""."""
+    if not stat.S_ISREG(seen.st_mode) and not stat.S_ISLNK(seen.st_mode):
+        return "it is no file, folder or link"
+    if tracked:
+        return ""
+    if path.endswith(_ENDS):
+        return "such files are no code"
+    if seen.st_size > MOST_UNTRACKED_BYTES:
+        return f"not tracked, and larger than {MOST_UNTRACKED_BYTES >> 20} MiB"
+    return ""
+
+
+def list_code(
+    folder: str, environ: Mapping[str, str], excluded: Callable[[str], bool] | None = None
+) -> Listing:
+    """The code in `folder`; what stands in the way is told in `reasons`, never raised."""
+    gathering = _Gathering(os.fsencode(folder), environ, excluded)
+    try:
+        repository = look(folder, environ)
+    except GitProblem as problem:
+        repository = None
+        if problem.what != "git is not installed":
+            gathering.reasons.append(f"git does not tell: {problem.what}")
+    if repository is not None:
+        _from_git(gathering, b"", repository, 0)
+        how = "git"
+    else:
+        how = _without_git(gathering, folder)
+    taken = {one.path: one for one in gathering.taken}
+    return Listing(
+        how,
+        repository,
+        tuple(taken[path] for path in sorted(taken)),
+        tuple(sorted(gathering.states)),
+        tuple(LeftOut(*one) for one in sorted(gathering.left_out.items())),
+        tuple(gathering.under),
+        tuple(gathering.reasons),
+    )
+
+
+def _from_git(gathering: _Gathering, below: bytes, repository: Repository, depth: int) -> None:
+    for one in repository.tracked:
+        if one.mode == _SUBMODULE:
+            _inner(gathering, below + one.path, one.blob, depth)
+        else:
+            gathering.take(below + one.path, tracked=True)
+    for path, state in repository.states:
+        worse = state.replace(".", "")[-1:]
+        gathering.states.append((below + path, _STATES.get(worse, "modified")))
+    gathering.expect(below + path for path in repository.untracked)
+    for path in repository.untracked:
+        if path.endswith(b"/"):
+            _inner(gathering, below + path.rstrip(b"/"), "", depth)
+            continue
+        before = len(gathering.taken)
+        gathering.take(below + path, tracked=False)
+        if len(gathering.taken) > before:
+            gathering.states.append((below + path, "untracked"))
+    for path in repository.ignored:
+        gathering.left_out[below + path] = ".gitignore"
+
+
+def _inner(gathering: _Gathering, path: bytes, wanted: str, depth: int) -> None:
+    """A repository within: its own commit, and its files."""
+    if _FOLDERS.intersection(path.split(b"/")):
+        gathering.left_out[path + b"/"] = NO_CODE
+        return
+    folder = os.path.join(gathering.root, path)
+    name = readable(path)
+    if depth > MOST_DEPTH or not os.path.lexists(os.path.join(folder, b".git")):
+        gathering.reasons.append(f"the submodule {name} is not checked out")
+        return
+    try:
+        found = look(os.fsdecode(folder), gathering.environ)
+    except GitProblem as problem:
+        found = None
+        gathering.reasons.append(f"the repository {name} does not tell: {problem.what}")
+    if found is None or found.prefix:
+        return
+    dirty = bool(found.states or found.untracked)
+    gathering.under.append(Under(path, found.commit, wanted, dirty, found.remotes))
+    _from_git(gathering, path + b"/", found, depth + 1)
+
+
+def _without_git(gathering: _Gathering, folder: str) -> str:
+    room = tempfile.mkdtemp(prefix="dsec-rules-")
+    try:
+        found = files_by_rules(folder, gathering.environ, room)
+        gathering.expect(found)
+        for path in found:
+            if path.endswith(b"/"):
+                _inner(gathering, path.rstrip(b"/"), "", 0)
+            else:
+                gathering.take(path, tracked=False)
+    except GitProblem as problem:
+        gathering.reasons.append(f"{problem.what}: .gitignore files were not obeyed")
+        for path in _walk(gathering, b"", 0):
+            gathering.take(path, tracked=False)
+        return "walk"
+    finally:
+        shutil.rmtree(room, ignore_errors=True)
+    return "rules"
+
+
+def _walk(gathering: _Gathering, below: bytes, depth: int) -> Iterator[bytes]:
+    """Paths of all files, folders that hold no code left out; links are not followed."""
+    waiting = [(below, depth)]
+    while waiting:
+        at, deep = waiting.pop()
+        try:
+            with os.scandir(os.path.join(gathering.root, at)) as entries:
+                found = sorted(entries, key=lambda entry: entry.name)
+        except OSError as problem:
+            gathering.reasons.append(f"{readable(at)} could not be read ({problem.strerror})")
+            continue
+        for entry in found:
+            path = at + b"/" + entry.name if at else entry.name
+            if not entry.is_dir(follow_symlinks=False):
+                yield path
+            elif entry.name in _FOLDERS or _is_environment(entry.path) or deep >= MOST_DEPTH:
+                gathering.left_out[path + b"/"] = NO_CODE
+            else:
+                waiting.append((path, deep + 1))
+
+
+def _is_environment(path: bytes) -> bool:
+    return os.path.lexists(os.path.join(path, b"pyvenv.cfg"))

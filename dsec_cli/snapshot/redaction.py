@@ -1,0 +1,311 @@
+"""What must not get into a snapshot, and the keyed digests that stand in its place.
+
+One engine for the environment, command lines, settings, remote addresses, diffs and files. A secret
+becomes `<redacted:DIGEST>`: the digest is made with a key of this user that is in no snapshot, so two
+states can be told apart or found equal, and nobody else can try values against it.
+"""
+
+from __future__ import annotations
+
+import hmac
+import re
+
+from dsec.record import Record
+from dsec_cli.source.secrets import (
+    is_placeholder,
+    is_reference,
+    is_secret,
+    looks_random,
+    name_strength,
+    tokens,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+MARK = "<redacted:"
+_DIGITS = 16
+_ASSIGNED = re.compile(
+    r"(?P<name>[A-Za-z_][\w.-]{0,79})[\"'`\]]{0,2}[ \t]*(?::=|=>|=|:)[ \t]*"
+    r"[rbuf]{0,2}[\"'](?P<value>[^\"'\n]{6,512})[\"']"
+)
+"""`name = "value"`, `"name": "value"`, `name: 'value'`, `env["name"] = "value"`."""
+_BARE = re.compile(
+    r"^[ \t]*(?:-[ \t]+)?(?:export[ \t]+|ENV[ \t]+)?(?P<name>[A-Za-z_][\w.-]{0,79})[ \t]*[=:][ \t]*"
+    r"(?P<value>[^\s\"'#][^\s\"']{5,511})[ \t]*$",
+    re.MULTILINE,
+)
+"""`NAME=value` and `name: value` on a line of its own, in files that hold settings."""
+_OPTION = re.compile(
+    r"""--?(?P<name>[A-Za-z][\w-]{1,60})(?:=|[ \t]+|["'],[ \t]*["'])["']?(?P<value>[^\s"',;|&)]{6,512})"""
+)
+"""`--api-key value`, `--api-key=value`, `"--api-key", "value"`."""
+_QUERY = re.compile(r"[?&](?P<name>[A-Za-z_][\w.-]{1,60})=(?P<value>[^\s&#\"'<>]{6,512})")
+_USERINFO = re.compile(r"(?P<scheme>[A-Za-z][\w+.-]{1,20}://)(?P<value>[^\s/@\"'<>]{1,512})@")
+_HEADER = re.compile(r"(?:Bearer|Basic|Token|token)[ \t]+(?P<value>[A-Za-z0-9_~+/=.-]{16,512})")
+_KEY_BLOCK = re.compile(
+    r"-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY-----(?:\s|\\n)"
+    r"[\s\S]*?(?:-----END [A-Z0-9 ]{0,32}PRIVATE KEY-----|\Z)"
+)
+_DOTENV = re.compile(
+    r"^[ \t]*(?:export[ \t]+)?(?P<name>[A-Za-z_][\w.]{0,127})[ \t]*=[ \t]*(?P<value>.+?)[ \t]*$", re.MULTILINE
+)
+_PLAIN = re.compile(
+    r"[+-]?\d{1,12}(?:\.\d{1,9})?\Z|true\Z|false\Z|yes\Z|no\Z|on\Z|off\Z|none\Z|null\Z", re.IGNORECASE
+)
+_NAMES = (b"key", b"token", b"secret", b"pass", b"pwd", b"cred", b"auth", b"bearer")
+"""A line that names a secret holds one of these."""
+_SETTINGS = (
+    *(
+        ".bash",
+        ".cfg",
+        ".conf",
+        ".env",
+        ".envrc",
+        ".ini",
+        ".properties",
+        ".sh",
+        ".toml",
+        ".yaml",
+        ".yml",
+        ".zsh",
+    ),
+    "Dockerfile",
+)
+_WITHHELD = (".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".asc.key")
+_WITHHELD_NAMES = frozenset(
+    (
+        ".netrc",
+        "_netrc",
+        ".pgpass",
+        ".git-credentials",
+        "id_rsa",
+        "id_dsa",
+        "id_ecdsa",
+        "id_ed25519",
+        ".htpasswd",
+        "credentials.json",
+        ".vault-token",
+    )
+)
+_PLACES = frozenset(("password", "passwd", "pass", "pw", "secret", "token", "pwd", "key"))
+"""What examples write where a password stands."""
+_SAMPLES = ("example", "sample", "template", "dist", "defaults")
+
+
+class Found(Record):
+    """A secret that was left out."""
+
+    kind: str
+    line: int
+    """From 1; 0 where there are no lines."""
+    digest: str
+
+
+class _Span(Record):
+    start: int
+    end: int
+    kind: str
+
+
+class Redactor:
+    """Replaces secrets, with one key."""
+
+    def __init__(self, key: bytes, accepted: Iterable[str] = ()) -> None:
+        self._key = key
+        self._accepted = frozenset(accepted)
+        """Digests of values that the user says are no secrets."""
+
+    @property
+    def key_id(self) -> str:
+        """Names the key without giving anything of it away."""
+        return hmac.digest(self._key, b"dsec.redaction.key/1", "sha256").hex()[:_DIGITS]
+
+    def digest(self, value: bytes) -> str:
+        """The keyed digest of a value."""
+        return hmac.digest(self._key, b"dsec.redaction/1\n" + value, "sha256").hex()[:_DIGITS]
+
+    def instead(self, value: bytes) -> str:
+        """What stands in a value's place."""
+        return f"{MARK}{self.digest(value)}>"
+
+    def file(self, data: bytes, name: str) -> tuple[bytes, tuple[Found, ...]]:
+        """The content of the file `name` without its secrets; the same object where it has none."""
+        if is_dotenv(name):
+            return self._replaced(data, _dotenv_spans(data.decode("latin-1")))
+        return self._replaced(data, spans(data, settings=name.endswith(_SETTINGS)))
+
+    def text(self, text: str) -> tuple[str, tuple[Found, ...]]:
+        """A text of any kind without its secrets."""
+        data = text.encode("utf-8", "surrogateescape")
+        clean, found = self._replaced(data, spans(data, settings=True))
+        return clean.decode("utf-8", "backslashreplace"), found
+
+    def argv(self, words: Iterable[str]) -> tuple[list[str], tuple[Found, ...]]:
+        """A command line without its secrets."""
+        out: list[str] = []
+        told: list[Found] = []
+        name = ""
+        for word in words:
+            clean, found = self._word(name, word)
+            out.append(clean)
+            told += found
+            name = word.lstrip("-") if word.startswith("-") and "=" not in word else ""
+        return out, tuple(told)
+
+    def _word(self, name: str, word: str) -> tuple[str, tuple[Found, ...]]:
+        """One word of a command line; `name` is the option before it."""
+        before, equals, value = word.partition("=")
+        if name and not word.startswith("-") and _named(name, word):
+            return self._whole(word)
+        if equals and _named(before.lstrip("-"), value):
+            clean, found = self._whole(value)
+            return f"{before}={clean}", found
+        return self.text(word)
+
+    def _whole(self, value: str) -> tuple[str, tuple[Found, ...]]:
+        raw = value.encode("utf-8", "surrogateescape")
+        if self.digest(raw) in self._accepted:
+            return value, ()
+        return self.instead(raw), (Found("a value by its name", 0, self.digest(raw)),)
+
+    def url(self, text: str) -> tuple[str, tuple[Found, ...]]:
+        """An address without credentials, query and fragment."""
+        bare = text.partition("#")[0].partition("?")[0] if "://" in text else text
+        scheme, mark, rest = bare.partition("://")
+        if not mark:
+            return self.text(bare)
+        host, slash, path = rest.partition("/")
+        user, at, host_only = host.rpartition("@")
+        clean, found = self.text(f"{scheme}://{host_only}{slash}{path}")
+        if not at or (scheme == "ssh" and ":" not in user):  # ssh://git@host names an account, no secret
+            return (bare if not found else clean), found
+        return clean, (
+            *found,
+            Found("credentials in an address", 0, self.digest(user.encode("utf-8", "surrogateescape"))),
+        )
+
+    def _replaced(self, data: bytes, found: list[_Span]) -> tuple[bytes, tuple[Found, ...]]:
+        out: list[bytes] = []
+        told: list[Found] = []
+        at = 0
+        for span in found:
+            value = data[span.start : span.end]
+            digest = self.digest(value)
+            if digest in self._accepted:
+                continue
+            out += [data[at : span.start], f"{MARK}{digest}>".encode()]
+            told.append(Found(span.kind, data.count(b"\n", 0, span.start) + 1, digest))
+            at = span.end
+        return (b"".join([*out, data[at:]]), tuple(told)) if told else (data, ())
+
+
+def withheld(name: str) -> bool:
+    """Whether a file of this name is a secret as a whole (a private key, a store of passwords)."""
+    base = name.rpartition("/")[2].lower()
+    return base in _WITHHELD_NAMES or base.endswith(_WITHHELD)
+
+
+def is_dotenv(name: str) -> bool:
+    """Whether all values of the file are to be left out: `.env`, but not `.env.example`."""
+    base = name.rpartition("/")[2].lower()
+    if base != ".env" and not base.startswith(".env.") and not base.endswith(".env"):
+        return False
+    return not any(word in base for word in _SAMPLES)
+
+
+def spans(data: bytes, *, settings: bool) -> list[_Span]:
+    """Where secrets stand in `data`, in order and without overlap.
+
+    `settings`: it is a file of settings, where values need no quotes.
+    """
+    text = data.decode("latin-1")  # a character for each byte, so places in one are places in the other
+    found = [
+        _Span(hit.span.start, hit.span.end, str(hit.kind))
+        for hit in tokens(text, 0, len(text))
+        if not _meant_otherwise(text[hit.span.start : hit.span.end])
+    ]
+    if "PRIVATE KEY-----" in text:
+        found += [_Span(*block.span(), "a private key") for block in _KEY_BLOCK.finditer(text)]
+    if "@" in text and "://" in text:
+        found += _userinfo(text)
+    for start, end in _lines(data):
+        found += _by_name(text, start, end, settings=settings)
+    return _apart(found)
+
+
+def _meant_otherwise(value: str) -> bool:
+    """Whether a hit only holds a secret's place, or begins a key that is looked at as a whole."""
+    return "PRIVATE KEY" in value or value.lower() in _PLACES
+
+
+def _lines(data: bytes) -> list[tuple[int, int]]:
+    """Where the lines are that may name a secret: looking at these alone is ten times as fast."""
+    low = data.lower()
+    found: set[tuple[int, int]] = set()
+    for part in _NAMES:
+        at = low.find(part)
+        while at >= 0:
+            end = low.find(b"\n", at)
+            end = len(low) if end < 0 else end
+            found.add((low.rfind(b"\n", 0, at) + 1, end))
+            at = low.find(part, end)
+    return sorted(found)
+
+
+def _userinfo(text: str) -> Iterator[_Span]:
+    for hit in _USERINFO.finditer(text):
+        user, colon, password = hit["value"].partition(":")
+        start = hit.start("value")
+        if password and not (
+            is_reference(password) or is_placeholder(password) or _meant_otherwise(password)
+        ):
+            yield _Span(start + len(user) + 1, hit.end("value"), "a password in an address")
+        elif not colon and looks_random(user):
+            yield _Span(start, hit.end("value"), "a token in an address")
+
+
+def _by_name(text: str, start: int, end: int, *, settings: bool) -> Iterator[_Span]:
+    """Secrets of one line that are told by what they are called."""
+    kinds = (_ASSIGNED, _QUERY, _BARE) if settings else (_ASSIGNED, _QUERY)
+    for pattern in kinds:
+        for hit in pattern.finditer(text, start, end):
+            if _named(hit["name"].rpartition(".")[2], hit["value"]):
+                yield _Span(*hit.span("value"), "a value by its name")
+    for hit in _OPTION.finditer(text, start, end):
+        if _named(hit["name"], hit["value"]) and (settings or looks_random(hit["value"])):
+            yield _Span(*hit.span("value"), "a value by its option")
+    for hit in _HEADER.finditer(text, start, end):
+        if looks_random(hit["value"]):
+            yield _Span(*hit.span("value"), "a value of a header")
+
+
+def _named(name: str, value: str) -> bool:
+    """Whether `value` is a secret for being called `name`; words that code puts there are none."""
+    if MARK in value or not value.isascii() or not name_strength(name) or not is_secret(name, value):
+        return False
+    if any(ch in value for ch in " (){}[]$<>"):
+        return False
+    return looks_random(value) or not value.replace("_", "").replace("-", "").replace(".", "").isalpha()
+
+
+def _dotenv_spans(text: str) -> list[_Span]:
+    found = []
+    for hit in _DOTENV.finditer(text):
+        value = hit["value"].strip("'\"")
+        if value and MARK not in value and not _PLAIN.match(value):
+            found.append(_Span(*hit.span("value"), "a value of a .env file"))
+    return found
+
+
+def _apart(found: list[_Span]) -> list[_Span]:
+    """In order; of spans that overlap, their union."""
+    merged: list[_Span] = []
+    for span in sorted(found):
+        if merged and span.start < merged[-1].end:
+            last = merged[-1]
+            merged[-1] = last._replace(end=max(last.end, span.end))
+        else:
+            merged.append(span)
+    return merged

@@ -1,0 +1,114 @@
+"""Writes the code of a snapshot into a folder, with the secrets that the present work tree has, too."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+
+from dsec.record import Record
+from dsec_cli.snapshot.manifest import ABSENT
+from dsec_cli.snapshot.shelf import SnapshotProblem
+from dsec_cli.snapshot.spelling import unspelled
+from dsec_cli.words import say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec_cli.snapshot.redaction import Redactor
+    from dsec_cli.snapshot.shelf import View
+
+
+class Restored(Record):
+    """What was written."""
+
+    files: int
+    size_bytes: int
+    filled: tuple[str, ...]
+    """Files whose secrets were taken from the present work tree."""
+    missing: tuple[tuple[str, int], ...]
+    """(path, line) of secrets that nobody here has: the placeholder stands there."""
+    withheld: tuple[str, ...]
+    """Files that are not in the snapshot at all, as their names say that they are secrets."""
+
+
+def restore(view: View, target: str, *, live: str, redactor: Redactor, only: str = "") -> Restored:
+    """Write the code, or the file or folder `only` of it, below `target`, which must not exist yet.
+
+    `live` is the present work tree. All of it appears at once, or nothing.
+    """
+    side = view.side("code")
+    if side.status == ABSENT:
+        raise SnapshotProblem(
+            say("snapshot {name} has no code: {why}", name=view.manifest.name, why=side.reason),
+            hint="take one with --include-code",
+        )
+    above = os.path.dirname(os.path.abspath(target))
+    os.makedirs(above, exist_ok=True)
+    room = tempfile.mkdtemp(prefix=".dsec-restore-", dir=above)
+    try:
+        inside = os.path.join(room, "code")
+        made = _write(view, inside, live=live, redactor=redactor, only=only)
+        if os.path.lexists(target):
+            os.rmdir(target)  # an empty folder was allowed
+        os.rename(inside, target)
+    finally:
+        shutil.rmtree(room, ignore_errors=True)
+    return made
+
+
+def _write(view: View, inside: str, *, live: str, redactor: Redactor, only: str) -> Restored:
+    side = view.side("code")
+    files = taken = 0
+    part = os.fsencode(only) if only else None
+    os.mkdir(inside)
+    for label in ("code", "redacted"):
+        if label in side.trees and _has(view, side.trees[label], part):
+            report = view.store.checkout(side.trees[label], os.fsencode(inside), only=part)
+            files += report.files + report.links
+            taken += report.written_bytes
+    if not files:
+        raise SnapshotProblem(
+            say("snapshot {name} has nothing at {path!r}", name=view.manifest.name, path=only),
+            hint="dsec snapshot inspect NAME --files lists what it has",
+        )
+    filled, missing = _fill(view, inside, live=live, redactor=redactor)
+    withheld = tuple(one["path"] for one in side.data["withheld"])
+    return Restored(files, taken, filled, missing, withheld)
+
+
+def _has(view: View, tree: str, part: bytes | None) -> bool:
+    if part is None:
+        return True
+    return any(entry.path == part or entry.path.startswith(part + b"/") for entry in view.store.tree(tree))
+
+
+def _fill(
+    view: View, inside: str, *, live: str, redactor: Redactor
+) -> tuple[tuple[str, ...], tuple[tuple[str, int], ...]]:
+    """Put the present file in place of one without its secrets, where that is all they differ in."""
+    filled: list[str] = []
+    missing: list[tuple[str, int]] = []
+    told = view.side("code").data["redacted"]
+    for name in dict.fromkeys(one["path"] for one in told):
+        path = os.fsdecode(unspelled(name))
+        target = os.path.join(inside, path)
+        if not os.path.lexists(target):
+            continue
+        if _same_but_secrets(os.path.join(live, path), target, path, redactor):
+            shutil.copyfile(os.path.join(live, path), target)
+            filled.append(name)
+        else:
+            missing += [(name, one["line"]) for one in told if one["path"] == name]
+    return tuple(filled), tuple(missing)
+
+
+def _same_but_secrets(present: str, stored: str, name: str, redactor: Redactor) -> bool:
+    try:
+        if os.path.islink(present):
+            return False
+        with open(present, "rb") as file:
+            data = file.read(16 << 20)
+        with open(stored, "rb") as file:
+            return redactor.file(data, name)[0] == file.read()
+    except OSError:
+        return False

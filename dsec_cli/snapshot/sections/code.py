@@ -1,0 +1,203 @@
+"""The code: files as git sees them, commit, branch, remotes, what is not committed; without its secrets."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+
+from dsec.errors import DSecError
+from dsec.store import Entry
+from dsec.words import say
+from dsec_cli.snapshot.codediff import compare
+from dsec_cli.snapshot.git import GitProblem, dirty_diff
+from dsec_cli.snapshot.listing import list_code
+from dsec_cli.snapshot.redaction import withheld
+from dsec_cli.snapshot.scanned import Scanned
+from dsec_cli.snapshot.section import Captured, Part, absent, judged
+from dsec_cli.snapshot.spelling import spelled
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec.store import Tree
+    from dsec_cli.snapshot.listing import Listing, Taken
+    from dsec_cli.snapshot.manifest import Plain
+    from dsec_cli.snapshot.redaction import Found
+    from dsec_cli.snapshot.section import Scene
+
+MOST_DIFF = 8 << 20
+"""Bytes of the difference from the commit that are kept beside the files."""
+LARGEST = 10
+
+
+class TooLarge(DSecError):
+    """The code is larger than its budget; `largest` names the paths that make it so."""
+
+    def __init__(self, size: int, budget: int, largest: list[tuple[int, str]]) -> None:
+        super().__init__(
+            say(
+                "the code takes {size} MiB, more than its budget of {budget} MiB",
+                size=-(-size >> 20),
+                budget=budget >> 20,
+            ),
+            hint="let .gitignore or include-code.exclude_patterns name what is no code, or raise --budget",
+        )
+        self.largest = largest
+
+
+def capture(scene: Scene) -> Captured:
+    """Take the code in."""
+    if not scene.wanted.code:
+        return absent("not asked for (--include-code)")
+    listing = list_code(scene.folder, scene.environ, scene.wanted.excluded)
+    _within(listing, scene.wanted.budget)
+    clean, dirty = _secrets(scene, listing)
+    root = os.fsencode(scene.folder)
+    entries = [Entry(one.path, "link" if one.link else "file") for one in clean]
+    code = scene.store.put_tree(root, entries, times=False)
+    trees = [("code", code.id)]
+    size = code.size_bytes
+    if dirty.files:
+        redacted = _redacted_tree(scene, dirty.files)
+        trees.append(("redacted", redacted.id))
+        size += redacted.size_bytes
+    contents, diffed = _diff(scene, listing)
+    data = {**_facts(scene, listing), "files": code.files + len(dirty.files), "bytes": size}
+    data["redacted"], data["withheld"] = dirty.told, dirty.withheld
+    reasons = [*listing.reasons, *diffed, *_unread(code), *dirty.reasons]
+    return judged(reasons, data, trees=tuple(trees), contents=contents, size=size)
+
+
+class _Dirty:
+    """Files with secrets in them."""
+
+    def __init__(self) -> None:
+        self.files: dict[bytes, bytes] = {}
+        self.told: list[Plain] = []
+        self.withheld: list[Plain] = []
+        self.reasons: list[str] = []
+
+
+def _within(listing: Listing, budget: int | None) -> None:
+    size = sum(one.size for one in listing.taken)
+    if budget is not None and size > budget:
+        largest = sorted(listing.taken, key=lambda one: (-one.size, one.path))[:LARGEST]
+        raise TooLarge(size, budget, [(one.size, spelled(one.path)) for one in largest])
+
+
+def _secrets(scene: Scene, listing: Listing) -> tuple[list[Taken], _Dirty]:
+    """The files that go in as they are, and what becomes of the others."""
+    dirty = _Dirty()
+    clean: list[Taken] = []
+    scanned = Scanned(os.path.join(scene.state, "cache", "scanned.json"), os.fsencode(scene.folder))
+    for one in listing.taken:
+        name = os.fsdecode(one.path)
+        if not one.link and withheld(name):
+            _withhold(scene, one.path, dirty)
+            continue
+        found = None if one.link else scanned.secrets(one.path, scene.redactor)
+        if found is None:
+            clean.append(one)
+            continue
+        dirty.files[one.path] = found[0]
+        for secret in found[1]:
+            _tell(scene, one.path, secret, dirty)
+    scanned.keep()
+    if scanned.unread:
+        dirty.reasons.append(f"{len(scanned.unread)} files were not looked at for secrets (too large)")
+    return clean, dirty
+
+
+def _tell(scene: Scene, path: bytes, secret: Found, dirty: _Dirty) -> None:
+    dirty.told.append(
+        {"path": spelled(path), "line": secret.line, "kind": secret.kind, "digest": secret.digest}
+    )
+    scene.redactions.append((spelled(path), secret))
+
+
+def _withhold(scene: Scene, path: bytes, dirty: _Dirty) -> None:
+    try:
+        with open(os.path.join(os.fsencode(scene.folder), path), "rb") as file:
+            digest = scene.redactor.digest(file.read(1 << 20))
+    except OSError:
+        digest = ""
+    dirty.withheld.append({"path": spelled(path), "digest": digest})
+
+
+def _redacted_tree(scene: Scene, files: dict[bytes, bytes]) -> Tree:
+    """The files without their secrets, in a tree of their own; made aside first, as the store reads files."""
+    room = os.fsencode(tempfile.mkdtemp(prefix="dsec-redacted-"))
+    try:
+        for path, data in files.items():
+            target = os.path.join(room, path)
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            with open(target, "wb") as file:
+                file.write(data)
+            os.chmod(target, os.stat(os.path.join(os.fsencode(scene.folder), path)).st_mode & 0o755)
+        return scene.store.put_tree(room, [Entry(path) for path in files], times=False)
+    finally:
+        shutil.rmtree(room, ignore_errors=True)
+
+
+def _diff(scene: Scene, listing: Listing) -> tuple[tuple[tuple[str, str], ...], list[str]]:
+    """What is not committed, as a text, without secrets."""
+    repository = listing.repository
+    if repository is None or not any(state != "untracked" for _, state in listing.states):
+        return (), []
+    try:
+        text = dirty_diff(scene.folder, scene.environ, against_nothing=not repository.commit)
+    except GitProblem as problem:
+        return (), [f"the difference from the commit is missing: {problem.what}"]
+    if len(text) > MOST_DIFF:
+        return (), [
+            f"the difference from the commit is larger than {MOST_DIFF >> 20} MiB; the files are all here"
+        ]
+    clean, _ = scene.redactor.file(text, "diff.conf")
+    return (("diff", scene.store.put_bytes(clean)),), []
+
+
+def _facts(scene: Scene, listing: Listing) -> dict[str, Plain]:
+    git = None
+    if (found := listing.repository) is not None:
+        git = {
+            "commit": found.commit or None,
+            "branch": found.branch or None,
+            "upstream": found.upstream or None,
+            "folder": found.prefix,
+            "busy": found.busy or None,
+            "shallow": found.shallow,
+            "dirty": bool(listing.states),
+            "remotes": _remotes(scene, found.remotes),
+        }
+    return {
+        "how": listing.how,
+        "git": git,
+        "states": [[spelled(path), state] for path, state in listing.states],
+        "left_out": [{"path": spelled(one.path), "why": one.why} for one in listing.left_out],
+        "repositories": [
+            {
+                "path": spelled(one.path),
+                "commit": one.commit or None,
+                "wanted": one.wanted or None,
+                "dirty": one.dirty,
+                "remotes": _remotes(scene, one.remotes),
+            }
+            for one in listing.under
+        ],
+    }
+
+
+def _remotes(scene: Scene, remotes: tuple[tuple[str, str], ...]) -> list[Plain]:
+    out: list[Plain] = []
+    for name, address in remotes:
+        clean, found = scene.redactor.url(address)
+        scene.redactions.extend((f"remote {name}", one) for one in found)
+        out.append({"name": name, "url": clean, "hidden": [one.digest for one in found]})
+    return out
+
+
+def _unread(tree: Tree) -> list[str]:
+    return [f"{spelled(one.path)}: {one.reason}" for one in tree.unread]
+
+
+PART = Part("code", "code", 10, capture, compare)

@@ -1,0 +1,107 @@
+"""What the run reads: dependencies with their hashes as they were found, and data that `--data` names."""
+
+from __future__ import annotations
+
+import json
+import os
+
+from dsec.contenthash import content_hash
+from dsec.errors import FileProblem
+from dsec.store import Entry
+from dsec_cli.snapshot.manifest import ABSENT
+from dsec_cli.snapshot.section import Captured, Difference, Part, absent, judged
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dsec_cli.snapshot.manifest import Plain
+    from dsec_cli.snapshot.section import Pair, Scene
+
+_WHY = "other data"
+
+
+def capture(scene: Scene) -> Captured:
+    """Take down what the run found of its dependencies, and hash or take in what is named."""
+    found, reasons = _dependencies(scene)
+    named: list[Plain] = []
+    trees: list[tuple[str, str]] = []
+    size = 0
+    for spec in scene.wanted.data:
+        path, _, how = spec.rpartition(":") if spec.endswith((":hash", ":content")) else (spec, "", "hash")
+        try:
+            digest = content_hash(os.path.join(scene.folder, path), "blake3")
+        except FileProblem as problem:
+            reasons.append(str(problem.what))
+            named.append({"path": path, "hash": None})
+            continue
+        named.append({"path": path, "hash": digest})
+        if how == "content":
+            tree, taken = _content(scene, path)
+            trees.append((f"data-{len(named) - 1}", tree))
+            size += taken
+    if not found and not named and not reasons:
+        return absent("the contract states no dependencies, and no --data was named")
+    return judged(reasons, {"dependencies": found, "named": named}, trees=tuple(trees), size=size)
+
+
+def _content(scene: Scene, path: str) -> tuple[str, int]:
+    full = os.path.join(scene.folder, path)
+    if os.path.isdir(full):
+        tree = scene.store.put_folder(os.fsencode(full))
+    else:
+        folder, base = os.path.split(os.path.abspath(full))
+        tree = scene.store.put_tree(os.fsencode(folder), [Entry(os.fsencode(base))])
+    return tree.id, tree.size_bytes
+
+
+def _dependencies(scene: Scene) -> tuple[list[Plain], list[str]]:
+    """What the run's dependency check wrote; addresses lose their credentials."""
+    if scene.run is None:
+        return [], []
+    try:
+        with open(f"{scene.run.path}/dependencies.json", "rb") as file:
+            rows = json.load(file)["dependencies"]
+    except FileNotFoundError:
+        return [], []
+    except (OSError, ValueError, KeyError, TypeError):
+        return [], ["the run's dependencies.json could not be read"]
+    found = []
+    for row in rows:
+        stated = row.get("dependency", {})
+        source, hidden = scene.redactor.url(str(stated.get("source", "")))
+        scene.redactions.extend((f"dependency {stated.get('name')}", one) for one in hidden)
+        found.append(
+            {
+                "name": stated.get("name"),
+                "version": stated.get("version"),
+                "source": source,
+                "hash": stated.get("hash") or None,
+                "verdict": row.get("verdict"),
+            }
+        )
+    return found, []
+
+
+def compare(pair: Pair) -> Iterator[Difference]:
+    """By name and by path."""
+    if ABSENT in (pair.before.status, pair.after.status):
+        return
+    for label, key in (("dependencies", "name"), ("named", "path")):
+        before = {one[key]: one for one in pair.before.data[label]}
+        after = {one[key]: one for one in pair.after.data[label]}
+        for name in sorted({*before, *after}):
+            one, two = before.get(name), after.get(name)
+            if one != two and not (pair.live and two is None):
+                kind = "added" if one is None else "removed" if two is None else "changed"
+                yield Difference("data", kind, str(name), _told(one), _told(two), 93, _WHY)
+
+
+def _told(one: Plain | None) -> str:
+    if one is None:
+        return ""
+    digest = str(one["hash"] or "no hash")[:24]
+    return f"{one['version']} {digest}" if one.get("version") else digest
+
+
+PART = Part("data", "data and dependencies", 80, capture, compare)

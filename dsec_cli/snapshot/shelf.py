@@ -1,0 +1,100 @@
+"""The snapshots in a store: found by name, by the beginning of an id, or as the newest."""
+
+from __future__ import annotations
+
+import json
+
+from dsec.errors import DSecError, StoredFormError
+from dsec.record import Record
+from dsec.store import Missing
+from dsec.words import say
+from dsec_cli.snapshot.manifest import ABSENT, Manifest, parse
+from dsec_cli.snapshot.section import Side
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec.store import Store
+    from dsec_cli.snapshot.manifest import Plain
+
+LATEST = "@latest"
+_LEAST_ID = 4
+
+
+class SnapshotProblem(DSecError):
+    """A snapshot cannot be found or read."""
+
+
+class View(Record):
+    """A snapshot together with where its content is."""
+
+    manifest: Manifest
+    store: Store
+
+    def side(self, name: str) -> Side:
+        """One section of it; one that it does not have is absent."""
+        section = self.manifest.section(name)
+        if section is None:
+            return Side(ABSENT, "it has no such section", None, {}, {}, self.store, self.manifest.key)
+        data = document(self.store, section.document) if section.document else None
+        return Side(
+            section.status,
+            section.reason,
+            data,
+            dict(section.trees),
+            dict(section.contents),
+            self.store,
+            self.manifest.key,
+        )
+
+
+def document(store: Store, content: str) -> Plain:
+    """A section's JSON."""
+    try:
+        return json.loads(store.get_bytes(content))
+    except (ValueError, RecursionError) as problem:
+        raise StoredFormError(
+            say("section {id} is damaged: {why}", id=content[:12], why=str(problem))
+        ) from None
+
+
+def listed(store: Store) -> list[Manifest]:
+    """All snapshots, the oldest first; records that are no snapshots are not ours."""
+    found = [
+        parse(record.document, record.name) for record in store.records() if is_snapshot(record.document)
+    ]
+    return sorted(found, key=lambda one: (one.created_ms, one.name))
+
+
+def is_snapshot(data: bytes) -> bool:
+    """Whether a record is a snapshot, of this form or of a later one."""
+    return b'"format":"dsec.snapshot/' in data[:4096] or b'"format":"dsec.snapshot/' in data
+
+
+def find(store: Store, name: str) -> Manifest:
+    """The snapshot called `name`, the only one whose id begins so, or the newest (`@latest`)."""
+    if name != LATEST:
+        try:
+            record = store.get_record(name)
+        except (Missing, ValueError):
+            pass
+        else:
+            return parse(record.document, record.name)
+    known = listed(store)
+    if name == LATEST and known:
+        return known[-1]
+    hits = [one for one in known if len(name) >= _LEAST_ID and one.id.startswith(name.lower())]
+    ids = {one.id for one in hits}
+    if len(ids) == 1:
+        return hits[-1]
+    if len(ids) > 1:
+        raise SnapshotProblem(
+            say("{count} snapshots have an id that begins with {name!r}", count=len(ids), name=name),
+            hint="write more of it, or the name",
+        )
+    raise SnapshotProblem(say("there is no snapshot {name!r}", name=name), hint=_known(known))
+
+
+def _known(known: list[Manifest]) -> str:
+    if not known:
+        return say("there are none yet: dsec snapshot create makes one")
+    return say("the newest are: {names}", names=", ".join(one.name for one in known[-5:]))

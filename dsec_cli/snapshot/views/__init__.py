@@ -1,0 +1,1 @@
+"""Snapshots and their differences as people and programs read them."""

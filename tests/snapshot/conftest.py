@@ -1,0 +1,21 @@
+"""A store of its own for each test, and a home in which nothing is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dsec.store import Store, open_store
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    return tmp_path / "state"
+
+
+@pytest.fixture
+def store(state: Path) -> Iterator[Store]:
+    with open_store(str(state / "store")) as found:
+        yield found

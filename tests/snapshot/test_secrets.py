@@ -1,0 +1,132 @@
+"""Secrets planted wherever people leave them: none of them anywhere in what is written."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from dsec.store import Store
+from dsec_cli.snapshot.diff import compare
+from dsec_cli.snapshot.restoring import restore
+from dsec_cli.snapshot.section import Wanted
+from dsec_cli.snapshot.views import diffjson
+from dsec_cli.snapshot.views.creating import document as created
+from dsec_cli.snapshot.views.inspecting import document
+
+from .kit import all_bytes, git, repository, scene, take, write
+
+REMOTE = "ghp_aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX2"
+EDITED = "sk-proj-Zx9Yw8Vu7Ts6Rq5Po4Nm3Lk2Ji1Hg0Fe"
+HIDDEN = "9f8b2c4d7e6a1f0b3c5d-variable"
+ALLOWED = "hf_QwErTyUiOpAsDfGhJkLzXcVbNm12345678"
+ARGV = "argv-7Kq9mW2vB4nZ8pLt5"
+PROXY = "pr0xy-passw0rd"
+DOTENV = "the words of a .env file"
+NESTED = "AKIA3EXAMPLE7QWERTY2"
+PEM = "MIIEowIBAAKCAQEAplanted"
+SECRETS = (REMOTE, EDITED, HIDDEN, ALLOWED, ARGV, PROXY, DOTENV, PEM)
+
+CODE = f'import openai\n\nclient = openai.Client(api_key="{EDITED}")\nlr = 0.1\n'
+
+
+def planted(tmp_path: Path) -> Path:
+    folder = repository(tmp_path / "p", {"train.py": "import openai\nlr = 0.1\n", "x.yaml": "a: 1\n"})
+    git(folder, "remote", "add", "origin", f"https://{REMOTE}@github.com/a/b.git")
+    git(folder, "remote", "add", "mirror", f"https://joe:{PROXY}@mirror/a/b.git")
+    write(
+        folder,
+        {
+            "train.py": CODE,
+            ".env": f"NOTE={DOTENV}\nDEBUG=true\n",
+            "x.yaml": f"run: python train.py --api-key {ARGV}\nproxy: http://joe:{PROXY}@proxy:3128\n",
+            "tls/server.pem": f"-----BEGIN PRIVATE KEY-----\n{PEM}\n-----END PRIVATE KEY-----\n",
+            "key.py": f'KEY = """-----BEGIN PRIVATE KEY-----\n{PEM}\n-----END PRIVATE KEY-----\n"""\n',
+        },
+    )
+    return folder
+
+
+def test_none_is_anywhere(tmp_path: Path, store: Store, state: Path) -> None:
+    folder = planted(tmp_path)
+    environ = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(tmp_path),
+        "MY_SERVICE": HIDDEN,
+        "HF_HOME": f"/x/{ALLOWED}",
+        "https_proxy": f"http://joe:{PROXY}@proxy:3128",
+        "CUDA_HOME": "/usr/local/cuda",
+        f"ODD-{REMOTE}": "1",
+    }
+    argv = ("/usr/bin/dsec", "run", "--api-key", ARGV, f"--proxy=http://joe:{PROXY}@h:1")
+    found = scene(folder, store, state, environ=environ, argv=argv)
+    one = take(found, "one")
+    write(folder, {"train.py": CODE.replace("0.1", "0.2")})
+    two = take(scene(folder, store, state, environ={**environ, "MY_SERVICE": "other"}, argv=argv), "two")
+    differences = compare(one, two)
+    texts = [
+        str(document(one, 10)),
+        str(created(one, found.redactions)),
+        diffjson.render(differences, one.manifest, two.manifest, live=False),
+    ]
+    store.close()
+    for where, data in [*all_bytes(state), *((f"text {at}", text.encode()) for at, text in enumerate(texts))]:
+        for secret in SECRETS:
+            assert secret.encode() not in data, f"{secret} in {where}"
+    assert b"/usr/local/cuda" in b"".join(data for _, data in all_bytes(state))  # what is harmless is there
+    assert {kind.kind for _, kind in found.redactions}
+    assert [one.subject for one in differences if one.section == "code"] == ["train.py"]
+    assert any(one.subject == "MY_SERVICE" for one in differences)
+
+
+def test_the_search_would_find_one(tmp_path: Path, store: Store, state: Path) -> None:
+    folder = planted(tmp_path)
+    found = scene(folder, store, state)
+    digest = found.redactor.digest(EDITED.encode())
+    found.redactor = type(found.redactor)(b"k" * 32, [digest])
+    take(found, "one")
+    store.close()
+    assert any(EDITED.encode() in data for _, data in all_bytes(state))
+
+
+def test_restoring_here_brings_them_back_and_elsewhere_names_them(
+    tmp_path: Path, store: Store, state: Path
+) -> None:
+    folder = planted(tmp_path)
+    found = scene(folder, store, state)
+    view = take(found, "one")
+    here = restore(view, str(tmp_path / "here"), live=str(folder), redactor=found.redactor)
+    assert set(here.filled) == {"train.py", ".env", "x.yaml", "key.py"}
+    assert here.missing == ()
+    assert here.withheld == ("tls/server.pem",)
+    assert (tmp_path / "here" / "train.py").read_text() == CODE
+    there = restore(view, str(tmp_path / "there"), live=str(tmp_path / "nowhere"), redactor=found.redactor)
+    assert ("train.py", 3) in there.missing
+    assert EDITED not in (tmp_path / "there" / "train.py").read_text()
+    assert "lr = 0.1" in (tmp_path / "there" / "train.py").read_text()
+
+
+def test_an_unchanged_file_is_not_read_again(
+    tmp_path: Path, store: Store, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = repository(tmp_path / "p", {"a.py": "x = 1\n", "b.py": f'k = "{EDITED}"\n'})
+    take(scene(folder, store, state), "now")
+    assert not (state / "cache" / "scanned.json").exists()  # what is fresh may change within its tick
+    later = time.time_ns() + 10_000_000_000
+    monkeypatch.setattr("time.time_ns", lambda: later)
+    take(scene(folder, store, state), "one")
+    known = (state / "cache" / "scanned.json").read_text()
+    assert '"b.py"' not in known  # it has a secret, and is looked at each time
+    (state / "cache" / "scanned.json").write_text(known[: len(known) // 2])
+    view = take(scene(folder, store, state), "two")
+    assert [one["path"] for one in view.side("code").data["redacted"]] == ["b.py"]
+
+
+def test_what_is_wanted_without_code_has_no_code(tmp_path: Path, store: Store, state: Path) -> None:
+    folder = planted(tmp_path)
+    view = take(scene(folder, store, state, wanted=Wanted(code=False)), "one")
+    assert view.side("code").status == "absent"
+    store.close()
+    assert not any(b"openai" in data for _, data in all_bytes(state))
