@@ -23,6 +23,7 @@ from dsec_cli.options_args import attribute as attribute
 from dsec_cli.options_args import defaults as defaults
 from dsec_cli.options_code import CODE
 from dsec_cli.options_contract import CONFIG, DAG, EXPLAIN, INIT, INVENTORY_PAGE, PLAN, VERSION
+from dsec_cli.options_daemon import DAEMON
 from dsec_cli.options_doctor import DOCTOR
 from dsec_cli.options_editor import LSP
 from dsec_cli.options_form import FMT, SCHEMA
@@ -45,6 +46,7 @@ COMMANDS: tuple[Command, ...] = (
     CODE,
     CODE_BUNDLE,
     CONFIG,
+    DAEMON,
     DAG,
     DOCTOR,
     EXPLAIN,

@@ -108,6 +108,7 @@ class Sharing:
             return
         why = "there is no broker, and none could be started"
         try:
+            self._folder = place.folder(self._environ)  # an ending broker may just have removed it
             sock = place.connect(self._folder)
             if sock is None and (elected := place.elect(self._folder)) is not None:
                 self._start(elected)

@@ -38,7 +38,7 @@ LINES = [
     "hash none", "schema list", "schema print nope", "status", "logs", "cancel nope", "report", "resume none",
     "version x", "dag none.yaml", "dag bad.yaml --output png -o g.png", "simulate none.yaml",
     "plan good.yaml", "dag good.yaml", "dag cycle.yaml", "plan good.yaml --diff",
-    "lsp x", "run none.yaml", "run good.yaml --job-id /", "top --once", "top nope", "doctor",
+    "lsp x", "run none.yaml", "run good.yaml --job-id /", "top --once", "top nope", "doctor", "daemon --show",
     "sim-gpu --list", "sim-gpu", "snapshot list", "snapshot inspect none", "snapshot diff none",
     "snapshot verify", "snapshot prune", "snapshot restore none", "snapshot run none", "sandbox run",
     "snapshot create none.yaml", "code bundle none", "snapshot create --name /",

@@ -325,7 +325,7 @@ def test_the_broker_ends_by_itself_and_knows_nothing_of_the_run_that_started_it(
     (shared.root / "go").touch()
     finish(run)
     kit.wait_for(lambda: not alive(pid))
-    assert (Path(shared.folder) / "log").read_text() == ""
+    assert not Path(shared.folder).exists(), "a box that was simulated leaves nothing behind"
 
 
 def test_a_stranger_s_words_harm_nobody(shared, kit):
@@ -397,3 +397,18 @@ def test_status_says_whose_gpus_a_step_waits_for(shared, kit):
     (shared.root / "go").touch()
     finish(second)
     finish(first)
+
+
+def test_the_broker_in_the_foreground(shared, kit):
+    job = queue(shared, "one", 2)
+    daemon = job.start("daemon")
+    pid = kit.wait_for(shared.broker)
+    assert pid == daemon.pid
+    assert f"there is a broker already: process {pid}" in job.dsec("daemon", expect=1)
+    assert f"broker: process {pid}, runs: 0" in job.dsec("daemon", "--show")
+    finish(shared.start(job))
+    assert shared.broker() == pid
+    os.kill(pid, signal.SIGTERM)
+    assert "shares the GPUs of this machine" in finish(daemon, 143)
+    assert "no broker" in job.dsec("daemon", "--show", expect=1)
+    assert json.loads(job.dsec("daemon", "--show", "--json", expect=1))["broker"] is None

@@ -9,4 +9,13 @@ TEXTS: dict[str, str] = {
     "  run {job} has {gpus} GPUs ({path})": "  任务 {job} 占用 {gpus} 个 GPU（{path}）",
     "  {gpus} GPUs come back when nothing is left of run {job} ({path})": "  任务 {job} 的进程全部结束后归还 {gpus} 个 GPU（{path}）",
     "  it was asked for {time} ago; before it come {before} runs that have had less GPU time": "  {time}前已提出请求；排在它前面的有 {before} 个用过的 GPU 时间更少的任务",
+    "remove it, or name another folder in {name}": "请删除它，或用 {name} 指定另一个文件夹",
+    "there is a broker already: process {pid} ({folder})": "已有一个仲裁进程：{pid}（{folder}）",
+    "process {pid} shares the GPUs of this machine ({folder})": "进程 {pid} 在各任务之间分配本机的 GPU（{folder}）",
+    "no broker: no run of yours uses GPUs here": "没有仲裁进程：您在本机没有使用 GPU 的任务",
+    "broker: process {pid}, runs: {runs} ({folder})": "仲裁进程：{pid}，任务数：{runs}（{folder}）",
+    "GPUs: {gpus}": "GPU 数：{gpus}",
+    "{hours} GPU-hours on its account": "已记 {hours} GPU 小时",
+    "waits for {gpus} since {time}": "等待 {gpus} 个，已等 {time}",
+    "{job}: {facts} ({path})": "{job}：{facts}（{path}）",
 }

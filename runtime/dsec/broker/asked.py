@@ -44,7 +44,7 @@ class Member(Record):
 def members(environ: Mapping[bytes, bytes]) -> list[Member] | None:
     """The runs of this user on this machine that share GPUs; None: no broker answers."""
     try:
-        sock = place.connect(place.folder(environ))
+        sock = place.connect(place.named(environ))
     except OSError:
         return None
     if sock is None:

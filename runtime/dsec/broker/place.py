@@ -29,6 +29,7 @@ OFF = b"DSEC_BROKER"
 """`off`: runs share with nobody."""
 IDLE_S = 5.0
 """A broker that a run started ends when nobody has been there for so long."""
+_SIMULATED = "broker-"
 _BACKLOG = 128
 _CREDENTIALS = struct.Struct("3i")
 _KEPT = (b"PATH", b"LD_LIBRARY_PATH", b"LANG", b"LC_ALL", b"TZ")
@@ -43,14 +44,19 @@ class Elected(Record):
     listener: int
 
 
-def folder(environ: Mapping[bytes, bytes]) -> str:
-    """The folder of this user's broker, made where it is missing; raises OSError.
+def named(environ: Mapping[bytes, bytes]) -> str:
+    """Where the folder of this user's broker is, if there is one; raises OSError.
 
     Simulated GPUs are another box each, though they are named alike.
     """
     box = environ.get(b"SIM_GPU_SCENARIO")
-    name = "broker" if not box else f"broker-{zlib.crc32(os.path.abspath(box)):08x}"
-    path = f"{runtime_folder(environ)}/{name}"
+    name = "broker" if not box else f"{_SIMULATED}{zlib.crc32(os.path.abspath(box)):08x}"
+    return f"{runtime_folder(environ)}/{name}"
+
+
+def folder(environ: Mapping[bytes, bytes]) -> str:
+    """The folder of this user's broker, made where it is missing; raises OSError."""
+    path = named(environ)
     os.makedirs(path, mode=0o700, exist_ok=True)
     found = os.lstat(path)
     if found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode):
@@ -93,7 +99,7 @@ def holder(path: str) -> int:
 
 
 def elect(path: str) -> Elected | None:
-    """Become the broker of that folder; None: somebody is. Raises OSError."""
+    """Become the broker of that folder; None: somebody is, or just was. Raises OSError."""
     lock = os.open(f"{path}/{LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -103,14 +109,16 @@ def elect(path: str) -> Elected | None:
             return None
         raise
     try:
-        return Elected(_above(lock), _above(_listen(path).detach()))
+        if os.stat(f"{path}/{LOCK}").st_ino != os.fstat(lock).st_ino:
+            raise FileNotFoundError(errno.ENOENT, "the broker's folder was removed", path)
+        return Elected(lock, _listen(path))
     except OSError:
         os.close(lock)
         raise
 
 
-def _listen(path: str) -> socket.socket:
-    """A socket that listens under its name from the moment at which the name is there."""
+def _listen(path: str) -> int:
+    """The descriptor of a socket that listens under its name from the moment at which the name is there."""
     sock = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     aside = f"{SOCKET}.{os.getpid()}"
     try:
@@ -123,15 +131,7 @@ def _listen(path: str) -> socket.socket:
     except OSError:
         sock.close()
         raise
-    return sock
-
-
-def _above(fd: int) -> int:
-    """The same, out of the way of the numbers under which a child gets it."""
-    try:
-        return fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _HIGH)
-    finally:
-        os.close(fd)
+    return sock.detach()
 
 
 class _Short:
@@ -160,12 +160,14 @@ def spawn(path: str, elected: Elected, environ: Mapping[bytes, bytes]) -> int:
         "sys.exit(main(sys.argv[1:]))"
     )
     log = f"{path}/{LOG}"
+    # Out of the way of the numbers under which the child gets them.
+    lock, listener = (fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _HIGH) for fd in elected)
     actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = [
         (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
         (os.POSIX_SPAWN_OPEN, 1, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
         (os.POSIX_SPAWN_DUP2, 1, 2),
-        (os.POSIX_SPAWN_DUP2, elected.lock, 3),
-        (os.POSIX_SPAWN_DUP2, elected.listener, 4),
+        (os.POSIX_SPAWN_DUP2, lock, 3),
+        (os.POSIX_SPAWN_DUP2, listener, 4),
     ]
     try:
         return os.posix_spawn(
@@ -178,5 +180,18 @@ def spawn(path: str, elected: Elected, environ: Mapping[bytes, bytes]) -> int:
             setsigdef=sorted(signal.valid_signals()),
         )
     finally:
-        os.close(elected.lock)
-        os.close(elected.listener)
+        for fd in (*elected, lock, listener):
+            os.close(fd)
+
+
+def tidy(path: str) -> None:
+    """Remove the folder of a simulated box: its like does not come again. Whoever holds its lock may."""
+    if not os.path.basename(path).startswith(_SIMULATED):
+        return
+    try:
+        for name in (SOCKET, LEASES, LOG, LOCK):
+            if os.path.lexists(f"{path}/{name}"):
+                os.unlink(f"{path}/{name}")
+        os.rmdir(path)
+    except OSError:
+        return

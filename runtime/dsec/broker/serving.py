@@ -18,7 +18,7 @@ from dsec.broker import register
 from dsec.broker.desk import Desk, Who
 from dsec.broker.leftovers import Leftovers
 from dsec.broker.messages import MOST_BYTES, Hello, pack, read
-from dsec.broker.place import IDLE_S, LEASES, LOCK, LOG, Elected, peer
+from dsec.broker.place import IDLE_S, LEASES, LOCK, LOG, Elected, peer, tidy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -232,7 +232,8 @@ def main(argv: list[str]) -> int:
     with contextlib.suppress(OSError):
         if os.path.getsize(f"{folder}/{LOG}") > _MOST_LOG:
             os.truncate(f"{folder}/{LOG}", 0)
-    serve(folder, Elected(3, 4), idle_s=float(idle_s))
+    if serve(folder, Elected(3, 4), idle_s=float(idle_s)) == 0:
+        tidy(folder)
     return 0
 
 
