@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     Lint = Callable[[SourceText], tuple[Diagnostic, ...]]
 
 DEADLINE_S = 60
+_SUBMODULE = b"160000"
+"""The mode of an entry that is a commit of another repository."""
 
 
 class Commit:
@@ -54,14 +56,10 @@ class Commit:
                 say("{file} is not in the repository {top}", file=file, top=self.top),
                 hint="run it in the file's own",
             )
-        found = self._blob(path)
+        found = _blob(self.top, self._id, path)
         if found is None and (before := self._renames().get(path)) is not None:
-            found = self._blob(before)
-        return found
-
-    def _blob(self, path: str) -> bytes | None:
-        done = _run(["cat-file", "blob", f"{self._id}:{path}"], self.top)
-        return done.stdout if done.returncode == 0 else None
+            found = _blob(self.top, self._id, before)
+        return _in_submodule(self.top, self._id, path) if found is None else found
 
     def _renames(self) -> dict[str, str]:
         """New name to old one, for what git takes for renamed since."""
@@ -70,6 +68,34 @@ class Commit:
             words = os.fsdecode(_git(asked, self.top)).split("\0")
             self._renamed = {words[at + 2]: words[at + 1] for at in range(0, len(words) - 2, 3)}
         return self._renamed
+
+
+def _blob(top: str, commit: str, path: str) -> bytes | None:
+    done = _run(["cat-file", "blob", f"{commit}:{path}"], top)
+    return done.stdout if done.returncode == 0 else None
+
+
+def _in_submodule(top: str, commit: str, path: str) -> bytes | None:
+    """What the file held in the commit of a submodule (or of one in it) that `commit` names."""
+    folder, _, rest = path.partition("/")
+    while rest:
+        row = _git(["ls-tree", commit, "--", f":(top,literal){folder}"], top).split()
+        if row[:1] == [_SUBMODULE]:
+            inner, named = os.path.join(top, folder), row[2].decode()
+            if _run(["cat-file", "-e", named], inner).returncode != 0:
+                raise FileProblem(
+                    say(
+                        "the submodule {folder} has not the commit of then, {commit}",
+                        folder=folder,
+                        commit=named,
+                    ),
+                    hint=say("fetch it: git -C {inner} fetch", inner=inner),
+                )
+            found = _blob(inner, named, rest)
+            return _in_submodule(inner, named, rest) if found is None else found
+        step, _, rest = rest.partition("/")
+        folder = f"{folder}/{step}"
+    return None
 
 
 class Since:

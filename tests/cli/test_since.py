@@ -162,3 +162,55 @@ def test_with_a_baseline(ds: Ds, repository: Path) -> None:
     document = json.loads(ran.stdout)
     assert document["summary"] == {"error": 1, "warning": 0, "info": 0, "silenced": 0}
     assert not [note for note in document["notes"] if "no longer" in note]
+
+
+def test_a_submodule_is_compared_with_the_commit_that_was_recorded(
+    ds: Ds, repository: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    inner = tmp_path_factory.mktemp("inner")
+    (inner / "deep").mkdir()
+    (inner / "deep" / "c.yaml").write_text(BAD)
+    git(inner, "init", "-q", "-b", "main")
+    git(inner, "add", ".")
+    git(inner, "commit", "-q", "-m", "first")
+    git(
+        repository,
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+        str(inner),
+        "jobs/s u b",
+    )
+    git(repository, "commit", "-q", "-m", "with it")
+    file = repository / "jobs" / "s u b" / "deep" / "c.yaml"
+    assert since(ds, str(file)) == []
+    file.write_text("vresion: 1\n" + BAD)
+    assert since(ds, str(file)) == ["DS101"]
+    git(file.parent, "commit", "-q", "-a", "-m", "second")  # in the submodule: the outer commit does not know
+    assert since(ds, str(file)) == ["DS101"]
+    (file.parent / "new.yaml").write_text(BAD)
+    assert len(since(ds, str(file.parent / "new.yaml"))) == 6
+
+
+def test_a_submodule_without_its_old_commit_is_said(
+    ds: Ds, repository: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    inner = repository / "sub"
+    inner.mkdir()
+    (inner / "c.yaml").write_text(BAD)
+    git(inner, "init", "-q", "-b", "main")
+    git(inner, "add", ".")
+    git(inner, "commit", "-q", "-m", "first")
+    git(repository, "add", "sub")  # an entry of a submodule, without a file that says where it comes from
+    git(repository, "commit", "-q", "-m", "with it")
+    shutil.rmtree(inner / ".git")
+    git(inner, "init", "-q", "-b", "main")
+    git(inner, "add", ".")
+    git(inner, "commit", "-q", "-m", "another first", "--date", "2001-01-01T00:00:00")
+    (inner / "c.yaml").write_text("# x\n" + BAD)
+    ran = ds("ds-contract-lint", "--since", "main", "sub/c.yaml")
+    assert ran.returncode == 3
+    assert b"the submodule sub has not the commit of then, " in ran.stderr
+    assert b"(hint: fetch it: git -C " in ran.stderr

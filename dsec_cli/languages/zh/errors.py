@@ -165,6 +165,8 @@ TEXTS: dict[str, str] = {
     "name a contract or a plan": "写契约或计划的文件名",
     "DSEC_HOME names another folder for the state": "可用 DSEC_HOME 另指定存放状态的文件夹",
     "git could not say what has changed: {said}": "git 说不出改动了什么：{said}",
+    "the submodule {folder} has not the commit of then, {commit}": "子模块 {folder} 没有当时的提交 {commit}",
+    "fetch it: git -C {inner} fetch": "请获取它：git -C {inner} fetch",
     "git knows no commit {ref!r}": "git 找不到提交 {ref!r}",
     "{file} is not in the repository {top}": "{file} 不在仓库 {top} 中",
     "git has not answered for {deadline_s} s": "git 在 {deadline_s} 秒内没有回答",
