@@ -18,10 +18,11 @@ from dsec.words import system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Protocol
 
     from dsec.store.reading import Objects
-    from dsec.store.statcache import StatCache
+    from dsec.store.statcache import Same, StatCache
     from dsec.store.trees import Row
 
     class Look(Protocol):
@@ -49,10 +50,10 @@ class _Open:
 
     path: bytes
     listing: Listing
+    names: bytes
     facts: bytes
-    seen: Seen | None
-    same: bool
-    """Whether names and facts are what they were."""
+    same: Same | None
+    """What is known of it, when it looks as it did."""
     todo: list[bytes]
     ids: dict[bytes, bytes] = field(default_factory=dict)
     failed: set[int] = field(default_factory=set)
@@ -67,8 +68,8 @@ class Intake:
         self._times = times
         self._looked_ns = time.time_ns()
         self.totals = Totals()
-        self.seen: list[tuple[bytes, Seen]] = []
-        """Every folder, as the stat cache is to remember it."""
+        self._folders: list[tuple[bytes, Seen | None]] = []
+        """None for those that the stat cache remembers already."""
         self.changed = False
         """Whether that differs from what it remembers."""
 
@@ -94,58 +95,64 @@ class Intake:
             listing = Listing()
             self.totals.unread.append(Unread(path or b".", system(problem), kept=True))
         self.totals.unread += listing.unread
-        facts = listing.packed()
-        seen = self._cache.get(path)
-        same = seen is not None and self._cache.vouched and seen.looks(listing.names, facts)
-        return _Open(path, listing, facts, seen, same, listing.folders[::-1])
+        names, facts = b"\0".join(listing.names), listing.packed()
+        same = self._cache.same(path, names, facts)
+        return _Open(path, listing, names, facts, same, listing.folders[::-1])
 
     def _leave(self, folder: _Open) -> bytes:
         """The tree of a folder of whose folders all ids are known."""
         children = b"".join([folder.ids[name] for name in folder.listing.folders])
-        seen = folder.seen
-        if folder.same and seen is not None:
-            self._count_same(folder)
-            if children == seen.children:
-                self.seen.append((folder.path, seen))
-                return self._objects.id_of(seen.tree)
-            data = trees.encoded([_with_id(row, folder.ids) for row in trees.decoded(seen.tree)])
-        else:
-            data = trees.encoded(self._rows(folder))
+        same = folder.same
+        if same is not None and same.children == children:
+            self._add(same.counts, reused=same.counts[0])
+            self._folders.append((folder.path, None))
+            return same.id
         self.changed = True
-        names = b"\0".join(folder.listing.names)
+        seen = self._cache.get(folder.path)
+        if same is not None and seen is not None:
+            rows = [_with_id(row, folder.ids) for row in trees.decoded(seen.tree)]
+            self._add(same.counts, reused=same.counts[0])
+            counts = same.counts
+        else:
+            rows, reused = self._rows(folder, seen)
+            counts = _counts(rows)
+            self._add(counts, reused=reused)
+        data = trees.encoded(rows)
+        one = self._objects.put(data, TREE)
         facts = settled(folder.facts, self._looked_ns, folder.failed)
-        self.seen.append((folder.path, Seen(names, facts, data, children)))
-        return self._objects.put(data, TREE)
+        self._folders.append((folder.path, Seen(folder.names, facts, data, children, counts, one)))
+        return one
 
-    def _count_same(self, folder: _Open) -> None:
-        totals, facts = self.totals, folder.listing.facts
-        modes = facts[4::5]
-        regular = [stat.S_ISREG(mode) for mode in modes]
-        files = sum(regular)
-        totals.files += files
-        totals.reused_files += files
-        totals.folders += len(folder.listing.folders)
-        totals.size_bytes += sum([size for size, yes in zip(facts[::5], regular, strict=True) if yes])
-        if files + len(folder.listing.folders) != len(modes):
-            totals.links += sum(map(stat.S_ISLNK, modes))
-            totals.folders += sum(map(stat.S_ISDIR, modes)) - len(folder.listing.folders)
+    def seen(self) -> Iterator[tuple[bytes, Seen]]:
+        """Every folder, as the stat cache is to remember it."""
+        for path, seen in self._folders:
+            known = seen or self._cache.get(path)
+            assert known is not None, "a folder is the same as one that is remembered"
+            yield path, known
 
-    def _rows(self, folder: _Open) -> list[Row]:
-        """The rows of a folder that is new or changed; files that did not change are not read."""
-        before = folder.seen.by_name() if folder.seen is not None else {}
-        old = {row[0]: row for row in trees.decoded(folder.seen.tree)} if folder.seen is not None else {}
-        rows = []
+    def _add(self, counts: tuple[int, int, int, int], *, reused: int) -> None:
+        totals = self.totals
+        totals.files += counts[0]
+        totals.folders += counts[1]
+        totals.links += counts[2]
+        totals.size_bytes += counts[3]
+        totals.reused_files += reused
+
+    def _rows(self, folder: _Open, seen: Seen | None) -> tuple[list[Row], int]:
+        """The rows of a folder that is new or changed, and how many files in it were not read."""
+        before = seen.by_name() if seen is not None else {}
+        old = {row[0]: row for row in trees.decoded(seen.tree)} if seen is not None else {}
+        rows, reused = [], 0
         for at, name in enumerate(folder.listing.names):
             facts = folder.facts[at * FACTS.size : (at + 1) * FACTS.size]
-            mode = folder.listing.facts[5 * at + 4]
             row = old.get(name) if before.get(name) == facts else None
-            if row is not None and not stat.S_ISDIR(mode) and self._is_there(row):
-                self._count(row, reused=True)
+            if row is not None and row[1] != FOLDER and self._is_there(row):
+                reused += row[1] != LINK
             else:
                 row = self._row(folder, at, FACTS.unpack(facts))
             if row is not None:
                 rows.append(row)
-        return sorted(rows)
+        return sorted(rows), reused
 
     def _is_there(self, row: Row) -> bool:
         """Whether the store still has a file that the cache knows; of pieces only a vouched cache can say."""
@@ -157,8 +164,6 @@ class Intake:
         row = self._read_row(folder, path, name, facts)
         if len(self.totals.unread) > told:
             folder.failed.add(at)
-        if row is not None:
-            self._count(row, reused=False)
         return row
 
     def _read_row(
@@ -200,16 +205,13 @@ class Intake:
     def _time(self, mtime_ns: int) -> int:
         return mtime_ns if self._times else 0
 
-    def _count(self, row: Row, *, reused: bool) -> None:
-        totals, kind = self.totals, row[1]
-        if kind == FOLDER:
-            totals.folders += 1
-        elif kind == LINK:
-            totals.links += 1
-        else:
-            totals.files += 1
-            totals.reused_files += reused
-            totals.size_bytes += row[4]
+
+def _counts(rows: list[Row]) -> tuple[int, int, int, int]:
+    """Files, folders, links, and bytes of files."""
+    kinds = [row[1] for row in rows]
+    folders, links = kinds.count(FOLDER), kinds.count(LINK)
+    size = sum([row[4] for row in rows if row[1] in (FILE, PIECES)])
+    return len(rows) - folders - links, folders, links, size
 
 
 def _joined(folder: bytes, name: bytes) -> bytes:

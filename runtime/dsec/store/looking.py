@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 import stat
+import struct
+import sys
+from array import array
 from dataclasses import dataclass, field
 
-from dsec.store.statcache import FACTS, facts_of
+from dsec.store.statcache import facts_of
 from dsec.store.values import StoreProblem, Unread
 from dsec.words import say, system
 
@@ -18,7 +21,9 @@ if TYPE_CHECKING:
 
     Skip = Callable[[bytes, bool], bool]
 
+_LITTLE = sys.byteorder == "little"
 OTHER_SYSTEM = "on another file system"
+_KIND, _FOLDER, _SIGN = 0o170000, 0o040000, 1 << 63
 NOT_STORED = "not a file, folder or link"
 
 
@@ -35,14 +40,9 @@ class Listing:
 
     def packed(self) -> bytes:
         """The facts as a stat cache has them."""
-        facts = self.facts
-        return FACTS.pack(*facts) if len(facts) == 5 else _packed(facts)
-
-
-def _packed(facts: list[int]) -> bytes:
-    from struct import pack
-
-    return pack(f"<{len(facts)}q", *facts)
+        return (
+            array("q", self.facts).tobytes() if _LITTLE else struct.pack(f"<{len(self.facts)}q", *self.facts)
+        )
 
 
 class FolderLook:
@@ -56,23 +56,25 @@ class FolderLook:
     def listing(self, path: bytes) -> Listing:
         """The folder at this path from the root; raises OSError."""
         found = Listing()
-        names, facts, below = found.names, found.facts, path + b"/" if path else b""
-        skip = self._skip
+        below = path + b"/" if path else b""
+        names, facts, skip = found.names, found.facts, self._skip
         with os.scandir(os.path.join(self._root, path)) as entries:
             for entry in entries:
                 name = entry.name
-                folder = entry.is_dir(follow_symlinks=False)
-                if skip is not None and skip(below + name, folder):
+                if skip is not None and skip(below + name, entry.is_dir(follow_symlinks=False)):
                     continue
                 try:
                     state = entry.stat(follow_symlinks=False)
                 except OSError as problem:
-                    found.unread.append(Unread(below + name, system(problem)))
+                    found.unread.append(Unread(below + name, _gone(problem)))
                     continue
-                if folder and not self._enters(state, below + name, found):
+                mode, inode = state.st_mode, state.st_ino
+                if mode & _KIND == _FOLDER and not self._enters(state, below + name, found):
                     continue
                 names.append(name)
-                facts += facts_of(state)
+                if inode >= _SIGN:
+                    inode -= _SIGN << 1
+                facts += (state.st_size, state.st_mtime_ns, state.st_ctime_ns, inode, mode)
         return found
 
     def _enters(self, state: os.stat_result, path: bytes, found: Listing) -> bool:

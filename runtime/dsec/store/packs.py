@@ -137,7 +137,7 @@ class Packs:
                 continue
             try:
                 tables = self.opened(name).tables
-            except (Damaged, Missing):
+            except StoreProblem:
                 continue  # as if it were not there: what is put in again heals it, verify names it
             self.loose[name] = Segment(tables.objects, 0, len(tables))
 

@@ -9,7 +9,7 @@ from dsec.hashing import blake3_of
 from dsec.store.packform import OBJECT
 from dsec.store.packs import Place
 from dsec.store.packwriter import PACK_BYTES
-from dsec.store.values import Damaged
+from dsec.store.values import StoreProblem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class Pruner:
         for name in self.packs.names():
             try:
                 pack = _survey(self.packs, name, live, placed)
-            except Damaged:
+            except StoreProblem:
                 # What it holds cannot be told: it may go when nothing is missing that it could hold.
                 pack = _Pack(name, 0)
                 if lost:

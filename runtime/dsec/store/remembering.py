@@ -11,7 +11,7 @@ from dsec.store.statcache import StatCache, encoded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from dsec.store.disk import Disk
     from dsec.store.layout import Layout
@@ -41,7 +41,7 @@ def load(path: str, present: frozenset[str]) -> StatCache:
 
 
 def save(
-    disk: Disk, place: Layout, path: str, folders: Sequence[tuple[bytes, Seen]], packs: Sequence[str]
+    disk: Disk, place: Layout, path: str, folders: Iterable[tuple[bytes, Seen]], packs: Sequence[str]
 ) -> None:
     """Remember; all objects of the folders must be in these packs, on the disk. A failure costs time only."""
     with contextlib.suppress(OSError):
@@ -51,3 +51,10 @@ def save(
         ]
         if len(caches) > _MOST:
             disk.remove(min(caches, key=os.path.getmtime))
+
+
+def forget(place: Layout) -> None:
+    """Remove all caches, the index among them; what cannot be removed stays."""
+    for name in os.listdir(place.cache):
+        with contextlib.suppress(OSError):
+            os.unlink(os.path.join(place.cache, name))

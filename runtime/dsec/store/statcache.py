@@ -7,8 +7,9 @@ with times that nothing has, so that it is read again the next time: it may chan
 same tick without being seen to.
 
     `DSECSEE1`, digest of what follows (32), number of packs, of folders (8 each), names of packs (32
-    each), then for each folder the lengths of its five parts (4 each), then all parts in a row:
-    path, names joined by 0, facts (40 bytes each), tree, ids of folders in it (32 each)
+    each), then for each folder the lengths of its five parts (4 each), files, folders, links and bytes
+    in it (8 each), and the id of its tree (32); then all parts in a row: path, names joined by 0, facts
+    (40 bytes each), tree, ids of folders in it (32 each)
 
 It is a cache: when anything about it is not right, everything is read.
 """
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 import itertools
 import struct
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dsec.hashing import blake3_of
 
@@ -25,10 +26,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Sequence
+    from typing import Any
 
 _MAGIC = b"DSECSEE1"
 _COUNTS = struct.Struct("<QQ")
-_PARTS = struct.Struct("<5I")
+_PARTS = struct.Struct("<5I4Q32s")
 FACTS = struct.Struct("<5q")
 """Of one inode: size, mtime, ctime (ns), number, mode."""
 _RACY_NS = 2_000_000_000
@@ -36,24 +38,31 @@ _NEVER = -(1 << 63)
 """An mtime that no file has."""
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(NamedTuple):
     """One folder as it was."""
 
     names: bytes
     facts: bytes
     tree: bytes
     children: bytes
-
-    def looks(self, names: list[bytes], facts: bytes) -> bool:
-        """Whether it looked like this."""
-        return self.facts == facts and self.names == b"\0".join(names)
+    counts: tuple[int, int, int, int]
+    """Files, folders, links, and bytes of files, in the folder itself."""
+    id: bytes
+    """Of its tree."""
 
     def by_name(self) -> dict[bytes, bytes]:
         """The facts of each name."""
         names = self.names.split(b"\0") if self.facts else []
         cuts = range(0, len(self.facts), FACTS.size)
         return {name: self.facts[at : at + FACTS.size] for name, at in zip(names, cuts, strict=True)}
+
+
+class Same(NamedTuple):
+    """What is known of a folder that looks as it did."""
+
+    children: bytes
+    counts: tuple[int, int, int, int]
+    id: bytes
 
 
 def facts_of(found: os.stat_result) -> tuple[int, int, int, int, int]:
@@ -84,7 +93,7 @@ class StatCache:
         self._data = data
         self.vouched = False
         """Whether everything that it speaks of is still in the store: no pack is gone since."""
-        self._cuts: dict[bytes, tuple[int, tuple[int, ...]]] = {}
+        self._cuts: dict[bytes, tuple[int, Any]] = {}
         if len(data) >= 56 and data[:8] == _MAGIC and blake3_of()(data[40:]).digest() == data[8:40]:
             self._read(present)
 
@@ -94,21 +103,33 @@ class StatCache:
         names = {self._data[at : at + 32].hex() for at in range(56, start, 32)}
         self.vouched = names <= present
         at = start + count * _PARTS.size
-        for lengths in _PARTS.iter_unpack(self._data[start:at]):
-            self._cuts[self._data[at : at + lengths[0]]] = (at, lengths)
-            at += sum(lengths)
+        for row in _PARTS.iter_unpack(self._data[start:at]):
+            self._cuts[self._data[at : at + row[0]]] = (at + row[0], row)
+            at += row[0] + row[1] + row[2] + row[3] + row[4]
 
     def __len__(self) -> int:
         return len(self._cuts)
 
+    def same(self, path: bytes, names: bytes, facts: bytes) -> Same | None:
+        """What is known of the folder, if it looks as it did and all of it is in the store."""
+        if (cut := self._cuts.get(path)) is None or not self.vouched:
+            return None
+        at, row = cut
+        middle = at + row[1]
+        end = middle + row[2]
+        if self._data[at:middle] != names or self._data[middle:end] != facts:
+            return None
+        end += row[3]
+        return Same(self._data[end : end + row[4]], row[5:9], row[9])
+
     def get(self, path: bytes) -> Seen | None:
         """The folder as it was."""
-        cut = self._cuts.get(path)
-        if cut is None:
+        if (cut := self._cuts.get(path)) is None:
             return None
-        at, (skip, names, facts, tree, children) = cut
-        edges = tuple(itertools.accumulate((names, facts, tree, children), initial=at + skip))
-        return Seen(*[self._data[low:high] for low, high in itertools.pairwise(edges)])
+        at, row = cut
+        edges = tuple(itertools.accumulate(row[1:5], initial=at))
+        names, facts, tree, children = (self._data[low:high] for low, high in itertools.pairwise(edges))
+        return Seen(names, facts, tree, children, row[5:9], row[9])
 
 
 def encoded(folders: Iterable[tuple[bytes, Seen]], packs: Sequence[str]) -> bytes:
@@ -116,7 +137,7 @@ def encoded(folders: Iterable[tuple[bytes, Seen]], packs: Sequence[str]) -> byte
     lengths, parts = list[bytes](), list[bytes]()
     for path, seen in folders:
         row = (path, seen.names, seen.facts, seen.tree, seen.children)
-        lengths.append(_PARTS.pack(*map(len, row)))
+        lengths.append(_PARTS.pack(*map(len, row), *seen.counts, seen.id))
         parts += row
     rest = b"".join((
         _COUNTS.pack(len(packs), len(lengths)), bytes.fromhex("".join(packs)), *lengths, *parts,

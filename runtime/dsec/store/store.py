@@ -217,12 +217,17 @@ class Store:
             records.delete(self._disk, self._place.records, name)
 
     def verify(self, *, quick: bool = False) -> Verification:
-        """Read everything and compare it with its hashes; `quick` looks at the tables only."""
+        """Read everything and compare it with its hashes; `quick` looks at the tables only.
+
+        Caches that vouch for what is damaged are removed, so that what is put in again is kept again.
+        """
         held = self._lock >= 0
         with self._putting():
             self._settle()
-            index.refresh(self._packs, self._place.index)
             found = verifying.verify(self._packs, self._place.records, quick=quick)
+            if found.damage:
+                remembering.forget(self._place)
+            index.refresh(self._packs, self._place.index)
         if not held:
             self._release()
         return found
@@ -308,7 +313,7 @@ class Store:
                 raise
         packs = sorted(self._packs.known())
         for path, intake in self._unsaved.items():
-            remembering.save(self._disk, self._place, path, intake.seen, packs)
+            remembering.save(self._disk, self._place, path, intake.seen(), packs)
         self._unsaved.clear()
         if index.is_wanted(self._packs):
             index.save(self._packs, self._disk, self._place.index, aside=self._place.scratch)

@@ -7,7 +7,7 @@ import os
 from dsec.store import marking, records, scratch
 from dsec.store.packwriter import PackWriter
 from dsec.store.pruning import Pruner
-from dsec.store.values import Damaged, Missing, Pruned, Usage
+from dsec.store.values import Pruned, StoreProblem, Usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def usage(packs: Packs, place: Layout) -> Usage:
     for name in names:
         try:
             tables = packs.opened(name).tables
-        except (Damaged, Missing):
+        except StoreProblem:
             continue
         objects += len(tables)
         content += sum(frame.plain for frame in tables.frames)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dsec.store import pieces, trees
 from dsec.store.trees import FILE, FOLDER, LINK, PIECES, TreeError
-from dsec.store.values import Change, Damaged, Missing, TreeEntry
+from dsec.store.values import Change, Damaged, StoreProblem, TreeEntry
 from dsec.words import say
 
 TYPE_CHECKING = False
@@ -133,7 +133,7 @@ def needed(get: Get, tree: bytes, known: set[bytes], *, lenient: bool = False) -
         known.add(name)
         try:
             inside = _inside(get, name, kind)
-        except (Missing, Damaged):
+        except StoreProblem:
             if lenient:
                 continue
             raise

@@ -36,7 +36,7 @@ class _Found:
 
 
 def verify(packs: Packs, folder: str, *, quick: bool) -> Verification:
-    """Look at every pack and every record; `folder` is that of the records."""
+    """Look at every pack and every record; `folder` is that of the records. Forgets the index."""
     found = _Found()
     for name in sorted(os.listdir(packs.folder)):
         path = os.path.join(packs.folder, name)
@@ -48,6 +48,8 @@ def verify(packs: Packs, folder: str, *, quick: bool) -> Verification:
             _verify_pack(path, found, quick=quick)
         except OSError as problem:
             found.bad.append((os.path.join("packs", name), system(problem), ()))
+    packs.forget()  # the index may know packs that are damaged: what counts is what they say themselves
+    packs.add(packs.names())
     read, damage = _verify_records(packs, folder, found)
     return Verification(found.packs, found.objects, read, found.read_bytes, damage, tuple(found.notes))
 
