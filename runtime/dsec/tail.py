@@ -41,6 +41,11 @@ class Tail:
 
         Raises OSError where it cannot be read and StoredFormError where it is damaged.
         """
+        found = self.payloads(most_bytes)
+        return None if found is None else list(map(decode, found))
+
+    def payloads(self, most_bytes: int | None = None) -> list[str] | None:
+        """The same, each event as it is written."""
         with open(self._path, "rb", buffering=0) as file:
             status = os.fstat(file.fileno())
             if self._inode not in (-1, status.st_ino) or status.st_size < self._at:
@@ -48,7 +53,7 @@ class Tail:
                 self.anew += 1
                 return None
             self._inode = status.st_ino
-            found: list[Event] = []
+            found: list[str] = []
             last = status.st_size if most_bytes is None else min(status.st_size, self._at + most_bytes)
             self.unread = 0
             while self._at < last:
@@ -61,7 +66,7 @@ class Tail:
             self.unread = status.st_size - self._at
             return found
 
-    def _take(self, data: bytes, found: list[Event], *, more: bool) -> bool:
+    def _take(self, data: bytes, found: list[str], *, more: bool) -> bool:
         """Read a piece; whether there is anything to be read behind it."""
         if more:  # a piece ends where it ends, which is no damage
             data = data[: data.rfind(b"\n") + 1]
@@ -70,6 +75,6 @@ class Tail:
         if payloads and self.header is None:
             self.header = read_header(payloads[:1], name=self._path)
             payloads = payloads[1:]
-        found += map(decode, payloads)
+        found += payloads
         self._at += recorded.good_bytes
         return more and recorded.good_bytes > 0

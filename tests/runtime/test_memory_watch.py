@@ -15,8 +15,8 @@ from dsec.caches import empty_caches
 from dsec.easing import forecast_line, respond, size
 from dsec.monitor.checks.memory import Check
 from dsec.monitor.processes import Usage
+from dsec.monitor.running import Watched
 from dsec.monitor.scene import Host, Scene, Use
-from dsec.monitor.tail import Watched
 from dsec.simgpu.scenario import box, of_box
 
 CONTRACT = """

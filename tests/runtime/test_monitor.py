@@ -22,7 +22,7 @@ from dsec.inventory import Device
 from dsec.journal import Header, header_payload, record
 from dsec.monitor import processes
 from dsec.monitor.clearing import DIRTY_AFTER_S, Clearing, Question
-from dsec.monitor.tail import Tail, Watched
+from dsec.monitor.running import Running, Watched
 
 
 def story(choices: random.Random, length: int) -> list:
@@ -59,7 +59,7 @@ def test_the_tail_knows_what_the_journal_says(tmp_path_factory, choices, length,
     head = record(header_payload(Header("j", "hash", "/x", 0, "boot")))
     data = head + b"".join(record(encode(event)) for event in events)
     path = tmp_path_factory.mktemp("tail") / "journal"
-    tail = Tail(str(path))
+    tail = Running(str(path))
     with open(path, "wb") as file:
         for at in range(0, len(data), step):
             file.write(data[at : at + step])
@@ -78,8 +78,8 @@ def test_ends_of_what_was_seen_are_kept_once(tmp_path):
     other = begun._replace(step="b", pid=12)
     ends = [Exit._make((5, key, 0, 1, "ok", 0, None, "", 4, 7, None, None, None, None)) for key in "ab"]
     path = tmp_path / "journal"
-    tail = Tail(str(path))
-    path.write_bytes(record(encode(begun)))
+    tail = Running(str(path))
+    path.write_bytes(record(header_payload(Header("j", "hash", "/x", 0, "boot"))) + record(encode(begun)))
     tail.read()
     assert [one.step for one in tail.running()] == ["a"]
     with open(path, "ab") as file:

@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 from simulated import Machine
 
+from dsec import journal as journals
 from dsec.core.stall import FACTOR, FLOOR_US, Bounds
 from dsec.monitor.checks.progress import bounds_of, rank_of
-from dsec.monitor.tail import Tail
+from dsec.monitor.running import Running
 from dsec.simgpu.scenario import box, of_box
 
 RANKS = """
@@ -209,11 +210,14 @@ def test_how_patient_it_is_stands_in_the_environment_of_step_or_run(
 
 def test_an_attempt_that_stands_still_is_known_from_the_journal(tmp_path: Path) -> None:
     def record(**event: object) -> bytes:
-        return b"00000000 00000000+" + json.dumps(event, separators=(",", ":")).encode() + b"\n"
+        return journals.record(json.dumps(event, separators=(",", ":")))
 
     journal = tmp_path / "journal"
     named = {"step": "T", "iteration": 3, "attempt": 1}
-    tail = Tail(str(journal))
+    journal.write_bytes(
+        journals.record(journals.header_payload(journals.Header("j", "hash", "/x", 0, "boot")))
+    )
+    tail = Running(str(journal))
     for event, frozen in (
         ({"event": "pause", "at_us": 1, **named, "how": "saved", "reason": ""}, set()),
         ({"event": "pause", "at_us": 1, **named, "how": "frozen", "reason": ""}, {("T", 3, 1)}),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from dsec.devices.sampling import Sampler
     from dsec.monitor.processes import Seen
-    from dsec.monitor.tail import Tail, Watched
+    from dsec.monitor.running import Running, Watched
     from dsec.plan import Plan
 
 
@@ -22,23 +22,23 @@ class Looker:
     """Looks at one run again and again."""
 
     def __init__(
-        self, run_dir: str, tail: Tail, *, sampler: Sampler | None, plan: Callable[[], Plan | None]
+        self, run_dir: str, running: Running, *, sampler: Sampler | None, plan: Callable[[], Plan | None]
     ) -> None:
         self._run_dir = run_dir
-        self._tail = tail
+        self._running = running
         self._sampler = sampler
         self._kin = Kin(run_dir)
         self._plan = plan
 
     def look(self, *, at_us: int, session: int) -> Scene:
         """The run and the machine now."""
-        self._tail.read()
-        running = self._tail.running()
+        self._running.read()
+        running = self._running.running()
         readings = self._sampler.devices() if self._sampler else ()
         holders = {one.uuid: self._sampler.processes(one.uuid) for one in readings} if self._sampler else {}
         members = self._kin.members(running, table()) if running else []
         uses = tuple(self._use(one, tuple(mine), holders) for one, mine in zip(running, members, strict=True))
-        ended, self._tail.ended = self._tail.ended, {}
+        ended, self._running.ended = self._running.ended, {}
         return Scene(
             at_us,
             session,
@@ -51,7 +51,7 @@ class Looker:
             _host(self._run_dir),
             ended,
             self._plan,
-            frozenset(self._tail.frozen),
+            frozenset(self._running.frozen),
         )
 
     def _use(

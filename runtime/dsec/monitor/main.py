@@ -13,7 +13,7 @@ from dsec.auditfile import append
 from dsec.monitor import checks
 from dsec.monitor.clearing import Clearing, Question
 from dsec.monitor.look import Looker
-from dsec.monitor.tail import Tail
+from dsec.monitor.running import Running
 from dsec.record import Record
 
 TYPE_CHECKING = False
@@ -52,11 +52,11 @@ class Monitor:
     def __init__(self, task: Task, sock: socket.socket, environ: Mapping[str, str]) -> None:
         self._task = task
         self._sock = sock
-        self._tail = Tail(f"{task.run_dir}/journal")
+        self._running = Running(f"{task.run_dir}/journal")
         self._sampler = _sampler() if task.gpus else None
         self._plan: Plan | None = None
         self._planned = False
-        self._looker = Looker(task.run_dir, self._tail, sampler=self._sampler, plan=self._read_plan)
+        self._looker = Looker(task.run_dir, self._running, sampler=self._sampler, plan=self._read_plan)
         self._checks: list[Check] = checks.found()
         self._clearing = Clearing()
         self._audit_s = _seconds(environ.get("DSEC_AUDIT_S"), AUDIT_S)

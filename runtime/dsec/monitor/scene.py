@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from dsec.devices.sampling import Reading, XidEvent
     from dsec.monitor.processes import Seen, Usage
-    from dsec.monitor.tail import Watched
+    from dsec.monitor.running import Watched
     from dsec.plan import Plan
 
 

@@ -1,19 +1,19 @@
-"""What runs now, from the journal, read as it grows."""
+"""What runs now, from the journal: most of its records are looked at, and not decoded."""
 
 from __future__ import annotations
 
 import json
 
+from dsec.errors import StoredFormError
 from dsec.record import Record
+from dsec.tail import Tail
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-_HEAD = 18
-"""Length and checksum of a record, before its payload."""
-_OTHERS = (b'{"event":"worker-', b'{"event":"run-sta', b'{"event":"pause"', b'{"event":"continu')
+_OTHERS = ('{"event":"worker-', '{"event":"run-sta', '{"event":"pause"', '{"event":"continu')
 
 
 class Watched(Record):
@@ -33,18 +33,16 @@ class Watched(Record):
     """Relative to the run's folder."""
 
 
-class Tail:
-    """Reads a journal on and on.
+class Running:
+    """Follows one journal.
 
     Most attempts have ended by the time their beginning is read, so a beginning is only decoded when
     somebody asks for what runs.
     """
 
     def __init__(self, path: str) -> None:
-        self._path = path
-        self._at = 0
-        self._rest = b""
-        self._open: dict[bytes, bytes | Watched] = {}
+        self._tail = Tail(path)
+        self._open: dict[str, str | Watched] = {}
         """Attempts that began and did not end, by the part of the record that names them."""
         self._workers: dict[str, Watched] = {}
         self.ended: dict[tuple[str, int], dict[str, Any]] = {}
@@ -55,35 +53,35 @@ class Tail:
     def read(self) -> None:
         """Take in what was written since."""
         try:
-            with open(self._path, "rb") as file:
-                file.seek(self._at)
-                data = file.read()
-        except OSError:
-            return
-        self._at += len(data)
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        for line in lines:
-            kind = line[_HEAD : _HEAD + 18]
-            if kind.startswith(b'{"event":"spawn"'):
-                self._open[_named(line, b',"pid":')] = line
-            elif kind.startswith(b'{"event":"exit"'):
-                self._exited(line)
-            elif kind.startswith(_OTHERS):
-                self._other(line)
+            found = self._tail.payloads()
+            if found is None:  # another journal in its place
+                self._clear()
+                found = self._tail.payloads() or []
+        except (OSError, StoredFormError):
+            return  # the executor is who complains
+        for payload in found:
+            if payload.startswith('{"event":"spawn"'):
+                self._open[_named(payload, ',"pid":')] = payload
+            elif payload.startswith('{"event":"exit"'):
+                self._exited(payload)
+            elif payload.startswith(_OTHERS):
+                self._other(payload)
 
-    def _exited(self, line: bytes) -> None:
-        begun = self._open.pop(_named(line, b',"cause":'), None)
+    def _clear(self) -> None:
+        self._open.clear()
+        self._workers.clear()
+        self.frozen.clear()
+
+    def _exited(self, payload: str) -> None:
+        begun = self._open.pop(_named(payload, ',"cause":'), None)
         if isinstance(begun, Watched):
-            end = _payload(line)
-            self.ended[begun.step, begun.iteration] = end
+            self.ended[begun.step, begun.iteration] = _decoded(payload)
 
-    def _other(self, line: bytes) -> None:
-        data = _payload(line)
+    def _other(self, payload: str) -> None:
+        data = _decoded(payload)
         kind = data.get("event")
         if kind == "run-start":
-            self._open.clear()
-            self._workers.clear()
-            self.frozen.clear()
+            self._clear()
         elif kind == "worker-start":
             self._workers[data["worker"]] = Watched(
                 "",
@@ -105,9 +103,9 @@ class Tail:
 
     def running(self) -> list[Watched]:
         """Attempts that run, in the order in which they began, then workers that idle."""
-        for name, line in self._open.items():
-            if isinstance(line, bytes):
-                self._open[name] = _watched(line)
+        for name, payload in self._open.items():
+            if isinstance(payload, str):
+                self._open[name] = _watched(payload)
         attempts = [one for one in self._open.values() if isinstance(one, Watched)]
         busy = {one.worker for one in attempts}
         return attempts + [one for name, one in self._workers.items() if name not in busy]
@@ -117,22 +115,22 @@ class Tail:
         self.ended = {key: end for key, end in self.ended.items() if keep is not None and keep(key)}
 
 
-def _named(line: bytes, until: bytes) -> bytes:
+def _named(payload: str, until: str) -> str:
     """Step, iteration and attempt as the record spells them."""
-    begin = line.find(b'"step":', _HEAD)
-    return line[begin : line.find(until, begin)]
+    begin = payload.find('"step":')
+    return payload[begin : payload.find(until, begin)]
 
 
-def _payload(line: bytes) -> dict[str, Any]:
+def _decoded(payload: str) -> dict[str, Any]:
     try:
-        data = json.loads(line[_HEAD:])
+        data = json.loads(payload)
     except ValueError:
         return {}
     return data if isinstance(data, dict) else {}
 
 
-def _watched(line: bytes) -> Watched:
-    data = _payload(line)
+def _watched(payload: str) -> Watched:
+    data = _decoded(payload)
     return Watched(
         data.get("step", ""),
         data.get("iteration", -1),
