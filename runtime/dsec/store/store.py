@@ -8,6 +8,7 @@ import time
 
 from dsec.store import index, layout, locking, records, remembering, scratch, sweeping, treewalk, verifying
 from dsec.store.checkout import Checkout, content_of, only_below
+from dsec.store.compression import best
 from dsec.store.disk import Disk
 from dsec.store.intake import Intake
 from dsec.store.looking import EntriesLook, FolderLook
@@ -84,6 +85,11 @@ class Store:
     def path(self) -> str:
         """Where it is."""
         return self._place.root
+
+    @property
+    def compression(self) -> str:
+        """What new content is compressed with: `zstd`, or `zlib` where zstandard is not installed."""
+        return best().name
 
     def close(self) -> None:
         """Write what is pending, and let `prune` go on."""
