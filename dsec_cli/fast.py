@@ -36,6 +36,11 @@ def dag_analyze() -> int:
     return _enter("ds-dag-analyze")
 
 
+def plugin_scan() -> int:
+    """Entry of `ds-plugin-scan`, the same as `dsec plugin scan`."""
+    return _enter("ds-plugin-scan")
+
+
 def dsctl() -> int:
     """Entry of `dsctl`, which holds the user settings."""
     return _enter("dsctl")

@@ -31,6 +31,7 @@ from dsec_cli.options_import import IMPORT
 from dsec_cli.options_knowledge import KNOWLEDGE
 from dsec_cli.options_lint import LINT, RULES
 from dsec_cli.options_packages import PACKAGES
+from dsec_cli.options_plugin import PLUGINS
 from dsec_cli.options_run import CANCEL, HASH, LOGS, REPORT, RESUME, RUN, STATUS
 from dsec_cli.options_simgpu import SIM_GPU
 from dsec_cli.options_simulate import SIMULATE
@@ -61,6 +62,7 @@ COMMANDS: tuple[Command, ...] = (
     LSP,
     PACKAGES,
     PLAN,
+    *PLUGINS,
     REPORT,
     RESUME,
     RULES,
@@ -80,11 +82,13 @@ PROGRAMS: dict[str, tuple[str, tuple[str, ...]]] = {
     "dsec": ("", tuple(command[0] for command in COMMANDS)),
     "ds-contract-lint": ("lint", ()),
     "ds-dag-analyze": ("dag", ()),
+    "ds-plugin-scan": ("plugin scan", ()),
     "dsctl": ("", ("config", "version")),
 }
 
 
 GROUPS: dict[str, str] = {
+    "plugin": "Look at plugins: what they can do, who made them.",
     "sandbox": "Run a snapshot again.",
     "snapshot": "Take, compare, verify and run again the state of a job.",
 }

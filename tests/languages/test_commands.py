@@ -39,7 +39,7 @@ LINES = [
     "version x", "dag none.yaml", "dag bad.yaml --output png -o g.png", "simulate none.yaml",
     "plan good.yaml", "dag good.yaml", "dag cycle.yaml", "plan good.yaml --diff",
     "lsp x", "run none.yaml", "run good.yaml --job-id /", "top --once", "top nope", "doctor", "daemon --show",
-    "sim-gpu --list", "sim-gpu", "snapshot list", "snapshot inspect none", "snapshot diff none",
+    "plugin scan none.so", "plugin scan good.yaml", "sim-gpu --list", "sim-gpu", "snapshot list", "snapshot inspect none", "snapshot diff none",
     "snapshot verify", "snapshot prune", "snapshot restore none", "snapshot run none", "sandbox run",
     "snapshot create none.yaml", "code bundle none", "snapshot create --name /",
 ]  # fmt: skip

@@ -1,0 +1,1 @@
+"""One file per question about a plugin, found because it is here."""

@@ -1,0 +1,92 @@
+"""Asks: does the plugin look for code in the vDSO, in the loader's tables or inside other libraries."""
+
+from __future__ import annotations
+
+from dsec_cli.plugins.check import Check
+from dsec_cli.plugins.reasons import finding
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dsec_cli.plugins.facts import Facts
+    from dsec_cli.plugins.graph import Graph
+    from dsec_cli.plugins.package import Unit
+    from dsec_cli.plugins.result import Finding
+
+AT_SYSINFO, AT_SYSINFO_EHDR = 32, 33
+_LOADER_TABLES = frozenset(("_r_debug", "_rtld_global", "_rtld_global_ro", "_dl_find_dso_for_object"))
+_DT_PLTGOT = 3
+_VDSO = (b"linux-vdso.so.1\0", b"__vdso_")
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """All ways of borrowing that are known."""
+    yield from _auxiliary(facts)
+    for index, unit in enumerate(facts.package.units):
+        graph = unit.analysis.graph
+        if graph is None:
+            continue
+        yield from _vdso_names(facts, index, unit)
+        yield from _tables(facts, index, unit, graph)
+        yield from _inside_others(facts, index, unit, graph)
+
+
+def _auxiliary(facts: Facts) -> Iterator[Finding]:
+    for use in facts.uses:
+        if use.name == "dlinfo":
+            yield finding("loader-walk", "dlinfo", facts, unit=use.unit, node=use.function, ip=use.ip)
+        if use.name not in ("getauxval", "__getauxval"):
+            continue
+        kind = use.arguments[0] if use.arguments is not None else None
+        if not isinstance(kind, frozenset):
+            told = f"{use.name} gets a kind that is no constant"
+            yield finding(
+                "vdso-walk", told, facts, unit=use.unit, node=use.function, ip=use.ip, severity="warning"
+            )
+        elif kind & {AT_SYSINFO, AT_SYSINFO_EHDR}:
+            told = f"{use.name}(AT_SYSINFO_EHDR)"
+            yield finding("vdso-walk", told, facts, unit=use.unit, node=use.function, ip=use.ip)
+
+
+def _vdso_names(facts: Facts, index: int, unit: Unit) -> Iterator[Finding]:
+    image = unit.analysis.image
+    for segment in image.loads:
+        for name in _VDSO:
+            at = image.data.find(name, segment.offset, segment.offset + segment.filesz)
+            if at >= 0:
+                text = name.rstrip(b"\0").decode()
+                where = segment.vaddr + at - segment.offset
+                yield finding("vdso-walk", f"it holds the text {text}", facts, unit=index, ip=where)
+
+
+def _tables(facts: Facts, index: int, unit: Unit, graph: Graph) -> Iterator[Finding]:
+    for symbol in unit.analysis.imports():
+        if symbol.name in _LOADER_TABLES:
+            yield finding("loader-walk", f"it uses {symbol.name}", facts, unit=index)
+    got = graph.image.first(_DT_PLTGOT)
+    if got is None:
+        return
+    for start, function in graph.functions.by_start.items():
+        # The linker's own stub pushes the one and jumps through the other.
+        stub = any(address == got + 16 and how == "jmp" for _, address, how in function.flow.refs)
+        for ip, address, how in function.flow.refs:
+            if address in (got + 8, got + 16) and how == "load" and not stub:
+                yield finding("loader-walk", "it reads the loader's words of its own table", facts,
+                              unit=index, node=start, ip=ip)  # fmt: skip
+
+
+def _inside_others(facts: Facts, index: int, unit: Unit, graph: Graph) -> Iterator[Finding]:
+    resolver = unit.analysis.resolver
+    assert resolver is not None  # who has a graph has one
+    host = facts.host
+    names = {s.name for s in unit.analysis.imports() if host is not None and host.has_function(s.name)}
+    for start in graph.functions.by_start:
+        taken = any(node in names and how == "taken" for _, node, how in graph.edges.get(start, ()))
+        followed = resolver.followed(start) if taken else None
+        for ip, name, told in sorted(set(followed.peeks)) if followed is not None else ():
+            if name in names:
+                yield finding("borrowed-code", f"{told} {name}", facts, unit=index, node=start, ip=ip)
+
+
+CHECK = Check("borrowed", ("vdso-walk", "loader-walk", "borrowed-code"), check)

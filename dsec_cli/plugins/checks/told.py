@@ -1,0 +1,25 @@
+"""What the arguments of calls give away: made code, memory written past its protection, other programs."""
+
+from __future__ import annotations
+
+from dsec_cli.plugins.check import Check
+from dsec_cli.plugins.reasons import finding
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dsec_cli.plugins.facts import Facts
+    from dsec_cli.plugins.result import Finding
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """One finding for each use with a reason."""
+    for use, judged in facts.judged:
+        for code, why in judged.reasons:
+            sure = "no constant" not in why
+            severity = "" if sure or code != "code-gen" else "warning"
+            yield finding(code, why, facts, unit=use.unit, node=use.function, ip=use.ip, severity=severity)
+
+
+CHECK = Check("told", ("code-gen", "self-mem", "exec-child", "dlopen-computed", "vdso-walk"), check)

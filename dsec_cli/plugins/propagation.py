@@ -1,0 +1,217 @@
+"""Follows constants through one function: what every call, system call and stored pointer gets.
+
+A block that nothing in the function leads to may be entered from anywhere (a landing pad, a jump table),
+so nothing is known there; padding between blocks is no block. What is proved holds on every way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dsec_cli.plugins.decoding import ARGUMENTS, RAX
+from dsec_cli.plugins.machine import State, address_of, entry_state, read, step, unknown_state
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dsec_cli.plugins.decoding import Operand, Operation
+    from dsec_cli.plugins.machine import Reader
+    from dsec_cli.plugins.values import Value
+
+_ENDS = frozenset(("jmp", "ret", "ud2", "hlt"))
+_GATES = frozenset(("syscall", "int80", "sysenter"))
+_PADDING = frozenset(("nop", "int3"))
+_MOST_ROUNDS = 12
+"""Changes of what is known at the head of a block before what still changes is given up as unknown."""
+_MOST_OPERATIONS = 60_000
+"""Instructions of a function that constants are followed through; a longer one is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A call, a jump out, or a gate into the kernel, with the registers as they are then."""
+
+    ip: int
+    kind: str
+    """`call`, `jmp`, or the gate."""
+    target: Value
+    """Where a call goes: addresses, an import, or unknown."""
+    registers: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Leak:
+    """An import's address that is stored or handed on: whoever reads it may call it."""
+
+    ip: int
+    name: str
+
+
+@dataclass(slots=True)
+class Followed:
+    """What was found in one function."""
+
+    events: list[Event]
+    leaks: list[Leak]
+    peeks: list[tuple[int, str, str]]
+    """(ip, import, what): reads, or goes, to where the code of an import lies."""
+
+
+def follow(
+    operations: list[Operation], start: int, *, reader: Reader, entries: Iterable[int], end: int
+) -> Followed | None:
+    """Run through a function; None where it is too long. `entries`: where others jump into its middle."""
+    if len(operations) > _MOST_OPERATIONS or not operations:
+        return None
+    blocks = _blocks(operations, start, end, {*entries})
+    states = _settle(blocks, start, reader, {*entries})
+    found = Followed([], [], [])
+    for first in sorted(states):
+        state = states[first].copy()
+        for operation in blocks[first].operations:
+            _observe(state, operation, reader, found=found, start=start, end=end)
+            step(state, operation, reader)
+    return found
+
+
+@dataclass(slots=True)
+class _Block:
+    operations: list[Operation]
+    following: tuple[int, ...]
+
+
+def _blocks(operations: list[Operation], start: int, end: int, entries: set[int]) -> dict[int, _Block]:
+    leaders = {start, *entries}
+    for ip, following, name, _, target, _ in operations:
+        del ip
+        if target is not None and name != "call" and start <= target < end:
+            leaders.add(target)
+        if name in _ENDS or name == "jcc":
+            leaders.add(following)
+    found: dict[int, _Block] = {}
+    current: list[Operation] = []
+    for operation in operations:
+        if operation[0] in leaders and current:
+            found[current[0][0]] = _Block(current, _following(current[-1], start, end))
+            current = []
+        current.append(operation)
+    if current:
+        found[current[0][0]] = _Block(current, _following(current[-1], start, end))
+    return found
+
+
+def _following(last: Operation, start: int, end: int) -> tuple[int, ...]:
+    _, following, name, _, target, _ = last
+    ways = []
+    if target is not None and name != "call" and start <= target < end:
+        ways.append(target)
+    if name not in _ENDS:
+        ways.append(following)
+    return tuple(ways)
+
+
+def _settle(blocks: dict[int, _Block], start: int, reader: Reader, entries: set[int]) -> dict[int, State]:
+    """The state at the head of every block."""
+    led = {way for block in blocks.values() for way in block.following}
+    states: dict[int, State] = {start: entry_state()} if start in blocks else {}
+    for first, block in blocks.items():
+        orphan = first not in led and first != start and not _padding(block)
+        if orphan or (first in entries and first != start):
+            states[first] = unknown_state()
+    waiting = sorted(states, reverse=True)
+    rounds: dict[int, int] = {}
+    while waiting:
+        first = waiting.pop()
+        state = states[first].copy()
+        for operation in blocks[first].operations:
+            step(state, operation, reader)
+        for way in blocks[first].following:
+            if way in blocks and _flow_into(states, way, state, rounds) and way not in waiting:
+                waiting.append(way)
+    return states
+
+
+def _flow_into(states: dict[int, State], way: int, state: State, rounds: dict[int, int]) -> bool:
+    """Join a state into a block's head; whether that changed it."""
+    known = states.get(way)
+    if known is None:
+        states[way] = state.copy()
+        return True
+    joined = known.joined(state)
+    if joined.same(known):
+        return False
+    rounds[way] = rounds.get(way, 0) + 1
+    if rounds[way] > _MOST_ROUNDS:
+        joined.forget_what_differs(known)
+        if joined.same(known):
+            return False
+    states[way] = joined
+    return True
+
+
+def _padding(block: _Block) -> bool:
+    return all(operation[2] in _PADDING or _idle(operation) for operation in block.operations)
+
+
+def _idle(operation: Operation) -> bool:
+    """`xchg ax, ax` and `lea rsi, [rsi]`, which fill up lines as well."""
+    _, _, name, operands, _, _ = operation
+    if name == "xchg":
+        return bool(operands[0] == operands[1])
+    if name == "lea" and operands[1][0] == "m":
+        return bool(operands[1][1] == operands[0][1] and operands[1][2] == -1 and operands[1][4] == 0)
+    return False
+
+
+def _observe(
+    state: State, operation: Operation, reader: Reader, *, found: Followed, start: int, end: int
+) -> None:
+    ip, _, name, operands, target, _ = operation
+    if name != "lea":
+        _peek(state, operation, found)
+    if name in _GATES:
+        found.events.append(Event(ip, name, None, tuple(state.registers)))
+    elif name == "call" or (name == "jmp" and (target is None or not start <= target < end)):
+        where = _target(state, operands, target, reader)
+        found.events.append(Event(ip, name, where, tuple(state.registers)))
+        for register in ARGUMENTS:
+            _leak(state.registers[register], ip, found)
+    elif name == "ret":
+        _leak(state.registers[RAX], ip, found)
+    elif name in ("mov", "push", "xchg", "other") and operands:
+        _observe_store(state, operation, reader, found)
+
+
+def _peek(state: State, operation: Operation, found: Followed) -> None:
+    ip, _, name, operands, target, _ = operation
+    for operand in operands:
+        if operand[0] == "m" and operand[1] >= 0:
+            value = state.registers[operand[1]]
+            if isinstance(value, tuple) and value[0] in ("imp", "off"):
+                found.peeks.append((ip, value[1], "it reads the code of"))
+    if name in ("call", "jmp", "push") and target is None and operands and operands[0][0] == "r":
+        value = state.registers[operands[0][1]]
+        if isinstance(value, tuple) and value[0] == "off":
+            found.peeks.append((ip, value[1], "it goes to an address computed from"))
+
+
+def _observe_store(state: State, operation: Operation, reader: Reader, found: Followed) -> None:
+    ip, _, name, operands, _, _ = operation
+    if name == "push" or operands[0][0] != "m" or len(operands) < 2:
+        return
+    address = address_of(state, operands[0])
+    if isinstance(address, tuple) and address[0] == "sp":
+        return  # a slot of the frame, which is followed
+    _leak(read(state, operands[1], reader), ip, found)
+
+
+def _leak(value: Value, ip: int, found: Followed) -> None:
+    if isinstance(value, tuple) and value[0] == "imp":
+        found.leaks.append(Leak(ip, str(value[1])))
+
+
+def _target(state: State, operands: tuple[Operand, ...], target: int | None, reader: Reader) -> Value:
+    if target is not None:
+        return frozenset((target,))
+    return read(state, operands[0], reader) if operands else None

@@ -1,0 +1,75 @@
+"""What a register can hold, as far as the code before proves it.
+
+    frozenset of numbers    one of these (64 bits, unsigned)
+    ("in", register)        what the caller left in that register
+    ("sp", distance)        the stack pointer at the function's entry plus a distance
+    ("imp", name)           the address of an imported function
+    ("off", name)           an address near it, computed from it
+    ("tab", address, width, scale)  an entry of a constant table, by an index that is not known
+    None                    unknown
+
+Joining two values that disagree gives the set of both where both are numbers, else unknown: an answer
+is either proved or absent, never likely.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeAlias
+
+    Value: TypeAlias = frozenset[int] | tuple[Any, ...] | None
+
+MASK = (1 << 64) - 1
+MOST = 24
+"""Numbers that one value may be; more are unknown."""
+
+
+def number(value: int) -> frozenset[int]:
+    """Exactly this number."""
+    return frozenset((value & MASK,))
+
+
+def join(one: Value, other: Value) -> Value:
+    """What holds of both."""
+    if one == other:
+        return one
+    if isinstance(one, frozenset) and isinstance(other, frozenset):
+        both = one | other
+        return both if len(both) <= MOST else None
+    return None
+
+
+def narrow(value: Value, size: int) -> Value:
+    """The lowest `size` bytes of a value, zero-extended."""
+    if size >= 8 or value is None:
+        return value
+    if isinstance(value, frozenset):
+        mask = (1 << size * 8) - 1
+        return frozenset(one & mask for one in value)
+    if value[0] == "in" and size == 4:
+        return value  # numbers of system calls and flags are read as 32 bits in any case
+    if value[0] == "tab":
+        return value
+    return None
+
+
+def extend(value: Value, size: int) -> Value:
+    """Sign-extend the lowest `size` bytes to 64 bits."""
+    if not isinstance(value, frozenset):
+        return value if isinstance(value, tuple) and value[0] in ("in", "tab") else None
+    bits = size * 8
+    sign = 1 << (bits - 1)
+    return frozenset((((one & ((1 << bits) - 1)) ^ sign) - sign) & MASK for one in value)
+
+
+def combine(one: Value, other: Value, how: Callable[[int, int], int], size: int) -> Value:
+    """Apply an operation of two numbers to every pair, at a width in bytes."""
+    if not (isinstance(one, frozenset) and isinstance(other, frozenset)):
+        return None
+    if len(one) * len(other) > 4 * MOST:
+        return None
+    mask = (1 << size * 8) - 1
+    found = frozenset(how(a & mask, b & mask) & mask for a in one for b in other)
+    return found if len(found) <= MOST else None

@@ -1,0 +1,1 @@
+"""One file per way to print a scan, found because it is here."""
