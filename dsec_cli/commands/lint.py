@@ -43,10 +43,7 @@ def main(args: Args) -> int:
         from dsec_cli.commands.configuration_shown import show
 
         return show(args, configuration)
-    if args.write_baseline is not None and args.since is not None:
-        raise codes.UsageError(
-            "--write-baseline needs all findings, and --since leaves some out", hint="give one of the two"
-        )
+    _refuse_contradictions(args)
     outputs = wanted(args, here)
     speaking = speech(args.lang, here.text("lang"))
     texts, problems, left_out = _read_all(args, configuration)
@@ -81,6 +78,25 @@ def main(args: Args) -> int:
     if shown is not None and not (problems or mending or aside or args.profile_rules):
         _remember(args, report, shown, code, left_out=left_out)
     return code
+
+
+def _refuse_contradictions(args: Args) -> None:
+    """Raise UsageError where one option would leave another without effect."""
+    report = args.output or args.format is not None
+    if args.diff and report:
+        raise codes.UsageError(
+            "--diff writes no report, so no --output goes with it", hint="-o FILE takes the diff"
+        )
+    if args.write_baseline is None:
+        return
+    if args.since is not None:
+        raise codes.UsageError(
+            "--write-baseline needs all findings, and --since leaves some out", hint="give one of the two"
+        )
+    if args.diff or report or args.output_file is not None:
+        raise codes.UsageError(
+            "--write-baseline writes neither a report nor a diff", hint="ask for one of them in a second call"
+        )
 
 
 def _remember(args: Args, report: Report, shown: str, code: int, *, left_out: list[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import resource
 import shutil
 import subprocess
@@ -80,6 +81,25 @@ def test_a_diff_is_zero_where_nothing_can_be_mended(ds: Ds, file: Path) -> None:
     file.write_bytes(SAFE)
     assert ds("ds-contract-lint").returncode == 1
     assert ds("ds-contract-lint", "--diff").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "words", [("--output", "sarif:a.sarif"), ("-f", "json"), ("--write-baseline", "b.json")]
+)
+def test_a_diff_goes_with_nothing_that_it_would_leave_out(
+    ds: Ds, tmp_path: Path, words: tuple[str, str]
+) -> None:
+    before = sorted(os.listdir(tmp_path))
+    ran = ds("ds-contract-lint", "--diff", *words)
+    assert (ran.returncode, ran.stdout) == (2, b"")
+    assert words[0].encode() in ran.stderr or b"--output" in ran.stderr
+    assert sorted(os.listdir(tmp_path)) == before
+
+
+def test_a_diff_goes_to_a_file(ds: Ds, file: Path, tmp_path: Path) -> None:
+    shown = ds("ds-contract-lint", "--diff").stdout
+    ran = ds("ds-contract-lint", "--diff", "-o", "a.diff")
+    assert (ran.returncode, ran.stdout, (tmp_path / "a.diff").read_bytes()) == (1, b"", shown)
 
 
 def test_standard_input_comes_out_mended(ds: Ds) -> None:
