@@ -46,6 +46,13 @@ def dsctl() -> int:
     return _enter("dsctl")
 
 
+def netcheck() -> int:
+    """Entry of `ds-netcheck`: `ds-netcheck run` is `dsec netcheck run`."""
+    if sys.argv[1:] != ["--version"]:
+        sys.argv.insert(1, "netcheck")
+    return _enter("dsec")
+
+
 def leave(code: int) -> int:
     """End the process now: a lint leaves nothing to put in order, and standard output is flushed.
 

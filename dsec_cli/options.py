@@ -30,6 +30,7 @@ from dsec_cli.options_form import FMT, SCHEMA
 from dsec_cli.options_import import IMPORT
 from dsec_cli.options_knowledge import KNOWLEDGE
 from dsec_cli.options_lint import LINT, RULES
+from dsec_cli.options_netcheck import NETCHECK
 from dsec_cli.options_packages import PACKAGES
 from dsec_cli.options_plugin import PLUGINS
 from dsec_cli.options_run import CANCEL, HASH, LOGS, REPORT, RESUME, RUN, STATUS
@@ -60,6 +61,7 @@ COMMANDS: tuple[Command, ...] = (
     LINT,
     LOGS,
     LSP,
+    *NETCHECK,
     PACKAGES,
     PLAN,
     *PLUGINS,
@@ -88,6 +90,7 @@ PROGRAMS: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 GROUPS: dict[str, str] = {
+    "netcheck": "Measure the network between hosts as a plan uses it.",
     "plugin": "Look at plugins: what they can do, who made them.",
     "sandbox": "Run a snapshot again.",
     "snapshot": "Take, compare, verify and run again the state of a job.",

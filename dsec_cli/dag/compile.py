@@ -15,6 +15,7 @@ from dsec.plan import (
     Checkpoint,
     Dependency,
     Iterations,
+    Network,
     Placement,
     Plan,
     Schedule,
@@ -123,12 +124,29 @@ def compile_plan(
             elastic=elastic_steps(steps, demands, contract),
             budget=_budget(contract),
             checkpoints=_checkpoints(steps),
+            network=_network(contract),
         )
     )
 
 
 def _checkpoints(steps: tuple[Step, ...]) -> tuple[Checkpoint, ...] | None:
     return tuple([Checkpoint(one.id, one.checkpoint_cmd) for one in steps if one.checkpoint_cmd]) or None
+
+
+def _network(contract: Contract) -> Network | None:
+    """What links between Steps are to carry, and what the breaker allows."""
+    elasticity = contract.elasticity
+    stated = elasticity.network if elasticity is not None else None
+    found = Network(
+        bandwidth_min_bps=_whole(stated.bandwidth_min if stated is not None else None),
+        latency_cap_ns=_whole(contract.latency_cap),
+        bandwidth_cap_bps=_whole(contract.bandwidth_cap),
+    )
+    return None if found == Network() else found
+
+
+def _whole(value: int | None) -> int | None:
+    return None if value is None else int(value)
 
 
 def _budget(contract: Contract) -> Budget | None:

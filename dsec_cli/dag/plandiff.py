@@ -19,6 +19,7 @@ _PLAN_LEVEL = (
     "iterations",
     "nvlink_mode",
     "budget",
+    "network",
     "inventory",
     "analysis",
     "dependencies",

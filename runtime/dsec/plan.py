@@ -237,6 +237,14 @@ class Budget(Record):
     """Beyond it the run costs extra, and is ended unless it is nearly done (`max_gpu_hours`)."""
 
 
+class Network(Record):
+    """What the contract says of the network between Steps; None: nothing."""
+
+    bandwidth_min_bps: int | None = None
+    latency_cap_ns: int | None = None
+    bandwidth_cap_bps: int | None = None
+
+
 class Plan(Record):
     """A compiled contract."""
 
@@ -263,6 +271,8 @@ class Plan(Record):
     """None: the contract bounds no GPU-hours."""
     checkpoints: tuple[Checkpoint, ...] | None = None
     """In the order of the Steps; None: there is none."""
+    network: Network | None = None
+    """None: the contract says nothing of the network."""
 
     @property
     def quick(self) -> bool:

@@ -22,6 +22,7 @@ from dsec.plan import (
     Elastic,
     Iterations,
     Link,
+    Network,
     Plan,
     Schedule,
     Source,
@@ -133,6 +134,7 @@ def _plan(data: dict[str, Any], steps: tuple[PlannedStep, ...]) -> Plan:
         checkpoints=tuple([Checkpoint(**one) for one in data["checkpoints"]])
         if "checkpoints" in data
         else None,
+        network=Network(**data["network"]) if "network" in data else None,
     )
 
 

@@ -39,6 +39,8 @@ LINES = [
     "version x", "dag none.yaml", "dag bad.yaml --output png -o g.png", "simulate none.yaml",
     "plan good.yaml", "dag good.yaml", "dag cycle.yaml", "plan good.yaml --diff",
     "lsp x", "run none.yaml", "run good.yaml --job-id /", "top --once", "top nope", "doctor", "daemon --show",
+    "netcheck compare a", "netcheck history",
+    "netcheck lab --streams 0", "netcheck run --peers q", "netcheck serve --max-rate 1kbps",
     "plugin scan none.so", "plugin scan good.yaml", "sim-gpu --list", "sim-gpu", "snapshot list", "snapshot inspect none", "snapshot diff none",
     "snapshot verify", "snapshot prune", "snapshot restore none", "snapshot run none", "sandbox run",
     "snapshot create none.yaml", "code bundle none", "snapshot create --name /",

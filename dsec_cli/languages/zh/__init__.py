@@ -13,6 +13,7 @@ from dsec_cli.languages.zh import (
     indexes,
     leftovers,
     linter,
+    netcheck,
     plugin_scan,
     probing,
     resources,
@@ -33,7 +34,7 @@ from dsec_cli.languages.zh import (
 )
 
 PARTS = (
-    code, dependencies, errors, form, formats, health, importing, indexes, leftovers, linter, plugin_scan, probing,
+    code, dependencies, errors, form, formats, health, importing, indexes, leftovers, linter, netcheck, plugin_scan, probing,
     resources, runs, scenarios, security, settling, sharing, simulating_gpus, simulation, snapshots, steps, storing, system, text, tolerance, watching,
 )  # fmt: skip
 """All but the pages."""

@@ -1,0 +1,132 @@
+"""What the longest packets that arrive say: whose interface, which hop, and whether it says so itself."""
+
+from __future__ import annotations
+
+from dsec_cli.netcheck.statement import NOTE, OK, PROBLEM, Statement
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec_cli.netcheck.readings import Sizes
+    from dsec_cli.netcheck.replay import Leg
+
+
+def sizes(leg: Leg) -> list[Statement]:
+    """The way there, the way back, and both interfaces' own settings."""
+    found = leg.found.sizes
+    if found is None:
+        return []
+    names = _names(leg)
+    if found.forward_bytes is None:
+        text = "no packet of 576 bytes arrives, while short ones do"
+        return [
+            Statement("mtu", PROBLEM, text, "path", "look for a tunnel or filter on the path: `tracepath -n`")
+        ]
+    rows = _there(found, names, leg)
+    rows += _back(found, names, leg)
+    if rows:
+        return rows
+    text = f"packets of {found.forward_bytes} bytes arrive whole, there and back"
+    return [
+        Statement(
+            "mtu", OK, f"{text} (configured: {_plain(found.here_bytes)} and {_plain(found.peer_bytes)})"
+        )
+    ]
+
+
+def _names(leg: Leg) -> tuple[str, str]:
+    """Interfaces of both ends."""
+    return tuple(  # type: ignore[return-value] # there are two ends
+        facts.interface.name if facts is not None and facts.interface.name else "DEVICE"
+        for facts in leg.before
+    )
+
+
+def _plain(count: int | None) -> str:
+    return "unknown" if count is None else str(count)
+
+
+def _there(found: Sizes, names: tuple[str, str], leg: Leg) -> list[Statement]:
+    """What the way there carries less than this host's interface allows."""
+    here, peer, most = found.here_bytes, found.peer_bytes, found.forward_bytes
+    if not found.forward_by or most is None:
+        if here is not None and peer is not None and here < peer and not found.back_by:
+            return [_shorter(found, names, leg)]
+        return []
+    if found.forward_by not in ("silent", "local"):
+        return [_told(found.forward_by, most, found.here_bytes, way="there", device=names[0], leg=leg)]
+    if found.forward_by == "silent" and peer is not None and here is not None and peer < here:
+        return [_mismatch(names, here=here, peer=peer, most=most, leg=leg)]
+    if found.forward_by == "silent":
+        return [_hole("there", most, here, device=names[0], leg=leg)]
+    return [Statement("mtu", NOTE, f"this host sends no packet above {most} bytes", "here")]
+
+
+def _shorter(found: Sizes, names: tuple[str, str], leg: Leg) -> Statement:
+    """This end is set to less than the other, and both ways carry what each may send."""
+    return Statement(
+        "mtu",
+        NOTE,
+        f"{leg.flow.source} is set to an MTU of {found.here_bytes}, {leg.flow.target} to {found.peer_bytes}; "
+        f"packets of {found.forward_bytes} arrive",
+        "here",
+        f"on one network: `ip link set dev {names[0]} mtu {found.peer_bytes}` on {leg.flow.source}",
+    )
+
+
+def _mismatch(names: tuple[str, str], *, here: int, peer: int, most: int, leg: Leg) -> Statement:
+    return Statement(
+        "mtu",
+        PROBLEM,
+        f"packets above {most} bytes vanish silently: {leg.flow.target} is set to an MTU of {peer}, "
+        f"{leg.flow.source} to {here}",
+        "peer",
+        f"`ip link set dev {names[1]} mtu {here}` on {leg.flow.target}, "
+        f"or `ip link set dev {names[0]} mtu {peer}` on {leg.flow.source}",
+    )
+
+
+def _told(by: str, most: int, here: int | None, *, way: str, device: str, leg: Leg) -> Statement:
+    """A hop carries less and says so, as it should."""
+    return Statement(
+        "mtu",
+        NOTE,
+        f"the hop {by} carries no packet above {most} bytes {way} (this end: {_plain(here)}) and says so: "
+        "TCP adapts, at the price of a lost packet per connection",
+        by,
+        f"raise the MTU behind {by}, or `ip link set dev {device} mtu {most}` on {leg.flow.source}",
+    )
+
+
+def _hole(way: str, most: int, here: int | None, *, device: str, leg: Leg) -> Statement:
+    """A hop drops long packets without a word."""
+    end = leg.flow.source if way == "there" else leg.flow.target
+    return Statement(
+        "mtu",
+        PROBLEM,
+        f"packets above {most} bytes vanish silently on the way {way} (both ends are set to {_plain(here)} "
+        "or more): a hop is shorter and its ICMP does not come through",
+        "path",
+        f"let ICMP type 3 code 4 through on the hops, or `ip link set dev {device} mtu {most}` on {end}, "
+        "or at least `sysctl -w net.ipv4.tcp_mtu_probing=1`",
+    )
+
+
+def _back(found: Sizes, names: tuple[str, str], leg: Leg) -> list[Statement]:
+    """What the way back carries less than the peer's interface allows."""
+    here, peer, most = found.here_bytes, found.peer_bytes, found.back_bytes
+    if most is None or not found.back_by or found.back_by == "local" or most == found.forward_bytes:
+        return []
+    if found.back_by != "silent":
+        return [_told(found.back_by, most, peer, way="back", device=names[1], leg=leg)]
+    if here is not None and peer is not None and here < peer:
+        return [
+            Statement(
+                "mtu",
+                PROBLEM,
+                f"packets above {most} bytes vanish silently on the way back: {leg.flow.source} is set to an "
+                f"MTU of {here}, {leg.flow.target} to {peer}",
+                "here",
+                f"`ip link set dev {names[0]} mtu {peer}` on {leg.flow.source}",
+            )
+        ]
+    return [_hole("back", most, peer, device=names[1], leg=leg)]

@@ -1,0 +1,177 @@
+"""A network to try things on: three namespaces on this machine, a router between two hosts, and its faults.
+
+    here 10.77.1.1 -- 10.77.1.2 router 10.77.2.2 -- 10.77.2.1 b
+
+It lies within a user namespace: no root is needed, nothing of the host's own network is touched, and
+the kernel removes it when its last process ends.
+"""
+
+from __future__ import annotations
+
+from dsec import units
+from dsec.errors import DSecError
+from dsec.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Line = tuple[str, ...]
+
+HERE, ROUTER, PEER = "a", "r", "b"
+ADDRESS = "10.77.1.1"
+PEER_ADDRESS = "10.77.2.1"
+DIES, STRANGER = "peer-dies", "wrong-token"
+_IN, _OUT, _DEVICE = "in0", "out0", "eth0"
+_TABLE = "dsec"
+
+
+class Fault(Record):
+    """Something that can be wrong in the lab."""
+
+    name: str
+    takes: str
+    """What is written after `=`; "": nothing."""
+    about: str
+    lines: Callable[[str], tuple[Line, ...]]
+    """Namespace and words of each command that brings it about."""
+    needs: str = "tc"
+
+
+def network() -> tuple[Line, ...]:
+    """Commands that build the lab: namespace ("" is the outer one), then the words."""
+    return (
+        *(("", "ip", "netns", "add", name) for name in (HERE, ROUTER, PEER)),
+        _pair(HERE, _IN),
+        _pair(PEER, _OUT),
+        (HERE, "ip", "addr", "add", f"{ADDRESS}/24", "dev", _DEVICE),
+        (ROUTER, "ip", "addr", "add", "10.77.1.2/24", "dev", _IN),
+        (ROUTER, "ip", "addr", "add", "10.77.2.2/24", "dev", _OUT),
+        (PEER, "ip", "addr", "add", f"{PEER_ADDRESS}/24", "dev", _DEVICE),
+        *((name, "ip", "link", "set", "lo", "up") for name in (HERE, ROUTER, PEER)),
+        *((name, "ip", "link", "set", _DEVICE, "up") for name in (HERE, PEER)),
+        *((ROUTER, "ip", "link", "set", name, "up") for name in (_IN, _OUT)),
+        (HERE, "ip", "route", "add", "default", "via", "10.77.1.2"),
+        (PEER, "ip", "route", "add", "default", "via", "10.77.2.2"),
+        (ROUTER, "sysctl", "-qw", "net.ipv4.ip_forward=1"),
+    )
+
+
+def _pair(end: str, port: str) -> Line:
+    return (
+        "",
+        "ip",
+        "link",
+        "add",
+        _DEVICE,
+        "netns",
+        end,
+        "type",
+        "veth",
+        "peer",
+        "name",
+        port,
+        "netns",
+        ROUTER,
+    )
+
+
+def _shaped(namespace: str, device: str, rate: str, *, limit: str) -> tuple[Line, ...]:
+    bits = int(_quantity(rate))
+    words = ("tc", "qdisc", "add", "dev", device, "root", "tbf", "rate", f"{bits}bit", "burst", "20kb")
+    return ((namespace, *words, "limit", limit),)
+
+
+def _quantity(text: str) -> units.BitsPerSecond:
+    try:
+        return units.parse(units.BitsPerSecond, text)
+    except units.UnitProblem as problem:
+        raise LabProblem(f"{text!r} is no rate: {problem.reason}", hint="10Mbps") from None
+
+
+def _whole(text: str, least: int, most: int) -> int:
+    number = int(text) if text.isdecimal() and len(text) < 9 else -1
+    if not least <= number <= most:
+        raise LabProblem(f"{text!r} is no whole number from {least} to {most}")
+    return number
+
+
+def _forward(*rules: str) -> tuple[Line, ...]:
+    chain = "{ type filter hook forward priority 0 ; }"
+    return (
+        (ROUTER, "nft", f"add table ip {_TABLE}"),
+        (ROUTER, "nft", f"add chain ip {_TABLE} hop {chain}"),
+        *((ROUTER, "nft", f"add rule ip {_TABLE} hop {rule}") for rule in rules),
+    )
+
+
+def _loss(text: str) -> tuple[Line, ...]:
+    share = _whole(text.removesuffix("%"), 1, 100)
+    return _forward(f"ip daddr {PEER_ADDRESS} numgen random mod 100 < {share} counter drop")
+
+
+def _marked(text: str) -> tuple[Line, ...]:
+    share = _whole(text.removesuffix("%"), 1, 100)
+    return _forward(
+        f"ip daddr {PEER_ADDRESS} ip ecn != not-ect numgen random mod 100 < {share} ip ecn set ce counter"
+    )
+
+
+def _bleached(_text: str) -> tuple[Line, ...]:
+    return _forward(f"ip daddr {PEER_ADDRESS} ip ecn set not-ect counter")
+
+
+def _peer_mtu(text: str) -> tuple[Line, ...]:
+    return ((PEER, "ip", "link", "set", _DEVICE, "mtu", str(_whole(text, 576, 9000))),)
+
+
+def _hop_mtu(text: str) -> tuple[Line, ...]:
+    mtu = str(_whole(text, 576, 9000))
+    ways = (("10.77.2.0/24", _OUT), ("10.77.1.0/24", _IN))
+    return tuple((ROUTER, "ip", "route", "change", net, "dev", device, "mtu", mtu) for net, device in ways)
+
+
+def _hole(text: str) -> tuple[Line, ...]:
+    chain = "{ type filter hook output priority 0 ; }"
+    return (
+        *_hop_mtu(text),
+        (ROUTER, "nft", f"add table ip {_TABLE}o"),
+        (ROUTER, "nft", f"add chain ip {_TABLE}o out {chain}"),
+        (ROUTER, "nft", f"add rule ip {_TABLE}o out icmp type destination-unreachable drop"),
+    )
+
+
+FAULTS: tuple[Fault, ...] = (
+    Fault("here-rate", "RATE", "this host's own queue lets out only so much",
+          lambda text: _shaped(HERE, _DEVICE, text, limit="300kb")),
+    Fault("router-rate", "RATE", "the router forwards only so much, and drops the rest",
+          lambda text: _shaped(ROUTER, _OUT, text, limit="60kb")),
+    Fault("back-rate", "RATE", "the way back carries only so much",
+          lambda text: _shaped(ROUTER, _IN, text, limit="60kb")),
+    Fault("loss", "PERCENT", "the router loses packets at random", _loss, "nft"),
+    Fault("peer-mtu", "BYTES", "the other host's interface is set shorter", _peer_mtu),
+    Fault("router-mtu", "BYTES", "the router carries shorter packets only, and says so", _hop_mtu),
+    Fault("router-mtu-silent", "BYTES", "the same without a word (an ICMP black hole)", _hole, "nft"),
+    Fault("ecn-mark", "PERCENT", "the router marks packets as congested", _marked, "nft"),
+    Fault("ecn-bleach", "", "the router removes ECN marks", _bleached, "nft"),
+    Fault(DIES, "PROBE", "the other host's server is killed during a probe", lambda _: ()),
+    Fault(STRANGER, "", "the other host has another token", lambda _: ()),
+)  # fmt: skip
+
+
+class LabProblem(DSecError):
+    """The lab cannot be built here, or a fault is written wrongly."""
+
+
+def fault_of(text: str) -> tuple[Fault, str]:
+    """The fault that is meant by NAME or NAME=VALUE, and its value."""
+    name, equals, value = text.partition("=")
+    found = next((fault for fault in FAULTS if fault.name == name), None)
+    if found is None:
+        known = ", ".join(f"{one.name}={one.takes}" if one.takes else one.name for one in FAULTS)
+        raise LabProblem(f"there is no fault {name!r}", hint=known)
+    if bool(found.takes) != bool(equals and value):
+        form = f"{name}={found.takes}" if found.takes else name
+        raise LabProblem(f"{text!r} is not how this fault is written", hint=form)
+    found.lines(value)
+    return found, value

@@ -1,0 +1,62 @@
+"""A report as one HTML page that loads nothing."""
+
+from __future__ import annotations
+
+from html import escape
+
+from dsec_cli.netcheck.document import state_of, verdicts
+from dsec_cli.netcheck.flows import flow_text
+from dsec_cli.netcheck.statement import ABSENT, OK
+from dsec_cli.netcheck.text import MARKS
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec_cli.netcheck.document import Report
+    from dsec_cli.netcheck.judge import Verdict
+    from dsec_cli.netcheck.replay import Leg
+    from dsec_cli.netcheck.statement import Statement
+
+_STYLE = """
+:root{color-scheme:light dark;--line:#8884;--ok:#1a7f37;--note:#9a6700;--problem:#cf222e;--unknown:#8250df}
+body{font:15px/1.5 system-ui,sans-serif;max-width:68rem;margin:2rem auto;padding:0 1rem}
+h1{font-size:1.4rem}h2{font-size:1.1rem;margin:2rem 0 .2rem}p{margin:.2rem 0;opacity:.8}
+table{border-collapse:collapse;width:100%;margin-top:.6rem}
+td{border-top:1px solid var(--line);padding:.4rem .6rem;vertical-align:top}
+td.s{width:5.5rem;font-weight:600}td.a{width:5.5rem}code{font-size:.9em}
+.ok{color:var(--ok)}.note{color:var(--note)}.problem{color:var(--problem)}.unknown{color:var(--unknown)}.absent{opacity:.6}
+"""
+
+
+def render(report: Report) -> str:
+    """The page; everything that was measured elsewhere is escaped."""
+    parts = [
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width,initial-scale=1">',
+        f"<title>netcheck: {escape(report.host)}</title><style>{_STYLE}</style></head><body>",
+        f'<h1>netcheck on {escape(report.host)}: <span class="{state_of(report)}">'
+        f"{escape(MARKS[state_of(report)].lower())}</span></h1>",
+    ]
+    for leg, verdict in zip(report.legs, verdicts(report), strict=True):
+        parts.append(_flow(leg, verdict))
+    return "\n".join([*parts, "</body></html>"]) + "\n"
+
+
+def _flow(leg: Leg, verdict: Verdict) -> str:
+    ends = " to ".join(end for end in leg.addresses if end)
+    head = f"<h2>{escape(leg.flow.name)}</h2><p>{escape(flow_text(leg.flow))}; {escape(ends)}</p>"
+    rows = "".join(map(_row, sorted(verdict.statements, key=lambda one: one.state in (OK, ABSENT))))
+    return f"<section>{head}<table>{rows}</table></section>"
+
+
+def _row(one: Statement) -> str:
+    mend = f"<br>{_marked(f'mend: {one.mend}')}" if one.mend else ""
+    return (
+        f'<tr><td class="s {one.state}">{escape(MARKS[one.state].lower())}</td>'
+        f'<td class="a">{escape(one.aspect)}</td><td>{escape(one.text)}{mend}</td></tr>'
+    )
+
+
+def _marked(text: str) -> str:
+    """Commands, which stand between backquotes, as code."""
+    parts = escape(text).split("`")
+    return "".join(f"<code>{part}</code>" if at % 2 else part for at, part in enumerate(parts))

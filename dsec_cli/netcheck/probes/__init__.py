@@ -1,0 +1,1 @@
+"""One measurement of the path per module; found by being there."""

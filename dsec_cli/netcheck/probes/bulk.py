@@ -1,0 +1,83 @@
+"""How much TCP carries, there and back, with what it had to send again and what held it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dsec_cli.netcheck import tcp
+from dsec_cli.netcheck.line import joined
+from dsec_cli.netcheck.probe import Probe
+from dsec_cli.netcheck.readings import Bulk, rate_bps
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dsec_cli.netcheck.line import Ask, End, Line
+    from dsec_cli.netcheck.tcp import Kernel
+
+
+def measure(line: Line, ask: Ask) -> Bulk:
+    """One connection each way, one after the other."""
+    span_s = min(ask.span_ms / 1000, line.limits.span_s)
+    port = int(line.call("bulk", span_ms=int(span_s * 1000))["port"])
+    with joined(line, port) as sock:
+        tcp.pace(sock, line.limits.rate_bps)
+        sent = tcp.pour(sock, span_s)
+        there = line.answer(within_s=span_s + 10)
+        kernel = tcp.info(sock)
+    with joined(line, port) as sock:
+        back = tcp.drain(sock)
+    ended = line.answer(within_s=10)
+    return Bulk(
+        forward_bps=rate_bps(int(there["bytes"]), int(there["span_ns"])),
+        forward_resent=kernel.resent,
+        forward_segments=kernel.segments,
+        rtt_ns=kernel.rtt_ns,
+        least_rtt_ns=kernel.least_rtt_ns,
+        limited=_limited(kernel),
+        cpu_ns_here=sent.cpu_ns,
+        cpu_ns_peer=int(there["cpu_ns"]),
+        back_bps=rate_bps(back.count, back.span_ns),
+        back_resent=int(ended["resent"]),
+        streams=1,
+        back_cpu_ns=back.cpu_ns + int(ended["cpu_ns"]),
+    )
+
+
+def _limited(kernel: Kernel) -> str:
+    """What the sender waited for most of its busy time."""
+    rest = kernel.busy_us - kernel.window_us - kernel.buffer_us
+    longest = max((kernel.window_us, "receiver"), (kernel.buffer_us, "sender"), (rest, "network"))
+    return longest[1]
+
+
+def answer(end: End, args: dict[str, Any]) -> dict[str, Any]:
+    """Take what comes, tell how much it was, then send for as long."""
+    span_s = end.bounded(args, "span_ms")
+    listening = end.listening()
+    with listening:
+        with end.connection(listening) as sock:
+            end.channel.send(tcp.told(tcp.drain(sock, most_bps=end.limits.rate_bps)))
+        with end.connection(listening) as sock:
+            tcp.pace(sock, end.limits.rate_bps)
+            sent = tcp.pour(sock, span_s)
+            return {"resent": tcp.info(sock).resent, "cpu_ns": sent.cpu_ns}
+
+
+def combined(rows: Sequence[Bulk]) -> Bulk:
+    """Connections of several processes as one."""
+    summed = ["forward_bps", "forward_resent", "forward_segments", "cpu_ns_here", "cpu_ns_peer"]
+    summed += ["streams", "back_cpu_ns"]
+    limits = [row.limited for row in rows]
+    return rows[0]._replace(
+        rtt_ns=max(row.rtt_ns for row in rows),
+        least_rtt_ns=min(row.least_rtt_ns for row in rows),
+        limited=max(limits, key=limits.count),
+        back_bps=sum(row.back_bps or 0 for row in rows),
+        back_resent=sum(row.back_resent or 0 for row in rows),
+        **{name: sum(getattr(row, name) for row in rows) for name in summed},
+    )
+
+
+PROBE = Probe("bulk", 40, Bulk, measure, answer, combined)

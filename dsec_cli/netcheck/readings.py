@@ -1,0 +1,182 @@
+"""What was measured of a flow, in whole numbers: nanoseconds, bytes, bits per second; None: not known."""
+
+from __future__ import annotations
+
+from dsec.record import Record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+MILLION = 1_000_000
+
+
+class Delays(Record):
+    """A distribution of times."""
+
+    taken: int
+    least_ns: int
+    median_ns: int
+    p95_ns: int
+    p99_ns: int
+    most_ns: int
+    jitter_ns: int
+    """Smoothed difference of neighbours, as RFC 3550 section 6.4.1 has it."""
+
+
+class Echo(Record):
+    """Small datagrams, there and back."""
+
+    sent: int
+    back: int
+    delays: Delays | None
+    kept_there: int
+    """Of those that came back: how many reached the peer marked ECT(0), as they were sent."""
+    marked_there: int
+    kept_back: int
+    marked_back: int
+
+
+class Sizes(Record):
+    """The longest packets that arrive, IP header included."""
+
+    here_bytes: int | None
+    """MTU of this host's interface, as it is configured."""
+    peer_bytes: int | None
+    forward_bytes: int | None
+    """None: nothing arrived."""
+    forward_by: str
+    """What stopped longer ones: "": nothing, `local`: this host, `silent`, or the address that said so."""
+    back_bytes: int | None
+    back_by: str
+    believed_bytes: int | None
+    """What this host's kernel takes the path to carry, afterwards."""
+
+
+class Stream(Record):
+    """Datagrams at a steady rate."""
+
+    asked_bps: int
+    size_bytes: int
+    """Of one packet, headers included; rates count these bytes."""
+    sent: int
+    sent_ns: int
+    """From the first to the last."""
+    own_drops: int
+    """Refused by this host's own queue: never on the wire, so not lost there."""
+    blocked_ns: int
+    """Time in which this host's own queue took nothing."""
+    received: int
+    twice: int
+    late: int
+    """Came after one that was sent later."""
+    received_ns: int
+    peer_drops: int
+    """Came to the peer, which did not fetch them in time."""
+    waiting: Delays | None
+    """One-way delays above the least of them: clocks are not compared."""
+    kept: int
+    marked: int
+    """By a hop that says it is congested (CE)."""
+    bleached: int
+    """Came with their ECN mark removed."""
+    slower_sent: int = 0
+    """The same again at half the rate, which tells a full link from a bad one."""
+    slower_received: int = 0
+
+
+class Bulk(Record):
+    """As much as TCP carries."""
+
+    forward_bps: int
+    forward_resent: int
+    """Segments that TCP sent again."""
+    forward_segments: int
+    rtt_ns: int
+    least_rtt_ns: int
+    limited: str
+    """What held the sender longest: `network`, `receiver` (its window), `sender` (its buffer)."""
+    cpu_ns_here: int
+    cpu_ns_peer: int
+    back_bps: int | None
+    back_resent: int | None
+    streams: int
+    back_cpu_ns: int = 0
+
+
+class Messages(Record):
+    """The flow itself: messages of its size at its rate, each acknowledged by the peer's program."""
+
+    size_bytes: int
+    asked: int
+    done: int
+    asked_bps: int
+    achieved_bps: int
+    delays: Delays | None
+    """From when a message was due until it was acknowledged."""
+    resent: int
+    connections: int
+
+
+def delays_of(times: Sequence[int]) -> Delays | None:
+    """The distribution of times in nanoseconds, in the order they were taken."""
+    if not times:
+        return None
+    ordered = sorted(times)
+    from itertools import pairwise
+
+    jitter = 0.0
+    for before, after in pairwise(times):
+        jitter += (abs(after - before) - jitter) / 16
+    at = [ordered[min(len(ordered) - 1, len(ordered) * part // 100)] for part in (50, 95, 99)]
+    return Delays(len(times), ordered[0], at[0], at[1], at[2], ordered[-1], int(jitter))
+
+
+def widest(rows: Iterable[Delays | None]) -> Delays | None:
+    """Of several distributions taken at a time, the one with the highest median."""
+    there = [row for row in rows if row is not None]
+    return max(there, key=lambda row: row.median_ns, default=None)
+
+
+def at_most_ppm(lost: int, sent: int) -> int:
+    """Upper end of the one-sided 95 % interval for a share of losses, in millionths (Clopper-Pearson).
+
+    The share p at which `lost` or fewer of `sent` would come with probability 5 %; found by bisection
+    of the binomial sum, or of its Poisson limit where that sum would be long.
+    """
+    if sent <= 0 or lost >= sent:
+        return MILLION
+    low, high = lost / sent, 1.0
+    for _ in range(50):
+        middle = (low + high) / 2
+        if _at_most(lost, sent, middle) > 0.05:
+            low = middle
+        else:
+            high = middle
+    return min(MILLION, int(high * MILLION) + 1)
+
+
+def _at_most(lost: int, sent: int, share: float) -> float:
+    """Probability of `lost` or fewer losses of `sent`, each with probability `share`."""
+    from math import exp, lgamma, log, log1p
+
+    if share >= 1.0:
+        return 0.0
+    if share <= 0.0:
+        return 1.0
+    total = 0.0
+    whole = lgamma(sent + 1)
+    for count in range(max(0, lost - 2000), lost + 1):
+        total += exp(
+            whole
+            - lgamma(count + 1)
+            - lgamma(sent - count + 1)
+            + count * log(share)
+            + (sent - count) * log1p(-share)
+        )
+    return min(1.0, total)
+
+
+def rate_bps(count_bytes: int, span_ns: int) -> int:
+    """Bits a second; 0 where no time passed."""
+    return 0 if span_ns <= 0 else count_bytes * 8 * 1_000_000_000 // span_ns

@@ -1,0 +1,207 @@
+"""Replays flows between hosts, one after the other, and collects what was measured."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+from dsec.codec import decode
+from dsec.errors import DSecError
+from dsec.record import Record
+from dsec_cli.netcheck import iperf
+from dsec_cli.netcheck.facts import Facts, look
+from dsec_cli.netcheck.flows import HERE, Flow, FlowProblem, Wants
+from dsec_cli.netcheck.line import Ask, Limits, Line, connect
+from dsec_cli.netcheck.measuring import Measured, heard, measured
+from dsec_cli.netcheck.serving import Server
+from dsec_cli.netcheck.wire import LineLost, Refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    Address = tuple[str, int]
+
+_RELAY_S = 30.0
+_FLOOR_MS = 300
+
+
+class Wish(Record):
+    """How to measure."""
+
+    probes: tuple[str, ...]
+    span_ms: int
+    stream_bps: int
+    """At most; a flow that asks for less gets less."""
+    streams: int
+    engine: str = "own"
+
+
+class Leg(Record):
+    """One flow as it was measured; both ends before and after."""
+
+    flow: Flow
+    found: Measured
+    before: tuple[Facts | None, Facts | None] = (None, None)
+    """Source and target; None: not known."""
+    after: tuple[Facts | None, Facts | None] = (None, None)
+    addresses: tuple[str, str] = ("", "")
+    skew_ns: int | None = None
+    """How far the target's wall clock is ahead of the source's, as well as half a round trip tells."""
+    skew_within_ns: int | None = None
+    check: str = ""
+    """What iperf3 found, in its own numbers; "": it was not asked."""
+    iperf_bps: int | None = None
+    iperf_back_bps: int | None = None
+    refused: bool = False
+
+
+class Floor(Record):
+    """The same probes within this host: what its own noise and its processors allow."""
+
+    found: Measured
+
+
+class Replay:
+    """Knows the peers, the token, and this host's own server for flows that come here."""
+
+    def __init__(
+        self,
+        peers: Mapping[str, Address],
+        token: bytes,
+        *,
+        wish: Wish,
+        tell: Callable[[str], object] = str,
+    ) -> None:
+        self._peers, self._token, self._wish, self._tell = dict(peers), token, wish, tell
+        self._servers: dict[str, Server] = {}
+
+    def floor(self) -> Floor:
+        """Echo, stream and TCP over the loopback."""
+        self._tell("this host's own floor")
+        server = self._server("127.0.0.1")
+        line = connect(server.address, self._token)
+        try:
+            names = tuple(name for name in ("echo", "stream", "bulk") if name in self._wish.probes)
+            ask = Ask(1 << 20, 0, 1, min(self._wish.stream_bps, 200_000_000), _FLOOR_MS)
+            return Floor(measured(line, ask, names, token=self._token, port=server.address[1]))
+        finally:
+            line.close()
+
+    def leg(self, flow: Flow, wants: Wants) -> Leg:
+        """One flow from its source to its target."""
+        source, target = flow.source_place or flow.source, flow.target_place or flow.target
+        for place in (source, target):
+            if place != HERE and place not in self._peers:
+                known = ", ".join((HERE, *sorted(self._peers)))
+                raise FlowProblem(
+                    f"{flow.name}: nobody knows where {place!r} is",
+                    hint=f"--peers {place}=HOST[:PORT]; known: {known}",
+                )
+        try:
+            if source == HERE:
+                return self._from_here(flow, target, self._ask(flow, wants))
+            return self._from_there(flow, source, target, self._ask(flow, wants))
+        except Refused as problem:
+            return Leg(flow, Measured(lost=problem.what, lost_hint=problem.hint), refused=True)
+        except DSecError as problem:
+            return Leg(flow, Measured(lost=problem.what, lost_hint=problem.hint))
+
+    def _ask(self, flow: Flow, wants: Wants) -> Ask:
+        rate = flow.asked_bps or wants.bandwidth_min_bps or self._wish.stream_bps
+        return Ask(
+            size_bytes=flow.size_bytes,
+            per_1000s=flow.per_1000s,
+            connections=flow.connections,
+            stream_bps=min(rate, self._wish.stream_bps),
+            span_ms=self._wish.span_ms,
+            streams=self._wish.streams,
+        )
+
+    def _from_here(self, flow: Flow, target: str, ask: Ask) -> Leg:
+        address = self._server("127.0.0.1").address if target == HERE else self._peers[target]
+        line = connect(address, self._token)
+        try:
+            return self._measured(line, flow, ask, port=address[1])
+        finally:
+            line.close()
+
+    def _measured(self, line: Line, flow: Flow, ask: Ask, *, port: int) -> Leg:
+        begun = time.time_ns()
+        there = _facts(line)
+        ended = time.time_ns()
+        here = look(line.here)
+        names = tuple(name for name in self._wish.probes)
+        found = measured(line, ask, names, token=self._token, port=port, tell=self._tell)
+        leg = Leg(
+            flow,
+            found,
+            before=(here, there),
+            addresses=(line.here, line.peer),
+            skew_ns=there.at_ns - (begun + ended) // 2,
+            skew_within_ns=(ended - begun) // 2,
+        )
+        if found.lost:
+            return leg._replace(after=(look(line.here), None))
+        if self._wish.engine == "iperf3":
+            leg = self._checked(line, leg, ask)
+        return leg._replace(after=(look(line.here), _facts(line)))
+
+    def _checked(self, line: Line, leg: Leg, ask: Ask) -> Leg:
+        """The cross-check by iperf3."""
+        self._tell("iperf3")
+        try:
+            other = iperf.measure(line, ask)
+        except LineLost as problem:
+            return leg._replace(check=problem.what)
+        return leg._replace(iperf_bps=other.forward_bps, iperf_back_bps=other.back_bps)
+
+    def _from_there(self, flow: Flow, source: str, target: str, ask: Ask) -> Leg:
+        """Ask the source's server to measure; the target may be this host."""
+        line = connect(self._peers[source], self._token)
+        try:
+            before = _facts(line)
+            if target == HERE:
+                server = self._server(line.here)
+                host, port = "", server.address[1]
+            else:
+                host, port = self._peers[target]
+            self._tell(f"measured by {source}")
+            within = _RELAY_S + 8 * ask.span_ms / 1000
+            job: dict[str, Any] = {"host": host, "port": port, "ask": ask._asdict()}
+            answer = line.call("relay", within_s=within, probes=list(self._wish.probes), **job)
+            if "echo" not in answer:
+                lost = Measured(lost=str(answer.get("lost")), lost_hint=str(answer.get("hint", "")))
+                return Leg(flow, lost, refused=bool(answer.get("refused")))
+            ends = (line.peer, line.here if target == HERE else host)
+            there = look(line.here) if target == HERE else None
+            return Leg(
+                flow, heard(answer), before=(before, there), after=(_facts(line), there), addresses=ends
+            )
+        finally:
+            line.close()
+
+    def _server(self, host: str) -> Server:
+        """This host's own server on the address that a peer sees."""
+        if host not in self._servers:
+            limits = Limits(rate_bps=100_000_000_000)
+            server = self._servers[host] = Server((host, 0), self._token, limits=limits, quiet=True)
+            threading.Thread(target=server.serve, daemon=True).start()
+        return self._servers[host]
+
+    def close(self) -> None:
+        """End the servers of this host."""
+        for server in self._servers.values():
+            server.close()
+        self._servers.clear()
+
+
+def _facts(line: Line) -> Facts:
+    return decode(Facts, line.call("facts"), where="the peer's facts")
+
+
+def replayed(replay: Replay, flows: Sequence[Flow], wants: Wants) -> tuple[Floor, tuple[Leg, ...]]:
+    """The floor, then every flow in order."""
+    floor = replay.floor()
+    return floor, tuple(replay.leg(flow, wants) for flow in flows)

@@ -1,0 +1,111 @@
+"""Bytes over TCP as fast as they go, what the kernel says of the connection, and its own price."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import time
+from typing import Any
+
+from dsec.record import Record
+from dsec_cli.netcheck.wire import LineLost, Stalled
+
+CHUNK = 1 << 20
+_PACING = 47
+_TRUNC = socket.MSG_TRUNC
+_INFO_BYTES = 232
+
+
+class Kernel(Record):
+    """Fields of TCP_INFO that say something about the path."""
+
+    resent: int
+    segments: int
+    rtt_ns: int
+    least_rtt_ns: int
+    busy_us: int
+    window_us: int
+    """Held by the receiver's window."""
+    buffer_us: int
+    """Held by the sender's own buffer."""
+
+
+class Passed(Record):
+    """What went one way."""
+
+    count: int  # type: ignore[assignment] # a tuple's method of this name is never used here
+    """Bytes."""
+    span_ns: int
+    cpu_ns: int
+
+
+def info(sock: socket.socket) -> Kernel:
+    """TCP_INFO; a kernel that is older than a field answers 0 for it."""
+    raw = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO_BYTES).ljust(_INFO_BYTES, b"\0")
+
+    def wide(at: int) -> int:
+        return int(struct.unpack_from("Q", raw, at)[0])
+
+    def narrow(at: int) -> int:
+        return int(struct.unpack_from("I", raw, at)[0])
+
+    return Kernel(
+        resent=narrow(100),
+        segments=narrow(156),
+        rtt_ns=narrow(68) * 1000,
+        least_rtt_ns=narrow(148) * 1000,
+        busy_us=wide(168),
+        window_us=wide(176),
+        buffer_us=wide(184),
+    )
+
+
+def pace(sock: socket.socket, rate_bps: int) -> None:
+    """Keep the kernel from sending faster."""
+    sock.setsockopt(socket.SOL_SOCKET, _PACING, struct.pack("Q", max(1, rate_bps // 8)))
+
+
+def pour(sock: socket.socket, span_s: float) -> Passed:
+    """Send for a time, then say that it is the end."""
+    block = memoryview(bytes(CHUNK))
+    send, clock = sock.send, time.monotonic_ns
+    count = 0
+    cpu, begun = time.process_time_ns(), clock()
+    until = begun + int(span_s * 1e9)
+    try:
+        while clock() < until:
+            count += send(block)
+    except TimeoutError:
+        raise Stalled("TCP connects, and then nothing gets through") from None
+    except OSError as problem:
+        raise LineLost(f"the data connection broke: {problem.strerror or problem}") from None
+    passed = Passed(count, clock() - begun, time.process_time_ns() - cpu)
+    sock.shutdown(socket.SHUT_WR)
+    return passed
+
+
+def drain(sock: socket.socket, *, most_bps: int = 0) -> Passed:
+    """Take all that comes, dropped by the kernel without a copy; `most_bps`: take no more a second."""
+    receive, room, clock = sock.recv_into, bytearray(CHUNK), time.monotonic_ns
+    count = first = last = 0
+    cpu = time.process_time_ns()
+    try:
+        while True:
+            got = receive(room, CHUNK, _TRUNC)
+            if not got:
+                break
+            last = clock()
+            first = first or last
+            count += got
+            if most_bps and count * 8e9 > most_bps * 1.2 * (last - first + 1e9):
+                time.sleep(0.01)
+    except TimeoutError:
+        raise Stalled("TCP connects, and then nothing gets through") from None
+    except OSError as problem:
+        raise LineLost(f"the data connection broke: {problem.strerror or problem}") from None
+    return Passed(count, last - first, time.process_time_ns() - cpu)
+
+
+def told(passed: Passed) -> dict[str, Any]:
+    """As it travels."""
+    return {"bytes": passed.count, "span_ns": passed.span_ns, "cpu_ns": passed.cpu_ns}

@@ -1,0 +1,176 @@
+"""Faults on real packets: each is found and attributed, and none is reported where there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from tests.netcheck import labs
+from tests.netcheck.labs import Outcome
+
+Measure = Callable[..., Outcome]
+
+
+@pytest.fixture
+def measure() -> Measure:
+    if why := labs.missing("nft"):
+        pytest.skip(why)
+    return labs.measure
+
+
+def text_of(outcome: Outcome, aspect: str) -> str:
+    return " ".join(one.text for one in outcome.statements if one.aspect == aspect)
+
+
+def mend_of(outcome: Outcome, aspect: str) -> str:
+    return " ".join(one.mend for one in outcome.statements if one.aspect == aspect)
+
+
+def test_nothing_is_wrong_where_nothing_is(measure: Measure) -> None:
+    outcome = measure(probes=("echo", "sizes", "stream", "bulk", "messages"), span_ms=300)
+    assert outcome.wrong() == set()
+    found = outcome.leg.found
+    assert found.lost == ""
+    assert found.stream is not None
+    assert found.stream.received == found.stream.sent > 50
+    assert found.sizes is not None
+    assert (found.sizes.forward_bytes, found.sizes.back_bytes) == (1500, 1500)
+    assert outcome.leg.addresses == ("10.77.1.1", "10.77.2.1")
+    assert {one.aspect for one in outcome.statements} >= {
+        "latency",
+        "mtu",
+        "ecn",
+        "loss",
+        "tcp",
+        "flow",
+        "nic",
+    }
+
+
+def test_shaping_on_the_sender_is_the_senders(measure: Measure) -> None:
+    outcome = measure("here-rate=5Mbps", probes=("stream",), span_ms=900)
+    assert ("rate", "problem", "here") in outcome.wrong()
+    assert not any(aspect == "loss" for aspect, _, _ in outcome.wrong())
+    found = outcome.leg.found.stream
+    assert found is not None
+    assert found.received == found.sent  # nothing was lost on the path
+    assert "tc -s qdisc show dev eth0" in mend_of(outcome, "rate")
+
+
+def test_shaping_on_a_hop_is_the_paths_and_is_counted_as_the_hop_counts_it(measure: Measure) -> None:
+    outcome = measure("router-rate=12Mbps", probes=("stream",), rate=24_000_000, span_ms=900)
+    assert ("loss", "problem", "path") in outcome.wrong()
+    assert "a hop carries only" in text_of(outcome, "loss")
+    found = outcome.leg.found.stream
+    assert found is not None
+    lost = found.sent - found.received + found.slower_sent - found.slower_received
+    assert lost == outcome.router["queue_drops"] > 20
+
+
+def test_random_loss_does_not_depend_on_the_rate(measure: Measure) -> None:
+    outcome = measure("loss=10", probes=("stream",))
+    assert outcome.wrong() >= {("loss", "problem", "path")}
+    assert "does not depend on the rate" in text_of(outcome, "loss")
+    found = outcome.leg.found.stream
+    assert found is not None
+    lost = found.sent - found.received + found.slower_sent - found.slower_received
+    # The rule also met frames of the control channel, which TCP sent again.
+    assert 0 <= outcome.router["rule_packets"] - lost < 12
+
+
+def test_a_peer_that_is_set_shorter(measure: Measure) -> None:
+    outcome = measure("peer-mtu=1400", probes=("sizes", "bulk"))
+    assert outcome.wrong() == {("mtu", "problem", "peer")}
+    assert "ip link set dev eth0 mtu 1500` on b" in mend_of(outcome, "mtu")
+    sizes = outcome.leg.found.sizes
+    assert sizes is not None
+    assert (sizes.here_bytes, sizes.peer_bytes, sizes.forward_by) == (1500, 1400, "silent")
+
+
+def test_a_hop_that_is_shorter_and_says_so(measure: Measure) -> None:
+    outcome = measure("router-mtu=1400", probes=("sizes", "bulk"))
+    assert outcome.wrong() == {("mtu", "note", "10.77.1.2")}
+    sizes = outcome.leg.found.sizes
+    assert sizes is not None
+    assert (sizes.forward_bytes, sizes.back_bytes, sizes.believed_bytes) == (1400, 1400, 1400)
+
+
+def test_a_hop_that_is_shorter_and_says_nothing(measure: Measure) -> None:
+    outcome = measure("router-mtu-silent=1400", probes=("sizes",))
+    assert outcome.wrong() == {("mtu", "problem", "path")}
+    sizes = outcome.leg.found.sizes
+    assert sizes is not None
+    assert (sizes.forward_bytes, sizes.forward_by, sizes.believed_bytes) == (1400, "silent", 1500)
+
+
+def test_marks_of_congestion(measure: Measure) -> None:
+    outcome = measure("ecn-mark=20", probes=("echo", "stream"))
+    assert outcome.wrong() == {("ecn", "problem", "path")}
+    found = outcome.leg.found
+    assert found.stream is not None
+    assert found.echo is not None
+    assert found.stream.marked + found.echo.marked_there <= outcome.router["rule_packets"]
+    assert 0.1 < found.stream.marked / found.stream.received < 0.3
+
+
+def test_a_hop_that_removes_marks(measure: Measure) -> None:
+    outcome = measure("ecn-bleach", probes=("echo", "stream"))
+    assert outcome.wrong() == {("ecn", "note", "path")}
+    assert outcome.leg.found.echo is not None
+    assert outcome.leg.found.echo.kept_there == 0
+    assert outcome.leg.found.echo.kept_back == outcome.leg.found.echo.back
+
+
+def test_ways_of_different_rates(measure: Measure) -> None:
+    outcome = measure("back-rate=50Mbps", probes=("bulk",))
+    assert ("tcp", "problem", "path") in outcome.wrong()
+    assert "the way back is the slower one" in text_of(outcome, "tcp")
+
+
+def test_a_peer_that_dies(measure: Measure) -> None:
+    outcome = measure("peer-dies=stream", probes=("echo", "stream", "bulk"))
+    assert outcome.wrong() == {("reach", "unknown", "")}
+    assert "b went away during stream" in text_of(outcome, "reach")
+    assert "echo had been measured" in text_of(outcome, "reach")
+    assert outcome.leg.found.echo is not None
+    assert outcome.leg.found.bulk is None
+
+
+def test_a_peer_with_another_token(measure: Measure) -> None:
+    outcome = measure("wrong-token", probes=("echo",))
+    assert outcome.wrong() == {("reach", "unknown", "")}
+    assert "the token differs" in text_of(outcome, "reach")
+    assert outcome.leg.refused
+
+
+@pytest.mark.battery
+@pytest.mark.parametrize(
+    ("faults", "probes", "wrong"),
+    [
+        (
+            ("router-mtu-silent=1400",),
+            ("sizes", "bulk"),
+            {("mtu", "problem", "path"), ("tcp", "problem", "path")},
+        ),
+        (("loss=2",), ("echo", "sizes", "stream"), {("loss", "problem", "path")}),
+    ],
+)
+def test_longer_ones(
+    measure: Measure, faults: tuple[str, ...], probes: tuple[str, ...], wrong: set[object]
+) -> None:
+    outcome = partial(measure, *faults)(probes=probes, span_ms=3000)
+    assert outcome.wrong() == wrong
+
+
+@pytest.mark.battery
+def test_several_processes_and_the_other_engine(measure: Measure) -> None:
+    if why := labs.missing("iperf3"):
+        pytest.skip(why)
+    outcome = measure(probes=("stream", "bulk", "messages"), engine="iperf3", streams=2, span_ms=1000)
+    assert outcome.leg.found.lost == ""
+    assert outcome.leg.found.bulk is not None
+    assert outcome.leg.found.bulk.streams == 2
+    assert outcome.leg.iperf_bps is not None
+    assert outcome.wrong() == set()

@@ -1,0 +1,220 @@
+"""`ds-netcheck` as a user starts it, on the loopback: files, exit codes, tokens, peers that go."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from dsec_cli.netcheck.document import from_json, to_json
+from tests.cli.conftest import Ran, command, ds
+
+__all__ = ["ds"]
+
+
+class Serving(NamedTuple):
+    """A server of a test."""
+
+    process: subprocess.Popen[str]
+    port: int
+    token: Path
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Callable[..., Serving]]:
+    begun: list[subprocess.Popen[str]] = []
+
+    def begin(*words: str) -> Serving:
+        token = tmp_path / "token"
+        line = command(
+            "dsec", "netcheck", "serve", "--listen", "127.0.0.1:0", "--token-file", str(token), *words
+        )
+        process = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        begun.append(process)
+        assert process.stdout is not None
+        said = process.stdout.readline()
+        assert "listening on 127.0.0.1:" in said, process.stderr.read() if process.stderr else ""
+        return Serving(process, int(said.split("127.0.0.1:")[1].split(";")[0]), token)
+
+    yield begin
+    for process in begun:
+        if process.poll() is None:
+            process.terminate()
+        process.communicate(timeout=10)
+
+
+FLOW = "here:b:16KiB@50/s"
+FAST = ("--duration", "100ms", "--rate", "5Mbps", "-q")
+
+
+def test_a_flow_to_a_peer(serve: Callable[..., Serving], ds: Callable[..., Ran], tmp_path: Path) -> None:
+    server = serve()
+    assert stat.S_IMODE(server.token.stat().st_mode) == 0o600
+    peer = f"b=127.0.0.1:{server.port}"
+    words = ("netcheck", "run", "--peers", peer, "--token-file", "token", "--flow", FLOW, *FAST)
+    ran = ds(
+        "dsec",
+        *words,
+        "--format",
+        "json",
+        "-o",
+        "one.json",
+        "--latency-cap",
+        "10s",
+        "--bandwidth-min",
+        "1Mbps",
+    )
+    assert ran.returncode == 0, (tmp_path / "one.json").read_text()
+    text = (tmp_path / "one.json").read_text()
+    report = from_json(text, where="one.json")
+    assert to_json(report) == text
+    document = json.loads(text)
+    (told,) = document["verdicts"]
+    assert told["flow"] == "here -> b"
+    assert {one["aspect"] for one in told["statements"]} >= {
+        "latency",
+        "mtu",
+        "ecn",
+        "loss",
+        "tcp",
+        "flow",
+        "contract",
+    }
+    # Once more from the far end to this one: the peer sends, as this host asked it to.
+    back = (*words[:6], "--flow", "b:here:16KiB@50/s", *FAST, "--probes", "echo,messages")
+    ran = ds("dsec", *back)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert b"b -> here" in ran.stdout
+    listed = ds("dsec", "netcheck", "history")
+    assert listed.stdout.count(b"->") == 2
+    compared = ds("dsec", "netcheck", "compare", "one.json", "one.json", "--json")
+    assert compared.returncode == 0
+    assert {row["turn"] for row in json.loads(compared.stdout)["changes"]} == {"same"}
+    page = ds("dsec", *words, "--format", "html", "--probes", "echo", "--no-history").stdout.decode()
+    assert page.startswith("<!doctype html>")
+    assert "here -&gt; b" in page
+    assert "http" not in page
+
+
+def test_another_token_is_told(serve: Callable[..., Serving], ds: Callable[..., Ran], tmp_path: Path) -> None:
+    server = serve()
+    other = tmp_path / "other"
+    other.write_text("f" * 64)
+    other.chmod(0o644)
+    ran = ds(
+        "dsec", "netcheck", "run", "--peers", f"b=127.0.0.1:{server.port}", "--token-file", "other", *FAST
+    )
+    assert ran.returncode == 3
+    assert b"the token differs" in ran.stdout
+    assert b"chmod 600" in ran.stderr
+    ran = ds("dsec", "netcheck", "run", "--peers", "b=127.0.0.1", "--token-file", "none", *FAST)
+    assert ran.returncode == 3
+    assert b"ds-netcheck serve" in ran.stderr
+    other.write_text("short")
+    ran = ds("dsec", "netcheck", "run", "--peers", "b=127.0.0.1", "--token-file", "other", *FAST)
+    assert (ran.returncode, b"holds no token" in ran.stderr) == (3, True)
+
+
+def test_a_peer_that_is_not_there(ds: Callable[..., Ran], tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("f" * 64)
+    with socket.create_server(("127.0.0.1", 0)) as sock:
+        port = sock.getsockname()[1]
+    ran = ds("dsec", "netcheck", "run", "--peers", f"b=127.0.0.1:{port}", "--token-file", "token", *FAST)
+    assert ran.returncode == 3
+    assert b"cannot be reached" in ran.stdout
+    assert b"start `ds-netcheck serve` there" in ran.stdout
+
+
+def test_a_server_keeps_within_its_limits(serve: Callable[..., Serving], ds: Callable[..., Ran]) -> None:
+    server = serve("--max-rate", "2Mbps", "--max-time", "1s", "--once")
+    words = ("--token-file", "token", "--flow", "here:b:16KiB", "--duration", "5s", "--rate", "50Mbps", "-q")
+    begun = time.monotonic()
+    ran = ds("dsec", "netcheck", "run", "--peers", f"b=127.0.0.1:{server.port}", *words,
+             "--probes", "stream", "--format", "json")  # fmt: skip
+    assert time.monotonic() - begun < 12
+    found = json.loads(ran.stdout)["legs"][0]["found"]["stream"]
+    assert found["asked_bps"] <= 2_000_000
+    assert found["sent_ns"] < 1_500_000_000
+    server.process.wait(timeout=10)  # --once
+    assert server.process.returncode == 0
+
+
+def test_an_address_that_is_not_allowed(serve: Callable[..., Serving], ds: Callable[..., Ran]) -> None:
+    server = serve("--allow", "10.1.2.3")
+    ran = ds(
+        "dsec", "netcheck", "run", "--peers", f"b=127.0.0.1:{server.port}", "--token-file", "token", *FAST
+    )
+    assert ran.returncode == 3
+    assert b"not among the peers" in ran.stdout
+
+
+def children(pid: int) -> list[int]:
+    path = Path(f"/proc/{pid}/task/{pid}/children")
+    return [int(word) for word in path.read_text().split()] if path.exists() else []
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_server_that_ends_leaves_no_session(serve: Callable[..., Serving], number: int) -> None:
+    server = serve()
+    with socket.create_connection(("127.0.0.1", server.port)):
+        until = time.monotonic() + 10
+        while not (sessions := children(server.process.pid)) and time.monotonic() < until:
+            os.sched_yield()
+        assert sessions
+        server.process.send_signal(number)
+        server.process.wait(timeout=10)
+        assert server.process.returncode == (143 if number == signal.SIGTERM else -9)
+        while any(Path(f"/proc/{pid}").exists() for pid in sessions) and time.monotonic() < until:
+            os.sched_yield()
+        assert not [pid for pid in sessions if Path(f"/proc/{pid}").exists()]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("run", "--peers", "x"), b"is no peer"),
+        (("run", "--flow", "a:b"), b"is no flow"),
+        (("run", "--probes", "echo,nope"), b"there is no probe"),
+        (("run", "--duration", "1y"), b"--duration 1y"),
+        (("run", "--streams", "99"), b"--streams 99"),
+        (("lab", "--fault", "nope"), b"there is no fault"),
+        (("lab", "--fault", "loss"), b"loss=PERCENT"),
+        (("lab", "--fault", "loss=200"), b"whole number"),
+        (("compare", "a"), b"two reports"),
+        (("serve", "--listen", "1.2.3.4:x"), b"is no address"),
+    ],
+)
+def test_mistakes_of_the_command_line(ds: Callable[..., Ran], words: tuple[str, ...], said: bytes) -> None:
+    ran = ds("dsec", "netcheck", *words)
+    assert ran.returncode == 2, ran.stderr
+    assert said in ran.stderr
+    assert ran.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"format": "dsec.netcheck/9"}', '{"format": "dsec.netcheck/1"}', "\xff"]
+)
+def test_damaged_reports(ds: Callable[..., Ran], tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.json").write_bytes(text.encode("latin-1"))
+    ran = ds("dsec", "netcheck", "compare", "a.json", "a.json")
+    assert ran.returncode == 3
+    assert ran.stderr.count(b"\n") == 1
+
+
+def test_the_program_has_its_own_name() -> None:
+    source = (
+        "import sys; from dsec_cli.fast import netcheck; sys.argv = ['ds-netcheck', 'history']; netcheck()"
+    )
+    ran = subprocess.run([sys.executable, "-c", source], capture_output=True, check=False)
+    assert ran.returncode == 0
+    assert b"no report is kept" in ran.stdout
