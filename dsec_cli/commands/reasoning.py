@@ -6,7 +6,7 @@ from dsec.core.hunger import HUNGRY, LONG_US
 from dsec.core.why import why
 from dsec.outcomes import state as state_word
 from dsec.progress import instance, span
-from dsec.words import joined, say
+from dsec.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,9 +76,8 @@ def _lines(found: Why, count: int, elsewhere: list[str]) -> list[str]:
         return [say("{step}: every instance is done", step=found.step)]
     called = instance(found.step, found.iteration, of=count)
     lines: list[str] = [say("{step}: {state}", step=called, state=state_word(found.state))]
-    if found.missing:
-        names = [instance(step, at, of=count) for step, at in found.missing[:_SHOWN]]
-        lines.append(say("  it waits for {names}", names=joined(", ", names)))
+    if found.obstacle:
+        lines.append(say("  {what}", what=found.obstacle))
     if found.state == "ready":
         lines += [*_room(found, count), *elsewhere]
     lines += _hunger(found)
@@ -86,19 +85,8 @@ def _lines(found: Why, count: int, elsewhere: list[str]) -> list[str]:
 
 
 def _room(found: Why, count: int) -> list[str]:
-    """What it asks for and who has it."""
-    if found.gpus_asked:
-        lines: list[str] = [
-            say("  it asks for {asked} GPUs, {free} are free", asked=found.gpus_asked, free=found.gpus_free)
-        ]
-    else:
-        lines = [
-            say(
-                "  it asks for {asked} cores, {free} are free",
-                asked=f"{found.cpu_asked_m / 1000:g}",
-                free=f"{found.cpu_free_m / 1000:g}",
-            )
-        ]
+    """Who has what it asks for."""
+    lines: list[str] = []
     for one in found.holders[:_SHOWN]:
         step = instance(one.step, one.iteration, of=count)
         if one.stands_still:

@@ -103,8 +103,7 @@ def _attention(scene: Scene, most: int, tell: Tell) -> list[Line]:
         facts.append(say("{count} paused", count=len(watch.fold.paused)))
     if out:
         facts.append(say("GPUs out of use: {count}", count=len(out)))
-    facts.append(say("breaker: none"))
-    lines: list[Line] = [[(tell(joined(", ", facts)), YELLOW if watch.fold.paused or out else DIM)]]
+    lines: list[Line] = [[(tell(joined(", ", facts)), YELLOW)]] if facts else []
     lines += [
         [("! ", YELLOW), (span(one.at_us / 1e6) + "  ", DIM), (tell(recorded(one.detail)), "")]
         for one in list(watch.notices)[-most:]

@@ -1,21 +1,22 @@
-"""What waits, the hungriest first, and why: in what order an instance's obstacles are gone."""
+"""What waits, the hungriest first, and why."""
 
 from __future__ import annotations
 
-from dsec.core.hunger import Appetite, hunger
+from collections import Counter
+
+from dsec.core.hunger import hunger
+from dsec.core.obstacle import Obstacles, appetite
 from dsec.record import Record
-from dsec_cli.words import joined, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from dsec.plan import PlannedStep
     from dsec_cli.screen.watch import Watch
 
 _LOOKED_AT = 4000
 """Instances that are looked at, so that a wide plan costs no more than this."""
-_NAMED = 3
 
 
 class Waiting(Record):
@@ -28,14 +29,6 @@ class Waiting(Record):
     hunger_permille: int
     """Of its Step, as `dsec.core.hunger` has it; 0: it is not ready."""
     why: str
-
-
-class Free(Record):
-    """What is free of the machine."""
-
-    cpu_m: int
-    gpus: Mapping[str, bool]
-    """By UUID of all devices, whether it is free."""
 
 
 def waiting(watch: Watch, now_us: int, *, most: int) -> tuple[list[Waiting], int]:
@@ -51,47 +44,42 @@ def waiting(watch: Watch, now_us: int, *, most: int) -> tuple[list[Waiting], int
 
 
 def _looked(watch: Watch, now_us: int, most: int) -> tuple[list[Waiting], int]:
-    free = _free(watch)
+    obstacles = Obstacles(watch.plan, watch.fold, steps=watch.steps)
     found: list[tuple[PlannedStep, int, int]] = []
     behind: list[tuple[PlannedStep, int]] = []
-    for step, iteration in _open(watch):
-        since = _ready_since(watch, step, iteration)
-        if since is None:
-            behind.append((step, iteration))
-        else:
+    for step, iteration in _open(watch, obstacles):
+        if all(obstacles.settled(*need) for need in obstacles.needs(step, iteration)):
+            since = watch.ready.since(watch.number(step.id), iteration)
             found.append((step, iteration, min(since, now_us)))
+        else:
+            behind.append((step, iteration))
     scores = _hunger(watch, [step for step, _, _ in found])
     ready = [
-        Waiting(step.id, iteration, since, scores[step.id], _held_up(watch, step, iteration, free))
+        Waiting(step.id, iteration, since, scores[step.id], obstacles.of(step, iteration))
         for step, iteration, since in found
     ]
     ready.sort(key=lambda one: (-one.hunger_permille, one.iteration, watch.number(one.step)))
     rest = [
-        Waiting(step.id, iteration, None, 0, _missing(watch, step, iteration))
+        Waiting(step.id, iteration, None, 0, obstacles.of(step, iteration))
         for step, iteration in behind[: max(0, most - len(ready))]
     ]
     return (ready + rest)[:most], len(ready) + len(behind)
 
 
 def _hunger(watch: Watch, ready: Sequence[PlannedStep]) -> dict[str, int]:
-    """Of each Step that has ready instances; what runs of it was granted all or some of what it asked for."""
-    waits: dict[str, int] = {}
-    for step in ready:
-        waits[step.id] = waits.get(step.id, 0) + 1
+    """Of each Step that has ready instances."""
+    waits = Counter(step.id for step in ready)
     runs: dict[str, list[int]] = {}
     for (name, _), begun in watch.fold.running.items():
         if name in waits:
-            demand = watch.steps[name].demand
-            runs.setdefault(name, []).append(len(begun.devices) if demand.gpu_count else demand.cpu_m)
-    scores = {}
-    for name, many in waits.items():
-        demand, granted = watch.steps[name].demand, runs.get(name, [])
-        asked = (demand.gpu_count or demand.cpu_m) * (many + len(granted))
-        scores[name] = hunger(Appetite(many, len(granted), 0, 0, asked, sum(granted)))
-    return scores
+            runs.setdefault(name, []).append(len(begun.devices))
+    return {
+        name: hunger(appetite(watch.steps[name], waiting=many, running=runs.get(name, ())))
+        for name, many in waits.items()
+    }
 
 
-def _open(watch: Watch) -> Iterator[tuple[PlannedStep, int]]:
+def _open(watch: Watch, obstacles: Obstacles) -> Iterator[tuple[PlannedStep, int]]:
     """Instances of the iterations in flight that neither run nor are done."""
     plan, fold = watch.plan, watch.fold
     if fold.end is not None:
@@ -104,103 +92,5 @@ def _open(watch: Watch) -> Iterator[tuple[PlannedStep, int]]:
             looked += 1
             if looked > _LOOKED_AT:
                 return
-            if key not in fold.running and not watch.settled(*key) and not _lost(watch, key):
+            if key not in fold.running and not watch.settled(*key) and not obstacles.lost(key):
                 yield step, iteration
-
-
-def _lost(watch: Watch, key: tuple[str, int]) -> bool:
-    return key in watch.fold.failed and key not in watch.fold.retrying and key not in watch.fold.paused
-
-
-def _needs(step: PlannedStep, iteration: int) -> Iterator[tuple[str, int]]:
-    """What the instance waits for, done or not."""
-    for edge in step.needs:
-        at = iteration - 1 - edge.staleness if edge.kind == "carried" else iteration
-        if at >= 0:
-            yield edge.step, at
-    if iteration:
-        yield step.id, iteration - 1
-
-
-def _ready_since(watch: Watch, step: PlannedStep, iteration: int) -> int | None:
-    if all(watch.settled(*need) for need in _needs(step, iteration)):
-        return watch.ready.since(watch.number(step.id), iteration)
-    return None
-
-
-def _missing(watch: Watch, step: PlannedStep, iteration: int) -> str:
-    """`waits for S4@3 (running), S5@3`."""
-    many = watch.plan.iterations.count > 1
-    names: list[str] = []
-    for need in _needs(step, iteration):
-        if watch.settled(*need):
-            continue
-        called = f"{need[0]}@{need[1]}" if many else need[0]
-        if need in watch.fold.running:
-            names.append(say("{step} (running)", step=called))
-        elif _lost(watch, need):
-            names.append(say("{step} (failed)", step=called))
-        else:
-            names.append(called)
-    shown = joined(", ", names[:_NAMED])
-    if len(names) > _NAMED:
-        return say("waits for {steps} and {more} more", steps=shown, more=len(names) - _NAMED)
-    return say("waits for {steps}", steps=shown)
-
-
-def _held_up(watch: Watch, step: PlannedStep, iteration: int, free: Free) -> str:
-    """Why an instance does not start whose needs are done."""
-    key = (step.id, iteration)
-    retry = watch.fold.retrying.get(key)
-    if retry is not None:
-        return say("waits to be tried again (attempt {number})", number=retry.attempt)
-    pause = watch.fold.paused.get(key)
-    if pause is not None:
-        return say("made room: {reason}", reason=pause.reason)
-    demand = step.demand
-    if step.command.call:
-        return _of_a_worker(watch, step, free)
-    if demand.gpu_count:
-        text = _of_gpus(watch, step, free)
-        if text:
-            return text
-    if demand.cpu_m > free.cpu_m:
-        return say(
-            "needs {need:g} cores, {have:g} are free", need=demand.cpu_m / 1000, have=free.cpu_m / 1000
-        )
-    return say("next")
-
-
-def _of_a_worker(watch: Watch, step: PlannedStep, free: Free) -> str:
-    group = step.command.worker or step.id
-    for (other, iteration), begun in watch.fold.running.items():
-        if begun.worker and (watch.steps[other].command.worker or other) == group:
-            return say("its worker serves {step}", step=f"{other}@{iteration}")
-    return _of_gpus(watch, step, free) or say("next")
-
-
-def _of_gpus(watch: Watch, step: PlannedStep, free: Free) -> str:
-    demand = step.demand
-    fit = [
-        device.uuid
-        for device in watch.plan.inventory.devices
-        if (not demand.gpu_types or device.type in demand.gpu_types) and watch.usable(device.uuid)
-    ]
-    have = sum(free.gpus[uuid] for uuid in fit)
-    if demand.gpu_count <= have:
-        return ""
-    return say(
-        "needs {need} of {fit} GPUs that would do, {have} free",
-        need=demand.gpu_count,
-        fit=len(fit),
-        have=have,
-    )
-
-
-def _free(watch: Watch) -> Free:
-    inventory = watch.plan.inventory
-    cpu = inventory.cpu_m
-    held = watch.held_by()
-    for step, _ in watch.fold.running:
-        cpu -= watch.steps[step].demand.cpu_m
-    return Free(max(0, cpu), {device.uuid: device.uuid not in held for device in inventory.devices})

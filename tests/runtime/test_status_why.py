@@ -31,12 +31,15 @@ def running(job, kit):
 
 def test_it_says_what_a_step_waits_for_and_its_formula(running):
     later = running.dsec("status", "j", "--why", "later")
-    assert "it waits for first" in later
+    assert "waits for first (running)" in later
     assert "hunger 0.000 = d x (q + 1 - r) / 2, with d = 0 of 1 needs done" in later
     beside = running.dsec("status", "j", "--why", "beside")
     assert "beside: ready" in beside
     assert "cores, " in beside
     assert "first runs" in beside
+    waits = {one["step"]: one["why"] for one in json.loads(running.dsec("top", "j", "--json"))["waiting"]}
+    assert waits["later"] == "waits for first (running)"
+    assert f"  {waits['beside']}\n" in beside
     assert "hunger 1.000" in beside
     assert "first: running" in running.dsec("status", "j", "--why", "first")
     assert "done: every instance is done" in running.dsec("status", "j", "--why", "done")

@@ -25,7 +25,6 @@ TEXTS: dict[str, str] = {
     "notices": "通知",
     "hold": "定格",
     "held": "已定格",
-    "breaker: none": "熔断：无",
     "{count} paused": "{count} 个已暂停",
     "GPUs out of use: {count}": "停用 GPU：{count}",
     "log of {step}": "{step} 的日志",

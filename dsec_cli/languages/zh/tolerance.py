@@ -1,6 +1,7 @@
 """Chinese for tolerance levels, checkpoints and caps."""
 
 TEXTS: dict[str, str] = {
+    "  {what}": "  {what}",
     "a cap that can never be reached slows nobody down": "永远达不到的上限不会让任何人降速",
     "write bandwidth_cap: {most} or less, or raise elasticity.network.bandwidth_max": "写 bandwidth_cap: {most} 或更小，或提高 elasticity.network.bandwidth_max",
     "bandwidth_cap {written} ({cap}) is {over} above bandwidth_max {most}": "bandwidth_cap {written}（{cap}）比 bandwidth_max {most} 高 {over}",
@@ -46,9 +47,6 @@ TEXTS: dict[str, str] = {
     "it took less than {size} for {minutes} minutes: it starts with up to {gpus} GPUs from now on": "显存低于 {size} 已 {minutes} 分钟：今后启动时最多用 {gpus} 张 GPU",
     "{step}: every instance is done": "{step}：所有实例都已完成",
     "{step}: {state}": "{step}：{state}",
-    "  it waits for {names}": "  它在等待 {names}",
-    "  it asks for {asked} GPUs, {free} are free": "  它需要 {asked} 张 GPU，空闲 {free} 张",
-    "  it asks for {asked} cores, {free} are free": "  它需要 {asked} 个核，空闲 {free} 个",
     "  {step} stands still and keeps {gpus} GPUs": "  {step} 已冻结，占着 {gpus} 张 GPU",
     "  {step} runs on {gpus} GPUs": "  {step} 在 {gpus} 张 GPU 上运行",
     "  {step} runs": "  {step} 在运行",

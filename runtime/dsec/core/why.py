@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dsec.core.hunger import Appetite, hunger
+from dsec.core.obstacle import Obstacles, appetite
 from dsec.record import Record
 
 TYPE_CHECKING = False
@@ -36,27 +37,28 @@ class Why(Record):
     hunger: int
     gpus_asked: int
     gpus_free: int
+    """Of those that would do."""
     cpu_asked_m: int
     cpu_free_m: int
     holders: tuple[Holder, ...]
     """Of GPUs where it asks for some, else of processors."""
     out_of_service: tuple[tuple[str, str], ...]
     """Devices (UUID, state) that nobody is given."""
+    obstacle: str
+    """What holds it up, as `dsec top` says it, too; "": nothing does."""
 
 
 class _Run:
     """A plan and how far it is."""
 
-    def __init__(self, plan: Plan, state: RunState) -> None:
+    def __init__(self, plan: Plan, state: RunState, elsewhere: Set[str]) -> None:
         self.plan, self.state = plan, state
+        self.obstacles = Obstacles(plan, state, elsewhere=elsewhere)
         self.steps = {step.id: step for step in plan.steps}
         self.base = next((at for at in range(plan.iterations.count) if not self._whole(at)), -1)
 
     def _whole(self, iteration: int) -> bool:
-        return all(self.over(step.id, iteration) for step in self.plan.steps)
-
-    def over(self, step: str, iteration: int) -> bool:
-        return (step, iteration) in self.state.finished or (step, iteration) in self.state.dropped
+        return all(self.obstacles.settled(step.id, iteration) for step in self.plan.steps)
 
     def window(self) -> range:
         """Iterations that may be worked on."""
@@ -65,61 +67,45 @@ class _Run:
         last = min(self.plan.iterations.count, self.base + max(1, self.plan.iterations.in_flight))
         return range(self.base, last)
 
-    def needs(self, step: PlannedStep, iteration: int) -> list[tuple[str, int]]:
-        """Instances that this one comes after."""
-        found = [(step.id, iteration - 1)]
-        for edge in step.needs:
-            lag = 1 + edge.staleness if edge.kind == "carried" else 0
-            found.append((edge.step, iteration - lag))
-        return [one for one in found if one[1] >= 0]
-
-    def missing(self, step: PlannedStep, iteration: int) -> list[tuple[str, int]]:
-        return [one for one in self.needs(step, iteration) if not self.over(*one)]
-
 
 def why(plan: Plan, state: RunState, name: str, *, elsewhere: Set[str] = frozenset()) -> Why:
     """What holds the Step up; raises KeyError where the plan has none of that name.
 
     `elsewhere`: devices that other runs have.
     """
-    run = _Run(plan, state)
-    step = run.steps[name]
-    open_ = [at for at in run.window() if not run.over(name, at)]
+    run = _Run(plan, state, elsewhere)
+    obstacles, step = run.obstacles, run.steps[name]
+    open_ = [at for at in run.window() if not obstacles.settled(name, at)]
     running = [at for at in open_ if (name, at) in state.running]
-    ready = [at for at in open_ if at not in running and not run.missing(step, at)]
     idle = [at for at in open_ if at not in running]
-    at = ready[0] if ready else running[0] if running else idle[0] if idle else -1
-    needs = run.needs(step, at) if at >= 0 else []
-    missing = tuple(run.missing(step, at)) if at >= 0 else ()
-    one = _amount(step)
-    appetite = Appetite(
+    ready = [at for at in idle if not obstacles.missing(step, at)]
+    at = (ready or running or idle or [-1])[0]
+    needs = list(obstacles.needs(step, at)) if at >= 0 else []
+    missing = tuple(obstacles.missing(step, at)) if at >= 0 else ()
+    eaten = appetite(
+        step,
         waiting=len(ready),
-        running=len(running),
+        running=[len(state.running[name, one].devices) for one in running],
         needs=len(needs),
-        needs_done=len(needs) - len(missing),
-        asked=one * (len(ready) + len(running)),
-        granted=sum(_granted(step, len(state.running[name, it].devices)) for it in running),
+        done=len(needs) - len(missing),
     )
-    held = {uuid for spawn in state.running.values() for uuid in spawn.devices}
-    held |= {uuid for worker in state.workers.values() for uuid in worker.devices}
-    held |= elsewhere
-    bad = tuple((uuid, told.state) for uuid, told in state.devices.items() if told.state != "ok")
-    free = [d for d in plan.inventory.devices if d.uuid not in held and d.uuid not in dict(bad)]
-    still = {key for key, pause in state.paused.items() if pause.how == "frozen"}
-    used = sum(run.steps[key[0]].demand.cpu_m for key in state.running if key not in still)
+    word = _state(run, name, at, ready=bool(ready))
     return Why(
         step=name,
         iteration=at,
-        state=_state(run, name, at, ready=bool(ready)),
+        state=word,
         missing=missing,
-        appetite=appetite,
-        hunger=hunger(appetite),
+        appetite=eaten,
+        hunger=hunger(eaten),
         gpus_asked=step.demand.gpu_count,
-        gpus_free=len(free),
+        gpus_free=sum(uuid not in obstacles.held for uuid in obstacles.would_do(step)),
         cpu_asked_m=step.demand.cpu_m,
-        cpu_free_m=max(0, plan.inventory.cpu_m - used),
-        holders=_holders(run, step, still),
-        out_of_service=bad,
+        cpu_free_m=obstacles.cpu_free_m,
+        holders=_holders(run, step, {key for key, pause in state.paused.items() if pause.how == "frozen"}),
+        out_of_service=tuple(
+            (uuid, told.state) for uuid, told in state.devices.items() if told.state != "ok"
+        ),
+        obstacle="" if word in ("done", "running", "paused") else obstacles.of(step, at),
     )
 
 
@@ -143,13 +129,3 @@ def _holders(run: _Run, step: PlannedStep, still: set[tuple[str, int]]) -> tuple
         if name != step.id
     ]
     return tuple(one for one in every if one.gpus or not step.demand.gpu_count)
-
-
-def _amount(step: PlannedStep) -> int:
-    """What one instance asks for: GPUs, else processors."""
-    return step.demand.gpu_count or max(1, step.demand.cpu_m)
-
-
-def _granted(step: PlannedStep, gpus: int) -> int:
-    """What a running instance has of that; of GPUs at most what it asked for."""
-    return min(gpus, step.demand.gpu_count) if step.demand.gpu_count else _amount(step)
