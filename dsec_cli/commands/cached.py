@@ -213,11 +213,12 @@ def survey(paths: Iterable[str]) -> list[int]:
 
 
 def state(path: str, *, closely: bool = False) -> tuple[int, ...]:
-    """What stands at a path: its kind (0: nothing), and closely also time, size and number."""
+    """What stands at a path: its kind (0: nothing, 1: a link to nothing); closely also time, size, number."""
     try:
         status = os.stat(path)
     except (OSError, ValueError):
-        return (0, 0) if closely else (0,)
+        nothing = int(os.path.lexists(path))
+        return (nothing, 0) if closely else (nothing,)
     kind = status.st_mode & 0o170000
     return (kind, status.st_mtime_ns, status.st_size, status.st_ino) if closely else (kind,)
 

@@ -104,6 +104,10 @@ def _read(folder: str) -> Configured | None:
                 found = read(path, data)
                 if found is not None:
                     return found
+        elif os.path.lexists(path):
+            raise FileProblem(
+                say("{path} is no file", path=path), hint="mend or remove it, or use --isolated"
+            )
     return None
 
 

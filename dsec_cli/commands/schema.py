@@ -79,5 +79,6 @@ def _table() -> str:
     for kind in _kinds():
         body = _schema(kind)
         title = str(body["title"]).partition(": ")[2]
-        rows.append(f"{kind:<{width}}  {body.get('x-dsec-version', '-'):<5}  {title[:1].upper()}{title[1:]}\n")
+        title = title[:1].upper() + title[1:]
+        rows.append(f"{kind:<{width}}  {body.get('x-dsec-version', '-'):<5}  {title}\n")
     return "".join(rows)

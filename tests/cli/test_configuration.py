@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -344,3 +345,23 @@ def test_a_configuration_that_cannot_be_read_is_one_line(
     monkeypatch.setattr("builtins.open", refuse)
     with pytest.raises(FileProblem, match=r"\.dsec\.toml could not be read: Permission denied"):
         Configuration(isolated=False).near(str(tmp_path))
+
+
+@pytest.mark.parametrize("name", [".dsec.toml", "pyproject.toml"])
+@pytest.mark.parametrize("kind", ["dangling", "loop", "folder", "pipe"])
+def test_a_configuration_that_is_no_file_is_not_passed_over(ds: Ds, bad: Path, name: str, kind: str) -> None:
+    assert ds("ds-contract-lint").returncode == 1  # an answer that is kept in the cache
+    path = bad / name
+    match kind:
+        case "dangling":
+            path.symlink_to("nowhere.toml")
+        case "loop":
+            path.symlink_to(name)
+        case "folder":
+            path.mkdir()
+        case _:
+            os.mkfifo(path)
+    ran = ds("ds-contract-lint")
+    assert ran.returncode == 3
+    assert f"{name} is no file (hint: mend or remove it, or use --isolated)" in ran.stderr.decode()
+    assert ds("ds-contract-lint", "--isolated").returncode == 1

@@ -105,6 +105,7 @@ TEXTS: dict[str, str] = {
     "name a tool, a module, a host or a variable": "写一个工具、模块、主机或变量的名称",
     "{variable} is {wish!r}": "{variable} 是 {wish!r}",
     "one of {names}": "可取 {names}",
+    "mend or remove it, or use --isolated": "请修正或删除它，或者使用 --isolated",
     "--diff writes no report, so no --output goes with it": "--diff 不写报告，因此不能与 --output 一起使用",
     "-o FILE takes the diff": "用 -o FILE 把差异写入文件",
     "--write-baseline writes neither a report nor a diff": "--write-baseline 既不写报告也不写差异",
