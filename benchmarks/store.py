@@ -5,7 +5,7 @@ included. Every round runs each program once, in random order, on the same tree;
 and their ratios, are what counts, because the machine is shared. Files are in the page cache.
 
     python benchmarks/store.py [--peers DIR] [--rounds 3] [--case small|large|repository ...]
-                               [--work DIR] [--only NAME ...] [--check]
+                               [--work DIR] [--only NAME ...] [--share 1.0] [--check]
 
 restic, borg and git are looked for on PATH, DVC in the virtual environment `--peers` (`--install`
 makes it). A peer that is not there is named, not guessed. `--check` leaves with 1 when a target is missed.
@@ -102,6 +102,7 @@ class Tool:
                 sum(p.cpu_s for p in parts), sum(p.wall_s for p in parts), max(p.peak_mib for p in parts)
             )
             self.used.setdefault(task, []).append(total)
+            print(f"  {self.name} {task}: {total.cpu_s:.2f} CPU s", file=sys.stderr, flush=True)
 
     def cpu_s(self, task: str) -> float | None:
         """Middle CPU seconds of a task."""
@@ -239,21 +240,35 @@ class Case:
     """A tree, how it changes, and the most that ours may take of each peer's CPU time."""
 
     name: str
-    build: Callable[[Path], None]
+    build: Callable[[Path, float], None]
+    """Of a folder and a share of the full size."""
     change: Callable[[Path, int], None]
     targets: tuple[tuple[str, str, float], ...]
     peers: tuple[str, ...] = ("restic", "borg", "git", "dvc")
 
 
-def _write_repository(tree: Path) -> None:
-    inputs.repository(tree, count=3000, fat_bytes=311 << 20)
+def _write_small(tree: Path, share: float) -> None:
+    count = int(40_000 * share)
+    print(f"{count} files, {inputs.small_files(tree, count=count) >> 20} MiB")
+
+
+def _write_large(tree: Path, share: float) -> None:
+    inputs.large_files(tree, count=4, size=int(512 * share) << 20)
+
+
+def _write_repository(tree: Path, share: float) -> None:
+    inputs.repository(tree, count=int(3000 * share), fat_bytes=int(311 * share) << 20)
+
+
+def _change_some(tree: Path, seed: int) -> None:
+    inputs.change(tree, share=0.01, seed=seed)
 
 
 CASES = (
     Case(
         "small",
-        lambda tree: print(f"  {inputs.small_files(tree, count=40_000) >> 20} MiB in 40,000 files"),
-        lambda tree, seed: print(f"  {inputs.change(tree, share=0.01, seed=seed)} files changed"),
+        _write_small,
+        _change_some,
         (
             ("first", "restic", 0.35), ("first", "borg", 0.6), ("first", "git", 0.35), ("first", "dvc", 0.35),
             ("unchanged", "restic", 0.15), ("unchanged", "borg", 0.15), ("unchanged", "dvc", 0.1),
@@ -266,7 +281,7 @@ CASES = (
     ),
     Case(
         "large",
-        lambda tree: inputs.large_files(tree, count=4, size=512 << 20),
+        _write_large,
         lambda tree, seed: inputs.overwrite(tree, runs=80, length=256 << 10, seed=seed),
         (("first", "restic", 0.5), ("unchanged", "restic", 0.2), ("stored first", "restic", 0.85)),
         peers=("restic", "borg", "dvc"),
@@ -274,19 +289,19 @@ CASES = (
     Case(
         "repository",
         _write_repository,
-        lambda tree, seed: print(f"  {inputs.change(tree, share=0.01, seed=seed)} files changed"),
+        _change_some,
         (),
         peers=("restic", "borg"),
     ),
 )  # fmt: skip
 
 
-def measure(case: Case, taking_part: list[Tool], work: Path, rounds: int) -> None:
+def measure(case: Case, taking_part: list[Tool], work: Path, *, rounds: int, share: float) -> None:
     """Fill the tools' figures."""
     top = work / case.name
     tree = top / "tree"
     tree.mkdir(parents=True)
-    case.build(tree)
+    case.build(tree, share)
     time.sleep(2.5)  # files that were written just now are read again by who is careful
     for number in range(rounds):
         stores = {tool.name: work / f"{case.name}-{tool.name}-{number}" for tool in taking_part}
@@ -356,6 +371,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--peers", type=Path)
     parser.add_argument("--install", action="store_true", help="make the environment --peers first")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--share", type=float, default=1.0, help="of the full size of each tree")
     parser.add_argument("--case", action="append", choices=[case.name for case in CASES])
     parser.add_argument("--only", action="append", help="names of programs; default: all")
     parser.add_argument(
@@ -373,7 +389,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                 work = Path(folder)
                 found = [one for one in tools(peers, work) if one.name in (OURS, *case.peers)]
                 found = [one for one in found if options.only is None or one.name in options.only]
-                measure(case, found, work, options.rounds)
+                measure(case, found, work, rounds=options.rounds, share=options.share)
                 missed += told(case, found)
     return 1 if options.check and missed else 0
 
