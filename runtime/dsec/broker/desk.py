@@ -6,7 +6,7 @@ A run that goes without a word keeps what it holds until `cleared` says that not
 from __future__ import annotations
 
 from dsec.broker.messages import Ask, Bye, Hello, Now, Ping
-from dsec.core.brokerage import Brokerage, Grant
+from dsec.core.brokerage import Brokerage, Grant, Request
 from dsec.record import Record
 
 TYPE_CHECKING = False
@@ -180,7 +180,10 @@ class Desk:
     def _heed(self, path: str, message: Now, now_us: int) -> None:
         self._brokerage.give_back(path, message.back, now_us)
         if message.seen == self._clients[path].grants:
-            requests = [one._replace(since_us=now_us - one.since_us) for one in message.requests]
+            requests = [
+                Request._make((many, sets, now_us - waited_us, *rest))
+                for many, sets, waited_us, *rest in message.requests
+            ]
             self._brokerage.want(path, requests, now_us, soft=message.soft)
 
     def _leave(self, path: str, now_us: int) -> None:

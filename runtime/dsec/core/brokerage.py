@@ -273,9 +273,10 @@ def _readiness(account: _Account, device: str, *, urgent: bool) -> int:
 
 def _possible(request: Request) -> Request | None:
     """The request without sets that are too small; None: none is left."""
-    sets = tuple(one for one in map(_once, request.sets) if 0 < request.many <= len(one))
-    return request._replace(sets=sets) if sets else None
+    many, sets, *rest = request
+    enough = tuple([one for one in map(_once, sets) if 0 < many <= len(one)])
+    return Request._make((many, enough, *rest)) if enough else None
 
 
 def _once(devices: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(devices))
+    return devices if len(set(devices)) == len(devices) else tuple(dict.fromkeys(devices))
