@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _PAGE_PARTS = 300
 """Parts of time of the heat map on the page."""
+_PAGE_BLOCKED = 60
+"""Lines on the page of who held up whom."""
 _PAGE_FAILURES = 60
 
 
@@ -74,6 +76,15 @@ def _keep(run: RunDir, report: dict[str, Any], lang: str | None) -> None:
         sys.stderr.write(listener(lang)(line) + "\n")
 
 
+def _told(found: list[dict[str, Any]] | None) -> list[dict[str, Any]] | None:
+    """Each with its sentence; None: the run had no probe."""
+    if found is None:
+        return None
+    from dsec.core.contention import sentence
+
+    return [{**one, "text": sentence(one)} for one in found[:_PAGE_BLOCKED]]
+
+
 def _with_lines(run: RunDir, report: dict[str, Any]) -> list[dict[str, Any]]:
     """The failures, the first of them with the last lines of their logs."""
     failures: list[dict[str, Any]] = report["failures"]
@@ -103,6 +114,7 @@ def _page(run: RunDir, plan: Plan, state: RunState, report: dict[str, Any], evid
         "failures": failures,
         "more_failures": max(0, len(report["failures"]) - len(failures)),
         "remarks": report["remarks"],
+        "contention": _told(report["contention"]),
     }
     seen = run_of(run.job, plan, state, evidence.events)
     return render(picture_of_plan(plan, seen._replace(account=told)))

@@ -8,6 +8,7 @@ import re
 import pytest
 
 from dsec.auditfile import append
+from dsec.core.contention import Blocked
 from dsec.events import Exit, Notice, RunEnd, RunStart, Spawn, encode
 from dsec.inventory import Device, Inventory
 from dsec.journal import Header, header_payload, record
@@ -215,3 +216,34 @@ def test_a_browser_shows_the_report(run, tmp_path):
     first = dom(page, tmp_path)
     assert '<article id="report" aria-label="Report" tabindex="0" hidden=""' in first
     assert first.count('class="node ') == 2
+
+
+BLOCKED = (
+    Blocked("save", "train", "device", "259:1", 2400, 3, 900),
+    Blocked("save", "save", "gil-sync", "259:1", 310, 1, 310),
+)
+
+
+def test_who_held_up_whom_has_a_section_of_its_own(run):
+    """Only of a run that had a probe; that nothing was seen is said, too."""
+    page = run.dsec("report", "j", "--output", "html")
+    assert data_of(page)["run"]["account"]["contention"] is None
+    kept = run.run_dir / "contention.json"
+    kept.write_text(
+        json.dumps({"format": "dsec.contention/1", "blocked": [one._asdict() for one in BLOCKED]})
+    )
+    first, second = data_of(run.dsec("report", "j", "--output", "html"))["run"]["account"]["contention"]
+    assert (first["step"], first["by"], first["ms"]) == ("train", "save", 2400)
+    assert first["text"].startswith("save blocked train for 2400 ms by fsync on device")
+    assert "under Python's lock" in second["text"]
+
+
+@needs_browser
+def test_a_browser_shows_who_held_up_whom(run, tmp_path):
+    (run.run_dir / "contention.json").write_text(
+        json.dumps({"format": "dsec.contention/1", "blocked": [one._asdict() for one in BLOCKED]})
+    )
+    built = dom(run.dsec("report", "j", "--output", "html"), tmp_path, "?view=report")
+    shown = built.partition("<h2>Waits for what was not in use</h2>")[2].partition("</section>")[0]
+    assert shown.count('class="wait"') == 2
+    assert "save blocked train for 2400 ms" in shown

@@ -1,4 +1,4 @@
-/* The account of a run: what failed, what happened, use of the GPUs, memory, and what it cost. */
+/* The account of a run: what failed, what happened, who held up whom, use of the GPUs, memory, and what it cost. */
 const told = data.run && data.run.account;
 function hours(us) { const amount = us / 3.6e9; return us === null ? "unknown" : amount >= 1 || !us ? amount.toFixed(2) : amount.toFixed(4); }
 function money(amount, currency) {
@@ -65,6 +65,17 @@ function carried(values) {
   let before = null;
   return values.map((value, at) => { before = value === null ? before : value; return at > last ? null : before; });
 }
+/* Who held up whom without using what was waited for; the bars are shares of the longest wait of all. */
+function blocked() {
+  if (told.contention === null) return null;
+  const most = Math.max(1, ...told.contention.map((one) => one.ms)), box = html("div", undefined, { class: "blocked" });
+  for (const one of told.contention) {
+    const bar = html("i", undefined, { class: "wait", title: one.text });
+    bar.style.width = `${Math.max(1, one.ms / most * 100)}%`;
+    box.append(html("b", one.step), html("span", time(one.ms)), bar, html("p", one.text));
+  }
+  return part("Waits for what was not in use", told.contention.length ? box : html("p", "Nothing that the probes can see held a Step up for 50 ms or more."));
+}
 function hot() {
   if (!told.heat.length) return null;
   const box = html("div", undefined, { class: "heats" });
@@ -129,7 +140,7 @@ function settled() {
 }
 function report() {
   const box = by("report");
-  const parts = [failed(), happened(), hot(), memory(), settled()].filter(Boolean);
+  const parts = [failed(), happened(), blocked(), hot(), memory(), settled()].filter(Boolean);
   box.replaceChildren(...(parts.length ? parts : [html("p", "Nothing was measured and nothing failed.")]));
 }
 function sheet(open) {
