@@ -48,6 +48,16 @@ PROBE: Option = (
     "Time what Steps wait for without using it: syncs, long writes, locks, Python's own. Needs a C compiler.",
 )
 
+SNAPSHOTS: Option = (
+    "snapshots",
+    "",
+    "value",
+    "WHEN",
+    ("auto", "always", "never"),
+    "auto",
+    "Take snapshots at the start, every 5 minutes and at the finish; auto: of runs that last 20 s.",
+)
+
 CANCEL: Command = (
     "cancel",
     "End a run that is going on.",
@@ -179,6 +189,7 @@ RESUME: Command = (
         *METRICS,
         PROBE,
         ("quiet", "q", "flag", "", (), None, "Print only how the run ended."),
+        SNAPSHOTS,
     ),
     (
         ("dsec resume", "Go on with the latest run."),
@@ -236,6 +247,7 @@ RUN: Command = (
         *METRICS,
         PROBE,
         ("quiet", "q", "flag", "", (), None, "Print only how the run ended."),
+        SNAPSHOTS,
     ),
     (
         ("dsec run", "Run the contract of this folder."),

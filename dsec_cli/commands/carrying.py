@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dsec.ports import Observer
     from dsec.rundir import RunDir
     from dsec_cli.commands.exporting import Exporting
+    from dsec_cli.commands.marking import Marking
     from dsec_cli.options import Args
 
 HUNG_UP = 129
@@ -95,6 +96,7 @@ def carry_out(session: Session, *, journal: Journal, args: Args, metrics: Export
         if not (args.quiet or args.json) and metrics.address:
             sys.stderr.write(f"metrics: {metrics.address}\n")
         metrics.begin(session.run)
+    marking = marking_of(args, session)
     called = called_here(session.run)
     os.chdir(session.folder)
     observer = observer_for(args, session)
@@ -105,13 +107,15 @@ def carry_out(session: Session, *, journal: Journal, args: Args, metrics: Export
             journal=journal,
             observer=observer,
             environ=os.environb,
-            beside=metrics,
+            beside=tuple(one for one in (metrics, marking) if one is not None),
         )
     finally:
         observer.close()
         if metrics is not None:
             metrics.end()
     _conclude(session, outcome, args, called=called, own_cpu_s=time.process_time() - before)
+    if marking is not None:
+        _marked(marking, outcome, args)
     return exit_code(outcome)
 
 
@@ -122,6 +126,28 @@ def metrics_of(args: Args) -> Exporting | None:
     from dsec_cli.commands.exporting import exporting
 
     return exporting(args)
+
+
+def marking_of(args: Args, session: Session) -> Marking | None:
+    """What takes the run's snapshots; None: nobody wants them."""
+    if args.snapshots == "never":
+        return None
+    from dsec_cli.commands.marking import Marking
+
+    after_s = 0.1 if args.snapshots == "always" else Marking.AFTER_S
+    marking = Marking(session.folder, session.plan.contract_file, sys.argv, after_s=after_s)
+    marking.begin(session.run)
+    return marking
+
+
+def _marked(marking: Marking, outcome: Outcome, args: Args) -> None:
+    """Wait for the snapshot of the finish, not long where somebody wants to leave, and name it."""
+    name = marking.end(patience_s=3.0) if outcome.signal else marking.end()
+    if name and not args.json:
+        from dsec_cli.commands.speaking import listener
+
+        line = say("snapshot: {name} (dsec snapshot run {name} runs it again)", name=name)
+        Sink(1).write(listener(args.lang)(line) + "\n")
 
 
 def probe_of(args: Args, run: RunDir) -> tuple[tuple[str, str], ...]:

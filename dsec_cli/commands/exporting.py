@@ -29,6 +29,7 @@ class Exporting:
     """A place that metrics will be shown at, and then the process that shows them."""
 
     what = "metrics"
+    after_s = 0.0
 
     def __init__(self, file: str, sock: socket.socket | None, *, compat: bool) -> None:
         self._file = file

@@ -24,6 +24,8 @@ class Beside(Protocol):
 
     what: str
     """What people miss without it, such as `metrics`."""
+    after_s: float
+    """When it is started, from the beginning of the run; 0: it runs already."""
 
     def pid(self) -> int:
         """The process that was started last; 0: there is none."""
@@ -41,6 +43,8 @@ class Keeper:
         self._children = children
         self._recorder = recorder
         self._watch(beside.pid())
+        if beside.after_s:
+            loop.at(loop.now() + beside.after_s, lambda: self._watch(beside.again()))
 
     def _watch(self, pid: int) -> None:
         if pid:

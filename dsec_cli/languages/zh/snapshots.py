@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 TEXTS = {
+    "snapshot: {name} (dsec snapshot run {name} runs it again)": "快照：{name}（用 dsec snapshot run {name} 可再次运行）",
     "an archive is no text for a terminal": "归档不是终端能显示的文本",
     "name a file with -o, or redirect the output": "用 -o 指定文件，或重定向输出",
     "{folder} is there already": "{folder} 已经存在",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import struct
 
+from dsec.contenthash import content_hash
+from dsec.errors import DSecError
 from dsec_cli.snapshot.interpreter import python_of
 from dsec_cli.snapshot.manifest import ABSENT
 from dsec_cli.snapshot.section import Captured, Difference, Part, absent, judged
@@ -24,14 +26,31 @@ def capture(scene: Scene) -> Captured:
     """List what is mapped; what a Step loads later is seen by the snapshots during a run only."""
     python = python_of(scene)
     paths = set() if isinstance(python, str) else set(python["libraries"])
-    for pid in scene.pids:
-        paths |= _mapped(pid)
-    found = {path: build_id(path) for path in sorted(paths) if path.endswith(".so") or ".so." in path}
+    paths |= _of_run(scene)
+    found = {path: _named(path) for path in sorted(paths) if path.endswith(".so") or ".so." in path}
     if not found:
         return absent(python if isinstance(python, str) else "nothing is mapped")
     missing = sum(one is None for one in found.values())
-    reasons = [f"{missing} have no build id"] if missing else []
-    return judged(reasons, {"objects": found, "processes": len(scene.pids)})
+    return judged([f"{missing} could not be read"] if missing else [], {"objects": found})
+
+
+def _of_run(scene: Scene) -> set[str]:
+    """What processes of the run have mapped, now or when an earlier snapshot of the run was taken."""
+    seen: set[str] = scene.memory.setdefault("mapped", set())  # type: ignore[assignment]  # as it is made here
+    for pid in scene.pids:
+        seen |= _mapped(pid)
+    return seen
+
+
+def _named(path: str) -> str | None:
+    """The build id, or the hash of a file that has none; None: it cannot be read."""
+    found = build_id(path)
+    if found is not None:
+        return found
+    try:
+        return content_hash(path, "blake3")[:39]
+    except DSecError:
+        return None
 
 
 def _mapped(pid: int) -> set[str]:

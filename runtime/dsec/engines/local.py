@@ -22,7 +22,7 @@ from dsec.wardship import SIGNALS, Warden
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
     from dsec.answers import Answer
@@ -81,11 +81,11 @@ def execute(
     journal: Journal,
     observer: Observer,
     environ: Mapping[bytes, bytes],
-    beside: Beside | None = None,
+    beside: Sequence[Beside] = (),
 ) -> Outcome:
     """Carry the plan out; every process of the run has ended when this returns.
 
-    `beside`: a process that shows the run, and is none of it.
+    `beside`: processes that show the run or keep its state, and are none of it.
     """
     begun = time.monotonic()
     recorder = Recorder(journal, observer, session.fold)
@@ -105,8 +105,8 @@ def execute(
     warden = Warden(session.run)
     loop = Loop(sockets=_threaded() or any(step.command.call for step in session.plan.steps))
     children = Children(loop, spare=(warden.pid,))
-    if beside is not None:
-        _keep(beside, loop, children, recorder)
+    for one in beside:
+        _keep(one, loop, children, recorder)
     launcher = _launcher(session, environ)
     runner = _runner(session, children=children, recorder=recorder, launcher=launcher)
     attention = _attention(session, children=children, recorder=recorder, environ=environ)
