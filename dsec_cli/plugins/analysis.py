@@ -54,7 +54,9 @@ class Analysis:
         return tuple(one for one in self.symbols if one.imported and one.name)
 
 
-def analyse(image: Image, door: Door | None, *, wholes: tuple[tuple[int, int], ...] = ()) -> Analysis:
+def analyse(
+    image: Image, door: Door | None, *, wholes: tuple[tuple[int, int], ...] = (), loads: bool = True
+) -> Analysis:
     """Take an image apart; machines that the disassembler does not know are read by their tables only."""
     symbols = _symbols(image)
     bindings = read_bindings(image, symbols)
@@ -64,7 +66,7 @@ def analyse(image: Image, door: Door | None, *, wholes: tuple[tuple[int, int], .
     starts = tuple(root.address for root in found.roots)
     functions = find_functions(image, symbols, bindings, door, starts)
     found.door = door
-    found.graph = build_graph(image, functions, symbols, bindings, wholes=wholes)
+    found.graph = build_graph(image, functions, symbols, bindings, wholes=wholes, loads=loads)
     exported = frozenset(one.value for one in symbols if not one.imported and not one.hidden)
     found.resolver = Resolver(found.graph, door, exported)
     found.sites = tuple(found.resolver.sites())

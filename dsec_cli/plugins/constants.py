@@ -162,6 +162,8 @@ def _special(path: str, found: Judged) -> None:
     if path.startswith("/proc/") and path.endswith("/mem"):
         found.asks.append(("code-gen", ""))
         found.reasons.append(("self-mem", f"opens {path}"))
+    elif path.startswith("/proc/") and path.endswith(("/maps", "/smaps")):
+        found.reasons.append(("loader-walk", f"reads {path}"))
     elif path.startswith("/proc/") and path.endswith("/auxv"):
         found.reasons.append(("vdso-walk", f"reads {path}"))
 

@@ -36,6 +36,8 @@ class Graph:
     edges: dict[Node, list[Edge]] = field(default_factory=dict)
     wholes: tuple[tuple[int, int], ...] = ()
     """Ranges of tables of which any part stands for all (stdio's vtables)."""
+    loads: bool = True
+    """Whether a table follows from a load of a pointer to it."""
     inside: dict[int, list[int]] = field(default_factory=dict)
     """Function start to addresses in its middle that other code jumps to or points at."""
     _bounds: list[int] = field(default_factory=list)
@@ -90,6 +92,11 @@ class Graph:
             if node is not None and node != start:
                 yield (slot, node, "table")
 
+    def table_of(self, slot: int) -> int:
+        """The table that a pointer in data belongs to: the last address before it that anything refers to."""
+        at = bisect_right(self._bounds, slot) - 1
+        return self._bounds[at] if at >= 0 else slot
+
     def bound_after(self, address: int) -> int:
         """The first address above that anything refers to."""
         at = bisect_right(self._bounds, address)
@@ -103,9 +110,10 @@ def build_graph(
     bindings: Bindings,
     *,
     wholes: tuple[tuple[int, int], ...] = (),
+    loads: bool = True,
 ) -> Graph:
     """Turn what the functions refer to into edges between nodes."""
-    graph = Graph(image, functions, symbols, bindings, wholes=wholes)
+    graph = Graph(image, functions, symbols, bindings, wholes=wholes, loads=loads)
     graph._pointers = sorted((*bindings.named, *bindings.relative, *bindings.resolvers))
     graph._bounds = sorted(set(_bounds(graph)))
     for start, function in functions.by_start.items():
@@ -178,6 +186,7 @@ def _of_ref(graph: Graph, ip: int, address: int, how: str) -> Iterator[Edge]:
         yield (ip, target, _HOW[how])
         return
     node = graph.node(target)
-    # What is loaded through a pointer to data may be any part of it: only code follows from a load.
-    if node is not None and (isinstance(node, str) or node in graph.functions.by_start):
+    # In libc, what is loaded through a pointer to data is rarely a table of functions: there it would
+    # give clock_gettime dozens of system calls.
+    if node is not None and (graph.loads or isinstance(node, str) or node in graph.functions.by_start):
         yield (ip, node, _HOW[how])

@@ -61,7 +61,7 @@ class LibraryMap:
 
 def map_library(image: Image, door: Door) -> LibraryMap:
     """Disassemble a library and close what each export leads to."""
-    analysis = analyse(image, door, wholes=_stdio_tables(image))
+    analysis = analyse(image, door, wholes=_stdio_tables(image), loads=False)
     graph = analysis.graph
     assert graph is not None  # a door was given, and the machine is one it knows
     bits, names = _own(analysis, graph)

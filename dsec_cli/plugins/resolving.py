@@ -100,6 +100,7 @@ class Resolver:
                 found += self._gates(start, gates)
         for start in self.users("syscall"):
             found += self._calls_of_syscall(start)
+        found += [Site(slot, at, "libc", None, "syscall-escapes") for slot, at in self.stored("syscall")]
         return sorted(found, key=lambda site: (site.ip, site.function))
 
     def users(self, name: str) -> list[int]:
@@ -107,6 +108,13 @@ class Resolver:
         by_start = self.graph.functions.by_start
         edges = self.graph.edges
         return sorted(s for s in by_start if any(node == name for _, node, _ in edges.get(s, ())))
+
+    def stored(self, name: str) -> list[tuple[int, int]]:
+        """(pointer, table) of every place in data that holds the address of an import."""
+        graph = self.graph
+        slots = (slot for slot, at in graph.bindings.named.items() if graph.symbols[at].name == name)
+        kept = sorted(slot for slot in slots if slot not in graph.bindings.linkage)
+        return [(slot, graph.table_of(slot)) for slot in kept]
 
     def _gates(self, start: int, gates: dict[int, str]) -> list[Site]:
         followed = self.followed(start)

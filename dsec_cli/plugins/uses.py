@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dsec_cli.plugins.values import Value
 
 LOOKUPS = frozenset(("dlsym", "dlvsym", "__libc_dlsym"))
-AUXILIARY = frozenset(("getauxval", "__getauxval", "dlinfo"))
+AUXILIARY = frozenset(("getauxval", "__getauxval", "dlinfo", "dl_iterate_phdr"))
 WATCHED = frozenset(BY_NAME) | LOOKUPS | AUXILIARY
 X32 = 0x40000000
 
@@ -45,22 +45,29 @@ def uses(package: Package) -> list[Use]:
             found += _of_unit(index, unit, resolver, package)
         for site in unit.analysis.sites:
             found += _of_site(index, site)
+    for (index, node), pairs in package.extra.items():
+        found += [Use(name, index, node, ip, None) for ip, name in pairs if name in WATCHED]
     return sorted(found, key=lambda use: (use.unit, use.ip, use.name))
 
 
 def _of_unit(index: int, unit: Unit, resolver: Resolver, package: Package) -> Iterator[Use]:
     graph = unit.analysis.graph
     assert graph is not None  # who resolves has a graph
-    for node in list(graph.edges):
+    for slot, at in sorted(graph.bindings.named.items()):
+        name = graph.symbols[at].name
+        if (
+            name in WATCHED
+            and slot not in graph.bindings.linkage
+            and package.resolve(index, name) == (-1, name)
+        ):
+            yield Use(name, index, graph.table_of(slot), slot, None)
+    for node in graph.functions.by_start:
         pairs = {
             (ip, name)
             for ip, name, _ in graph.of(node)
             if isinstance(name, str) and name in WATCHED and package.resolve(index, name) == (-1, name)
         }
         if not pairs:
-            continue
-        if not isinstance(node, int) or node not in graph.functions.by_start:
-            yield from (Use(name, index, node, ip, None) for ip, name in sorted(pairs))
             continue
         yield from _of_function(index, node, resolver, pairs)
 

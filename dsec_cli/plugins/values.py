@@ -38,6 +38,8 @@ def join(one: Value, other: Value) -> Value:
     if isinstance(one, frozenset) and isinstance(other, frozenset):
         both = one | other
         return both if len(both) <= MOST else None
+    if isinstance(one, tuple) and isinstance(other, tuple) and {one[0], other[0]} == {"imp", "off"}:
+        return ("off", one[1]) if one[1] == other[1] else None
     return None
 
 

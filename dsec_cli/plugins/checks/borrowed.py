@@ -34,6 +34,10 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def _auxiliary(facts: Facts) -> Iterator[Finding]:
     for use in facts.uses:
+        if use.name == "dl_iterate_phdr":
+            linked = facts.tier(use.unit, use.function) == "linked"
+            yield finding("loader-walk", "dl_iterate_phdr", facts, unit=use.unit, node=use.function, ip=use.ip,
+                          severity="info" if linked else "warning", blind=not linked)  # fmt: skip
         if use.name == "dlinfo":
             yield finding("loader-walk", "dlinfo", facts, unit=use.unit, node=use.function, ip=use.ip)
         if use.name not in ("getauxval", "__getauxval"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from dsec_cli.plugins.check import Check
 from dsec_cli.plugins.reasons import finding
 
@@ -11,6 +13,7 @@ if TYPE_CHECKING:
 
     from dsec_cli.plugins.facts import Facts
     from dsec_cli.plugins.graph import Graph
+    from dsec_cli.plugins.package import Unit
     from dsec_cli.plugins.result import Finding
 
 
@@ -24,6 +27,39 @@ def check(facts: Facts) -> Iterator[Finding]:
             if _hides(graph, start):
                 told = f"{start:#x}, reached from {unit.label(origin)}"
                 yield finding("overlap-bytes", told, facts, unit=index, node=start)
+        yield from _computed(facts, index, unit)
+
+
+def _computed(facts: Facts, index: int, unit: Unit) -> Iterator[Finding]:
+    """Calls and jumps to a constant address that is in the middle of an instruction."""
+    graph, resolver = unit.analysis.graph, unit.analysis.resolver
+    assert graph is not None  # the caller looked
+    assert resolver is not None  # who has a graph has one
+    for start, function in graph.functions.by_start.items():
+        if not function.flow.indirect or not _names_code(graph, start):
+            continue
+        followed = resolver.followed(start)
+        for event in followed.events if followed is not None else ():
+            for target in sorted(event.target) if isinstance(event.target, frozenset) else ():
+                if _between(graph, target):
+                    told = f"{target:#x} is computed"
+                    yield finding("overlap-bytes", told, facts, unit=index, node=start, ip=event.ip)
+
+
+def _names_code(graph: Graph, start: int) -> bool:
+    """Whether a function takes an address of code: a constant target can come from there only."""
+    flow = graph.functions.by_start[start].flow
+    segments = (graph.image.load_of(address) for _, address, how in flow.refs if how == "lea")
+    return any(segment is not None and segment.executable for segment in segments)
+
+
+def _between(graph: Graph, address: int) -> bool:
+    function = graph.functions.holding(address)
+    if function is None:
+        segment = graph.image.load_of(address)
+        return segment is not None and segment.executable and address not in graph.functions.stubs
+    at = bisect_left(function.flow.ips, address)
+    return at >= len(function.flow.ips) or function.flow.ips[at] != address
 
 
 def _hides(graph: Graph, start: int) -> bool:

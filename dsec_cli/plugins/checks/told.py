@@ -17,9 +17,13 @@ def check(facts: Facts) -> Iterator[Finding]:
     """One finding for each use with a reason."""
     for use, judged in facts.judged:
         for code, why in judged.reasons:
-            sure = "no constant" not in why
-            severity = "" if sure or code != "code-gen" else "warning"
-            yield finding(code, why, facts, unit=use.unit, node=use.function, ip=use.ip, severity=severity)
+            unsure = (code == "code-gen" and "no constant" in why) or code == "loader-walk"
+            severity = "warning" if unsure else ""
+            linked = code == "loader-walk" and facts.tier(use.unit, use.function) == "linked"
+            yield finding(code, why, facts, unit=use.unit, node=use.function, ip=use.ip,
+                          severity="info" if linked else severity, blind=False if linked else None)  # fmt: skip
 
 
-CHECK = Check("told", ("code-gen", "self-mem", "exec-child", "dlopen-computed", "vdso-walk"), check)
+CHECK = Check(
+    "told", ("code-gen", "self-mem", "exec-child", "dlopen-computed", "vdso-walk", "loader-walk"), check
+)

@@ -1,0 +1,3 @@
+// flags: -Wl,--depaudit,/tmp/spy.so
+// codes: audit
+int ds_step_run(void) { return 0; }

@@ -1,0 +1,3 @@
+// flags: -Wl,-F,libspy.so
+// codes: audit
+int ds_step_run(void) { return 0; }

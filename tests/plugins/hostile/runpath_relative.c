@@ -1,0 +1,3 @@
+// flags: -Wl,--disable-new-dtags,-rpath,lib
+// codes: runpath
+int ds_step_run(void) { return 0; }
