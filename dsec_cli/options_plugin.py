@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dsec_cli.options_plugin_package import PACKAGE_COMMANDS
 from dsec_cli.options_shared import LANG, OUTPUT, USAGE
 
 TYPE_CHECKING = False
@@ -104,5 +105,5 @@ PLUGIN_SCAN: Command = (
     ),
 )
 
-PLUGINS: tuple[Command, ...] = (PLUGIN_SCAN,)
+PLUGINS: tuple[Command, ...] = (PLUGIN_SCAN, *PACKAGE_COMMANDS)
 """All of them; a new one of `dsec plugin` is a line here."""

@@ -41,6 +41,11 @@ def main(args: Args) -> int:
     return _CODES[found.verdict()]
 
 
+def scanned_package(path: str, manifest: str) -> Scan:
+    """The scan of a plugin that will run on this machine, compared with its plugin.yaml."""
+    return _scanned(path, Options("/", "", mapcache.folder(os.environ), "", 64 << 20), manifest)
+
+
 def _options(args: Args) -> Options:
     cache = "" if args.no_cache else mapcache.folder(os.environ)
     if not os.path.isdir(args.sysroot):

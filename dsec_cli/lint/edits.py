@@ -22,6 +22,12 @@ MARK = Span(-1, 0)
 INDENT = 2
 
 
+class Written(str):
+    """A value that is YAML of one line already, such as `{name: a}`."""
+
+    __slots__ = ()
+
+
 class Spot(Record):
     """A node that is read through one path only."""
 
@@ -72,7 +78,8 @@ def replaced(facts: Facts, path: Path, value: str | int | bool) -> tuple[Edit, .
     node = here.node
     if node.style in ("literal", "folded"):
         return ()
-    text = spelled(value, node.style, flow=here.flow)
+    bare = isinstance(value, Written) and node.style == "plain"
+    text = str(value) if bare else spelled(value, node.style, flow=here.flow)
     if node.start == node.end:
         # Nothing is written yet; in `{a, b: 1}` there is not even a colon behind `a`.
         text = f" {text}"
@@ -130,9 +137,9 @@ def inserted(facts: Facts, path: Path, key: str, value: str | int | bool) -> tup
         return ()
     node, text = here.node, facts.text.text
     if isinstance(node, Mapping) and node.flow:
-        added = f"{spelled(key, flow=True)}: {spelled(value, flow=True)}"
+        added = f"{spelled(key, flow=True)}: {_value(value, flow=True)}"
         return _into_flow(text, node.span, [_extent(entry) for entry in node.entries], added)
-    added = f"{spelled(key)}: {spelled(value)}"
+    added = f"{spelled(key)}: {_value(value)}"
     if isinstance(node, Mapping):
         return _below(text, node, added, before="") if _index(node, key) < 0 else ()
     if isinstance(node, Scalar) and node.style == "plain" and node.start == node.end:
@@ -147,12 +154,16 @@ def appended(facts: Facts, path: Path, item: str | int | bool) -> tuple[Edit, ..
         return ()
     node, text = here.node, facts.text.text
     if isinstance(node, Sequence) and node.flow:
-        return _into_flow(text, node.span, [one.span for one in node.items], spelled(item, flow=True))
+        return _into_flow(text, node.span, [one.span for one in node.items], _value(item, flow=True))
     if isinstance(node, Sequence):
-        return _below(text, node, f"- {spelled(item)}", before="-")
+        return _below(text, node, f"- {_value(item)}", before="-")
     if isinstance(node, Scalar) and node.style == "plain" and node.start == node.end:
-        return (Edit(node.span, f" [{spelled(item, flow=True)}]"),)
+        return (Edit(node.span, f" [{_value(item, flow=True)}]"),)
     return ()
+
+
+def _value(value: str | int | bool, *, flow: bool = False) -> str:
+    return str(value) if isinstance(value, Written) else spelled(value, flow=flow)
 
 
 def _extent(entry: Entry) -> Span:

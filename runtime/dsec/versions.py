@@ -51,6 +51,13 @@ def _pre(text: str) -> bool:
     return bool(text) and _IDENTIFIER.issuperset(text) and (not _digits(text) or _number(text))
 
 
+def semver_order(text: str) -> tuple[tuple[int, ...], bool, tuple[tuple[bool, int, str], ...]]:
+    """What versions by SemVer are sorted by (section 11: build metadata does not count)."""
+    core, _, pre = text.partition("+")[0].partition("-")
+    parts = [(not _digits(part), int(part) if _digits(part) else 0, part) for part in pre.split(".") if part]
+    return tuple(map(int, core.split("."))), not pre, tuple(parts)
+
+
 def coerced(text: str) -> str:
     """The SemVer that `v4.2` or `1` most likely means (`4.2.0`, `1.0.0`), or ""."""
     bare = text.strip()

@@ -1,0 +1,191 @@
+"""`dsec plugin install`: check, stage, scan, merge, switch; the first that fails leaves all as it was."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+from dsec.errors import DSecError, FileProblem
+from dsec_cli.commands.plugin_checking import checked, declared, lint_errors, plugins_of, text_at
+from dsec_cli.commands.plugin_merging import Merged, merge, wants
+from dsec_cli.commands.rewriting import difference, rewrite
+from dsec_cli.commands.sources import read_source
+from dsec_cli.diagnostics import Severity
+from dsec_cli.exit import NO, UNKNOWN, YES
+from dsec_cli.lint.linter import lint
+from dsec_cli.plugins.signing import installed
+from dsec_cli.plugins.signing.bundle import read_package
+from dsec_cli.plugins.signing.contents import DECLARED, MANIFEST, is_name
+from dsec_cli.plugins.signing.trust import beyond
+from dsec_cli.report.output import emit
+from dsec_cli.source.text import SourceText
+from dsec_cli.source.yaml import parse
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec_cli.commands.plugin_checking import Checked
+    from dsec_cli.options import Args
+    from dsec_cli.plugins.signing.bundle import Package
+    from dsec_cli.plugins.signing.installed import Installed
+
+_DOUBTFUL = frozenset(("unsigned", "unknown-key"))
+"""What --allow-unsigned lets in."""
+
+
+def main(args: Args) -> int:
+    """Everything that must hold, in order."""
+    contract, root = plugins_of(args.contract)
+    package = read_package(args.package)
+    if lint_errors(package):
+        return NO
+    found = checked(package, root)
+    refused = _refused(found, args) or _unusable(package, found, root)
+    if refused:
+        return _no(found.manifest.comment, refused)
+    merged = None if args.no_merge or not contract else _merged(contract, package, found, root)
+    if merged is not None and (problem := _worse(contract, merged)):
+        return _no(found.manifest.comment, problem)
+    return _install(package, found, merged, args=args, contract=contract, root=root)
+
+
+def _no(name: str, why: str) -> int:
+    sys.stderr.write(f"dsec: {name} is not installed: {why}\n")
+    return NO
+
+
+def _refused(found: Checked, args: Args) -> str:
+    """Why its signature keeps it out, or ""."""
+    status, why = found.standing.status, found.standing.why
+    if status == "trusted" or (status == "rollback" and args.allow_rollback):
+        return _beyond(found)
+    if status in _DOUBTFUL and args.allow_unsigned:
+        sys.stderr.write(f"dsec: {found.manifest.comment} is taken without a trusted signature: {why}\n")
+        return ""
+    flag = {"rollback": "--allow-rollback"}.get(status) or ("--allow-unsigned" if status in _DOUBTFUL else "")
+    return f"{status}: {why}" + (f" (hint: {flag} takes it all the same)" if flag else "")
+
+
+def _beyond(found: Checked) -> str:
+    if found.owner is None:
+        return ""
+    more = beyond(found.permissions, found.owner)
+    return f"{found.owner.name} may not give it {', '.join(more)}" if more else ""
+
+
+def _unusable(package: Package, found: Checked, root: str) -> str:
+    """Why it cannot be installed whoever signed it, or ""."""
+    name, version = found.manifest.name, found.manifest.version
+    if not is_name(name) or not is_name(version.lower()):
+        return f"{name!r} {version!r} cannot name a folder"
+    if installed.same(root, name, version, package.files.get(MANIFEST)) is False:
+        return (
+            f"{version} is installed with other files: a version is what it was signed as; give it a new one"
+        )
+    tree = parse(declared(package)).documents[0].root
+    entry, schema = text_at(tree, "entrypoint"), text_at(tree, "schema") or "schema.json"
+    if entry not in package.files:
+        return f"its entrypoint {entry} is not in the package"
+    if schema not in package.files:
+        return f"{schema} is not in the package: it says what goes in and out"
+    try:
+        kind = json.loads(package.files[schema])
+    except (ValueError, RecursionError) as problem:
+        return f"{schema} is no JSON: {problem}"
+    return "" if isinstance(kind, dict) else f"{schema} is no JSON Schema"
+
+
+def _merged(contract: str, package: Package, found: Checked, root: str) -> Merged:
+    """The contract with the plugin in it; what an earlier version had asked for is taken out."""
+    name = found.manifest.name
+    here = installed.one(root, name)
+    old = None
+    if here is not None:
+        path = os.path.join(here.folder, DECLARED)
+        try:
+            with open(path, "rb") as file:
+                old = wants(SourceText(path, file.read()), name)
+        except OSError as problem:
+            raise FileProblem(f"{path}: {problem.strerror}") from None
+    return merge(read_source(contract), wants(declared(package), name), old)
+
+
+def _worse(contract: str, merged: Merged) -> str:
+    """The errors that the merged contract has and the contract has not, or ""."""
+    before = {(one.code, one.message) for one in lint(read_source(contract))}
+    new = [
+        one
+        for one in lint(merged.text)
+        if one.severity is Severity.ERROR and (one.code, one.message) not in before
+    ]
+    if not new:
+        return ""
+    sys.stderr.write(difference(read_source(contract), merged.text))
+    return "; ".join(f"with it {contract} has {one.code}: {one.message}" for one in new)
+
+
+def _install(
+    package: Package, found: Checked, merged: Merged | None, *, args: Args, contract: str, root: str
+) -> int:
+    manifest, standing = found.manifest, found.standing
+    aside = installed.stage(root, manifest.name, package.files, package.executable)
+    try:
+        verdict, said = _scanned(aside, package)
+        if verdict == "violations":
+            return _no(manifest.comment, said)
+        if verdict == "incomplete" and not args.allow_incomplete:
+            _no(manifest.comment, f"{said} (hint: --allow-incomplete takes it all the same)")
+            return UNKNOWN
+        emit(_told(found, said, merged, contract))
+        if args.dry_run:
+            emit("dry run: nothing was installed\n")
+            return YES
+        before = installed.one(root, manifest.name)
+        folder = installed.place(
+            root, aside, manifest.name, manifest.version, status=standing.status, signer=standing.signer
+        )
+        if merged is not None:
+            _put(contract, merged, root, manifest.name, before)
+        emit(f"{manifest.comment} is installed in {folder}\n")
+        return YES
+    finally:
+        installed.drop(aside)
+
+
+def _put(contract: str, merged: Merged, root: str, name: str, before: Installed | None) -> None:
+    """Write the merged contract; where that fails the plugin is what it was before."""
+    try:
+        rewrite(contract, old=read_source(contract).data, new=merged.text.data)
+    except DSecError:
+        if before is None:
+            installed.remove(root, name)
+        else:
+            installed.use(root, name, before.version)
+        raise
+
+
+def _told(found: Checked, said: str, merged: Merged | None, contract: str) -> str:
+    lines = [f"signature: {found.standing.status} ({found.standing.why})", f"scan: {said}"]
+    if merged is not None:
+        change = difference(read_source(contract), merged.text)
+        lines.append(f"contract: {'changes as follows' if change else 'nothing changes'}")
+        lines += change.splitlines()
+        lines += [f"contract: add by hand: {one}" for one in merged.by_hand]
+    return "\n".join(lines) + "\n"
+
+
+def _scanned(aside: str, package: Package) -> tuple[str, str]:
+    """Verdict of the scan of the entrypoint against what is declared, and one line about it."""
+    from dsec_cli.commands.plugin_scan import scanned_package
+
+    tree = parse(declared(package)).documents[0].root
+    entry = text_at(tree, "entrypoint")
+    found = scanned_package(os.path.join(aside, entry), os.path.join(aside, DECLARED))
+    verdict = found.verdict()
+    if verdict == "violations":
+        return verdict, "; ".join(f"{one.code}: {one.message}" for one in found.violations()[:5])
+    if verdict == "incomplete":
+        count = len(found.blind())
+        return verdict, f"{count} {'place' if count == 1 else 'places'} of {entry} cannot be seen into"
+    needs = ", ".join(one.permission for one in found.needs) or "no permission"
+    return verdict, f"{entry} uses {needs}, as declared"

@@ -1,0 +1,31 @@
+"""`dsec plugin remove`: takes a plugin away."""
+
+from __future__ import annotations
+
+import sys
+
+from dsec_cli.commands.plugin_checking import plugins_of
+from dsec_cli.commands.plugin_merging import names_plugin
+from dsec_cli.commands.sources import read_source
+from dsec_cli.exit import NO, YES
+from dsec_cli.plugins.signing import installed
+from dsec_cli.plugins.signing.contents import is_name
+from dsec_cli.report.output import emit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec_cli.options import Args
+
+
+def main(args: Args) -> int:
+    """Remove the plugin, and say whether the contract still names it."""
+    path, root = plugins_of(args.contract)
+    found = installed.one(root, args.name) if is_name(args.name) else None
+    if found is None:
+        sys.stderr.write(f"dsec: {args.name} is not installed in {root}\n")
+        return NO
+    installed.remove(root, args.name)
+    emit(f"{found.name} {found.version} is removed\n")
+    if path and names_plugin(read_source(path), args.name):
+        emit(f"{path} still names it: take it out of `plugins`, and its share out of the baseline\n")
+    return YES

@@ -1,0 +1,182 @@
+"""Grammar of the commands that sign, check and install plugins; see `options`."""
+
+from __future__ import annotations
+
+from dsec_cli.options_shared import JSON, USAGE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec_cli.options_shared import Argument, Command, Option
+
+_PACKAGE: Argument = ("PACKAGE", "one", (), "Folder with plugin.yaml and its files, or a zip of one.")
+_CONTRACT: Option = (
+    "contract",
+    "",
+    "value",
+    "FILE",
+    (),
+    None,
+    "The contract whose plugins these are; default: the one in this folder.",
+)
+_KEY: Option = ("key", "", "value", "FILE", (), None, "Secret key; default: ~/.ds/keys/plugin.key.")
+_UNREADABLE = (3, "could not find out: a package, a key or the trust file could not be read")
+
+KEYGEN: Command = (
+    "plugin keygen",
+    "Make a key to sign plugins with.",
+    (
+        "Writes a secret key that only you can read, and the public one beside it, both in minisign's form. "
+        "A key that is there is never overwritten.",
+    ),
+    (),
+    (
+        (
+            "output",
+            "o",
+            "value",
+            "FILE",
+            (),
+            None,
+            "Where the secret key goes; default: ~/.ds/keys/plugin.key.",
+        ),
+        (
+            "password",
+            "",
+            "flag",
+            "",
+            (),
+            None,
+            "Encrypt it with a password, which is asked for (or taken from DSEC_PLUGIN_PASSWORD).",
+        ),
+    ),
+    (("dsec plugin keygen", "Make your key, once."),),
+    ((0, "the key is written"), USAGE, (3, "it is there already, or could not be written")),
+)
+
+SIGN: Command = (
+    "plugin sign",
+    "Write what a plugin's package holds, and sign it.",
+    (
+        "Writes MANIFEST.json, with name and version of plugin.yaml and size and BLAKE3 of every file, and "
+        "MANIFEST.json.minisig, which minisign checks too. Anything that is changed, added or missing "
+        "afterwards shows. A plugin.yaml that the linter refuses is not signed.",
+    ),
+    (("FOLDER", "one", (), "Folder with plugin.yaml and its files."),),
+    (
+        _KEY,
+        ("expires", "", "value", "DAY", (), None, "Last day on which it is to be installed (YYYY-MM-DD)."),
+    ),
+    (("dsec plugin sign skill-manager", "Sign the plugin in that folder."),),
+    (
+        (0, "it is signed"),
+        (1, "plugin.yaml has errors"),
+        USAGE,
+        (3, "a file, or the key, could not be read or written"),
+    ),
+)
+
+VERIFY: Command = (
+    "plugin verify",
+    "Say who signed a plugin, and whether anything was changed since.",
+    (
+        "One of: trusted, unknown-key, bad (signature), modified, unsigned, expired, rollback (a newer "
+        "version is installed). Nothing of the plugin is run.",
+    ),
+    (_PACKAGE,),
+    (JSON, _CONTRACT),
+    (("dsec plugin verify skill-manager.zip", "Check a plugin that came in a zip."),),
+    ((0, "trusted"), (1, "anything else"), USAGE, _UNREADABLE),
+)
+
+TRUST: Command = (
+    "plugin trust",
+    "Say whose plugins you trust, and with what.",
+    ("Without KEY the keys that you trust are listed. They are kept in ~/.ds/keys/trusted.json.",),
+    (("KEY", "maybe", (), "Public key (RW...), or a file with one."),),
+    (
+        ("name", "", "value", "NAME", (), None, "What you call its owner."),
+        (
+            "plugins",
+            "",
+            "multi",
+            "PATTERN",
+            (),
+            None,
+            "Plugins that it may sign (skill-*); default: all. May be repeated.",
+        ),
+        (
+            "permissions",
+            "",
+            "multi",
+            "PATTERN",
+            (),
+            None,
+            "Permissions that those may have (read:*); default: all. May be repeated.",
+        ),
+        ("remove", "", "value", "NAME", (), None, "Trust this owner no longer."),
+        JSON,
+    ),
+    (
+        ("dsec plugin trust alice.pub --name alice --plugins 'skill-*'", "Trust alice with some plugins."),
+        ("dsec plugin trust --remove alice", "Trust her no longer."),
+    ),
+    ((0, "done"), (1, "there is no such owner"), USAGE, _UNREADABLE),
+)
+
+INSTALL: Command = (
+    "plugin install",
+    "Check a plugin, install it, and merge what it needs into the contract.",
+    (
+        "In this order: plugin.yaml, signature, hashes of all files, schema, the merged contract, scan of "
+        "the binary against what it declares. The first that fails stops it, and what was installed before "
+        "stays in use. The change of the contract is printed, and made only if the linter finds no new "
+        "error in it.",
+    ),
+    (_PACKAGE,),
+    (
+        _CONTRACT,
+        ("dry-run", "", "flag", "", (), None, "Check everything, install nothing."),
+        ("no-merge", "", "flag", "", (), None, "Leave the contract alone."),
+        ("allow-unsigned", "", "flag", "", (), None, "Take it without a signature of a key that you trust."),
+        ("allow-rollback", "", "flag", "", (), None, "Take it though a newer version is installed."),
+        (
+            "allow-incomplete",
+            "",
+            "flag",
+            "",
+            (),
+            None,
+            "Take it though a part of its binary cannot be seen.",
+        ),
+    ),
+    (("dsec plugin install skill-manager.zip", "Install a plugin for the contract of this folder."),),
+    (
+        (0, "it is installed"),
+        (1, "it is refused: its signature, what its binary does, or the merged contract"),
+        USAGE,
+        (3, "a file could not be read or written, or a part of the binary cannot be seen"),
+    ),
+)
+
+LIST: Command = (
+    "plugin list",
+    "List the plugins that are installed.",
+    ("With the version in use, others that are there, and who signed it.",),
+    (),
+    (JSON, _CONTRACT),
+    (("dsec plugin list", "List this folder's plugins."),),
+    ((0, "listed"), USAGE, _UNREADABLE),
+)
+
+REMOVE: Command = (
+    "plugin remove",
+    "Take a plugin away, with all its versions.",
+    ("Says what of the contract still names it; the contract is left alone.",),
+    (("NAME", "one", (), "Name of the plugin."),),
+    (_CONTRACT,),
+    (("dsec plugin remove skill-manager", "Remove it."),),
+    ((0, "removed"), (1, "it is not installed"), USAGE, _UNREADABLE),
+)
+
+PACKAGE_COMMANDS: tuple[Command, ...] = (KEYGEN, SIGN, VERIFY, TRUST, INSTALL, LIST, REMOVE)
+"""All of them."""

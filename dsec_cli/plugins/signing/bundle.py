@@ -1,0 +1,143 @@
+"""A plugin's package as a folder or a zip: its files, with nothing that could reach outside of it."""
+
+from __future__ import annotations
+
+import os
+import stat
+import zipfile
+from typing import NamedTuple
+
+from dsec.errors import FileProblem
+from dsec.hashing import blake3_of
+from dsec_cli.plugins.signing.contents import UNLISTED, Entry
+
+MOST_FILES = 10_000
+MOST_BYTES = 1 << 30
+_RATIO = 200
+"""How much larger than its compressed self a file of a zip may be, above a megabyte."""
+
+
+class Package(NamedTuple):
+    """The files of a package."""
+
+    where: str
+    files: dict[str, bytes]
+    """Content by path with `/`, the manifest and the signature among them."""
+    executable: frozenset[str]
+
+    def entries(self) -> dict[str, Entry]:
+        """What a manifest lists."""
+        blake3 = blake3_of()
+        listed = {path: data for path, data in self.files.items() if path not in UNLISTED}
+        return {path: Entry(len(data), blake3(data).hexdigest()) for path, data in listed.items()}
+
+
+def read_package(path: str) -> Package:
+    """The package in a folder or a zip; raises FileProblem for what is neither, or holds what none may."""
+    if os.path.isdir(path):
+        return _folder(path)
+    try:
+        if zipfile.is_zipfile(path):
+            return _zip(path)
+    except OSError as problem:
+        raise FileProblem(f"{path}: {problem.strerror}") from None
+    what = "there is no such file" if not os.path.exists(path) else "it is neither a folder nor a zip"
+    raise FileProblem(f"{path}: {what}", hint="a package is a folder with plugin.yaml, or a zip of one")
+
+
+def _folder(path: str) -> Package:
+    files: dict[str, bytes] = {}
+    executable: set[str] = set()
+    left = MOST_BYTES
+    try:
+        for name in sorted(_names(path, "")):
+            full = os.path.join(path, name)
+            mode = os.lstat(full)
+            if not stat.S_ISREG(mode.st_mode):
+                raise FileProblem(f"{full} is no ordinary file", hint="a package has no links and no devices")
+            left = _within(path, len(files) + 1, left - mode.st_size)
+            with open(full, "rb") as file:
+                files[name] = file.read()
+            if mode.st_mode & stat.S_IXUSR:
+                executable.add(name)
+    except OSError as problem:
+        raise FileProblem(f"{problem.filename or path}: {problem.strerror}") from None
+    return Package(path, files, frozenset(executable))
+
+
+def _names(root: str, below: str) -> list[str]:
+    found: list[str] = []
+    with os.scandir(os.path.join(root, below)) as entries:
+        for entry in entries:
+            name = f"{below}{entry.name}"
+            if not safe(name):
+                raise FileProblem(f"{root}: {entry.name!r} is no name for a file of a package")
+            if entry.is_dir(follow_symlinks=False):
+                found += _names(root, f"{name}/")
+            else:
+                found.append(name)
+            _within(root, len(found), 1)
+    return found
+
+
+def safe(name: str) -> bool:
+    """Whether a path stays inside the folder it is put into, on any system, and can be shown."""
+    parts = name.split("/")
+    plain = name.isprintable() and "\\" not in name and ":" not in name and len(name) < 512
+    return plain and all(part not in ("", ".", "..") and part == part.strip() for part in parts)
+
+
+def _within(where: str, count: int, left: int) -> int:
+    if count > MOST_FILES or left < 0:
+        raise FileProblem(
+            f"{where} is too large for a package: {MOST_FILES} files and {MOST_BYTES >> 30} GiB at most"
+        )
+    return left
+
+
+def _zip(path: str) -> Package:
+    files: dict[str, bytes] = {}
+    executable: set[str] = set()
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = [one for one in archive.infolist() if not one.is_dir()]
+            base = _base([one.filename for one in members])
+            left = MOST_BYTES
+            for member in members:
+                name = member.filename.removeprefix(base)
+                _refuse(path, member, name, files)
+                left = _within(path, len(files) + 1, left - member.file_size)
+                files[name] = _content(archive, member, path)
+                if member.external_attr >> 16 & stat.S_IXUSR:
+                    executable.add(name)
+    except (zipfile.BadZipFile, NotImplementedError, EOFError, RuntimeError, OSError) as problem:
+        raise FileProblem(f"{path} is no whole zip: {problem}") from None
+    return Package(path, files, frozenset(executable))
+
+
+def _base(names: list[str]) -> str:
+    """The folder that all of the zip lies in, "" for none."""
+    first = names[0].partition("/")[0] + "/" if names else ""
+    return first if names and all(name.startswith(first) for name in names) else ""
+
+
+def _refuse(path: str, member: zipfile.ZipInfo, name: str, files: dict[str, bytes]) -> None:
+    kind = stat.S_IFMT(member.external_attr >> 16)
+    if not safe(name) or not safe(member.filename):
+        raise FileProblem(f"{path}: {member.filename!r} would reach outside of the package")
+    if kind not in (0, stat.S_IFREG):
+        raise FileProblem(f"{path}: {member.filename!r} is no ordinary file")
+    if name in files:
+        raise FileProblem(f"{path}: {member.filename!r} stands twice in it")
+    if member.file_size > max(1 << 20, _RATIO * member.compress_size):
+        raise FileProblem(
+            f"{path}: {member.filename!r} is {member.file_size} bytes out of {member.compress_size}"
+        )
+
+
+def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: str) -> bytes:
+    with archive.open(member) as file:
+        data = file.read(member.file_size + 1)
+    if len(data) != member.file_size:
+        raise FileProblem(f"{path}: {member.filename!r} is not as long as it says")
+    return data

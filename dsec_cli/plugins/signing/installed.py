@@ -1,0 +1,174 @@
+"""The plugins of a job: `plugins/NAME/VERSION/` in its state folder, and `NAME/current`, the one in use."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+from typing import NamedTuple
+
+from dsec.errors import FileProblem
+from dsec.versions import semver_order
+from dsec.wholefile import write_whole
+
+CURRENT = "current"
+FOLDER = "plugins"
+
+
+class Installed(NamedTuple):
+    """One plugin that is installed."""
+
+    name: str
+    version: str
+    """The one that is used."""
+    status: str
+    """What its signature was worth when it was installed."""
+    signer: str
+    folder: str
+    others: tuple[str, ...]
+    """Further versions that are there, the newest first."""
+
+
+def root_of(home: str) -> str:
+    """Where a job's plugins are."""
+    return os.path.join(home, FOLDER)
+
+
+def installed(root: str) -> list[Installed]:
+    """Every plugin, by name; raises FileProblem."""
+    try:
+        names = sorted(os.listdir(root))
+    except FileNotFoundError:
+        return []
+    except OSError as problem:
+        raise FileProblem(f"{root}: {problem.strerror}") from None
+    found = [one(root, name) for name in names if not name.startswith(".")]
+    return [plugin for plugin in found if plugin is not None]
+
+
+def one(root: str, name: str) -> Installed | None:
+    """The plugin of that name; None: it is not installed."""
+    base = os.path.join(root, name)
+    try:
+        version = os.readlink(os.path.join(base, CURRENT))
+        versions = [entry for entry in os.listdir(base) if os.path.isdir(os.path.join(base, entry))]
+    except OSError:
+        return None
+    others = sorted((v for v in versions if v not in (version, CURRENT)), key=semver_order, reverse=True)
+    said = _said(f"{os.path.join(base, version)}.json")
+    folder = os.path.join(base, version)
+    return Installed(
+        name, version, said.get("status", "unknown"), said.get("signer", ""), folder, tuple(others)
+    )
+
+
+def _said(path: str) -> dict[str, str]:
+    try:
+        with open(path, "rb") as file:
+            held = json.load(file)
+    except (OSError, ValueError):
+        return {}
+    return {str(key): str(value) for key, value in held.items()} if isinstance(held, dict) else {}
+
+
+def stage(root: str, name: str, files: dict[str, bytes], executable: frozenset[str]) -> str:
+    """Write a package's files to a folder of its own, on the disk when this returns; raises FileProblem.
+
+    `place` gives it its name, `drop` takes it away.
+    """
+    aside = os.path.join(root, f".{name}.{os.getpid()}.tmp")
+    try:
+        shutil.rmtree(aside, ignore_errors=True)
+        os.makedirs(aside, mode=0o755)
+        for path, data in sorted(files.items()):
+            full = os.path.join(aside, path)
+            os.makedirs(os.path.dirname(full), exist_ok=True)
+            mode = 0o755 if path in executable or path.endswith(".so") else 0o644
+            _write(full, data, mode)
+        for folder, _, _ in os.walk(aside, topdown=False):
+            _sync(folder)
+    except OSError as problem:
+        drop(aside)
+        raise FileProblem(
+            f"{problem.filename or aside}: {problem.strerror}", hint="nothing was installed"
+        ) from None
+    return aside
+
+
+def _write(path: str, data: bytes, mode: int) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync(folder: str) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def drop(aside: str) -> None:
+    """Leave nothing of a staged package."""
+    shutil.rmtree(aside, ignore_errors=True)
+
+
+def place(root: str, aside: str, name: str, version: str, *, status: str, signer: str) -> str:
+    """Make a staged package the one that is used; gives its folder. Raises FileProblem.
+
+    Until the last step, a rename, the version that was used before stays in use.
+    """
+    base = os.path.join(root, name)
+    folder = os.path.join(base, version)
+    try:
+        os.makedirs(base, exist_ok=True)
+        if os.path.isdir(folder):  # the same files, or the caller has refused
+            shutil.rmtree(folder)
+        os.rename(aside, folder)
+        write_whole(f"{folder}.json", [json.dumps({"status": status, "signer": signer}).encode()])
+        use(root, name, version)
+        _sync(root)
+    except OSError as problem:
+        drop(aside)
+        raise FileProblem(
+            f"{problem.filename or folder}: {problem.strerror}", hint="the version before is still in use"
+        ) from None
+    return folder
+
+
+def use(root: str, name: str, version: str) -> None:
+    """Make a version that is there the one that is used; raises OSError."""
+    base = os.path.join(root, name)
+    link = os.path.join(base, f".{CURRENT}.{os.getpid()}")
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(link)
+    os.symlink(version, link)
+    os.rename(link, os.path.join(base, CURRENT))
+    _sync(base)
+
+
+def same(root: str, name: str, version: str, manifest: bytes | None) -> bool | None:
+    """Whether that version is installed with this very manifest; None: it is not installed."""
+    folder = os.path.join(root, name, version)
+    if not os.path.isdir(folder):
+        return None
+    try:
+        with open(os.path.join(folder, "MANIFEST.json"), "rb") as file:
+            return file.read() == manifest
+    except OSError:
+        return manifest is None
+
+
+def remove(root: str, name: str) -> None:
+    """Take a plugin away, all its versions; raises FileProblem."""
+    base = os.path.join(root, name)
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(os.path.join(base, CURRENT))  # first: half of it must not be used
+        shutil.rmtree(base)
+    except OSError as problem:
+        raise FileProblem(f"{problem.filename or base}: {problem.strerror}") from None

@@ -1,0 +1,114 @@
+"""The user's own keys and those that the user trusts, as files below ~/.ds."""
+
+from __future__ import annotations
+
+import os
+
+from dsec.errors import FileProblem
+from dsec.wholefile import write_whole
+from dsec_cli.plugins.signing.minisign import (
+    KeyProblem,
+    PublicKey,
+    SecretKey,
+    needs_password,
+    public_text,
+    read_public,
+    read_secret,
+    secret_text,
+)
+from dsec_cli.plugins.signing.trust import Trusted, read_trust, trust_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+_MOST = 1 << 20
+
+
+def folder(environ: Mapping[str, str]) -> str:
+    """Where keys are: `~/.ds/keys`."""
+    return os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".ds", "keys")
+
+
+def secret_path(environ: Mapping[str, str]) -> str:
+    """The user's own secret key."""
+    return os.path.join(folder(environ), "plugin.key")
+
+
+def trust_path(environ: Mapping[str, str]) -> str:
+    """Whom the user trusts."""
+    return os.path.join(folder(environ), "trusted.json")
+
+
+def write_pair(path: str, secret: SecretKey, *, password: str, salt: bytes) -> str:
+    """Write a secret key, for its owner's eyes, and the public one beside it; gives where that is.
+
+    Raises FileProblem; a key that is there is never overwritten.
+    """
+    public = f"{path.removesuffix('.key')}.pub"
+    try:
+        os.makedirs(os.path.dirname(path) or ".", mode=0o700, exist_ok=True)
+        _create(path, secret_text(secret, password, salt), 0o600)
+        _create(public, public_text(secret.public), 0o644)
+    except FileExistsError as problem:
+        raise FileProblem(
+            f"{problem.filename} is there already",
+            hint="--output names another file; a lost key cannot be had again",
+        ) from None
+    except OSError as problem:
+        raise FileProblem(f"{problem.filename or path}: {problem.strerror}") from None
+    return public
+
+
+def _create(path: str, text: str, mode: int) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def open_secret(path: str, ask: Callable[[], str]) -> SecretKey:
+    """The secret key of a file; `ask` gives its password. Raises FileProblem and KeyProblem."""
+    text = _text(path, hint="dsec plugin keygen makes one")
+    mode = os.stat(path).st_mode & 0o777
+    if mode & 0o077:
+        raise KeyProblem(f"{path} can be read by others (mode {mode:o})", hint=f"chmod 600 {path}")
+    return read_secret(text, ask() if needs_password(text, path) else "", path)
+
+
+def public_of(word: str) -> PublicKey:
+    """The key of a line (`RW...`) or of a file; raises FileProblem and KeyProblem."""
+    if word.startswith("RW") and len(word) == 56:
+        return read_public(word, "the key")
+    return read_public(_text(word, hint="give a key (RW...), or a file with one"), word)
+
+
+def _text(path: str, *, hint: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(_MOST)
+    except OSError as problem:
+        raise FileProblem(f"{path}: {problem.strerror}", hint=hint) from None
+
+
+def trusted(environ: Mapping[str, str]) -> tuple[Trusted, ...]:
+    """Whom the user trusts; raises FileProblem, StoredFormError, KeyProblem."""
+    path = trust_path(environ)
+    try:
+        with open(path, "rb") as file:
+            return read_trust(file.read(_MOST), path)
+    except FileNotFoundError:
+        return ()
+    except OSError as problem:
+        raise FileProblem(f"{path}: {problem.strerror}") from None
+
+
+def keep_trusted(environ: Mapping[str, str], keys: tuple[Trusted, ...]) -> None:
+    """Write whom the user trusts; raises FileProblem."""
+    path = trust_path(environ)
+    try:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        write_whole(path, [trust_text(keys).encode()])
+    except OSError as problem:
+        raise FileProblem(f"{path}: {problem.strerror}") from None
