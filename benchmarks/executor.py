@@ -9,11 +9,15 @@ the same order. CPU is user + system time of the tool and every process it waite
 start-up included. The tools take turns within a round; figures are medians over the rounds, and
 a ratio is the median of the rounds' own ratios, so load that comes and goes touches both sides.
 
+`limits` is the same run with a memory limit for every Step, `watched` one with limits, a monitor that
+audits and a file of metrics. So that there is something to watch, and a monitor starts, both and `dsec` have
+a further Step that sleeps for three seconds beside the others.
+
 Everything is written to a memory file system where there is one: creating a log can cost more
 than a Step on a slow disk, which would hide the executor behind the disk in the comparison with
 the floor, and charge it for logs that ninja does not keep. `--dir` measures a disk.
 
-    python benchmarks/executor.py [--rounds 5] [--graph chain|layered] [--dir DIR]
+    python benchmarks/executor.py [--rounds 5] [--graph chain|layered] [--dir DIR] [--watched]
 """
 
 from __future__ import annotations
@@ -50,6 +54,9 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 SLOTS = 2
 TARGETS = {"floor": 1.15, "ninja": 0.65}
+WATCHED = 1.25
+"""Of the floor, with limits, audit and metrics."""
+MIB = 1 << 20
 Graph = list[list[int]]
 
 
@@ -68,8 +75,11 @@ def layered(layers: int = 100, width: int = 50, needs: int = 4) -> Graph:
     return graph
 
 
-def plan_of(graph: Graph) -> Plan:
-    """The graph as a plan; ranks follow the numbers, so every tool starts Steps in one order."""
+def plan_of(graph: Graph, *, memory_bytes: int = 0, sleeps: bool = False) -> Plan:
+    """The graph as a plan; ranks follow the numbers, so every tool starts Steps in one order.
+
+    `sleeps`: with a Step that lasts three seconds and takes none of the slots.
+    """
     here = Source("bench.yaml", 1, 1)
     steps = tuple(
         PlannedStep(
@@ -79,7 +89,7 @@ def plan_of(graph: Graph) -> Plan:
             env=(),
             cwd=".",
             needs=tuple(Edge(f"s{need}", "order", 0, here) for need in needs),
-            demand=Demand(1000, 0, 0, 0, (), 0, 0),
+            demand=Demand(1000, memory_bytes, 0, 0, (), 0, 0),
             level="pauseable",
             timeout_ms=60_000,
             grace_ms=1000,
@@ -97,6 +107,10 @@ def plan_of(graph: Graph) -> Plan:
         )
         for at, needs in enumerate(graph)
     )
+    if sleeps:
+        long = Command(("/bin/sleep", "3"), "", "", "", "")
+        first = steps[0]._replace(id="long", command=long, demand=steps[0].demand._replace(cpu_m=0))
+        steps = (first, *steps)
     machine = Inventory("described:bench", SLOTS * 1000, None, None, None, (), ())
     return seal(
         Plan(
@@ -119,6 +133,8 @@ def plan_of(graph: Graph) -> Plan:
 def write_inputs(graph: Graph, folder: Path) -> None:
     """The graph for each tool."""
     save_plan(str(folder / "plan.json"), plan_of(graph))
+    save_plan(str(folder / "sleeps.json"), plan_of(graph, sleeps=True))
+    save_plan(str(folder / "limits.json"), plan_of(graph, sleeps=True, memory_bytes=256 * MIB))
     (folder / "graph").write_text("".join(" ".join(map(str, needs)) + "\n" for needs in graph))
     lines = ["rule true", "  command = /bin/true", ""]
     lines += [f"build s{at}: true {' '.join(f's{need}' for need in needs)}" for at, needs in enumerate(graph)]
@@ -152,7 +168,7 @@ def run_round(tools: dict[str, list[str]], folder: Path, env: dict[str, str], tu
     return figures
 
 
-def tools_for(floor: Path) -> dict[str, list[str]]:
+def tools_for(floor: Path, *, watched: bool) -> dict[str, list[str]]:
     """Command lines; ninja only where it is installed."""
     dsec = [sys.executable, "-c", "import sys; from dsec_cli.fast import dsec; sys.exit(dsec())"]
     tools = {
@@ -160,18 +176,23 @@ def tools_for(floor: Path) -> dict[str, list[str]]:
         "bare": [sys.executable, "-I", "-S", str(HERE / "bare.py"), "graph", "logs", str(SLOTS)],
         "dsec": [*dsec, "run", "plan.json", "--quiet"],
     }
+    if watched:
+        tools["sleeps"] = [*dsec, "run", "sleeps.json", "--quiet"]
+        tools["limits"] = [*dsec, "run", "limits.json", "--quiet"]
+        tools["watched"] = [*tools["limits"], "--metrics-file", "metrics.prom"]
+        return tools
     if shutil.which("ninja"):
         tools["ninja"] = ["ninja", f"-j{SLOTS}", "--quiet"]
     return tools
 
 
-def measure(name: str, graph: Graph, floor: Path, *, rounds: int, place: str) -> bool:
+def measure(name: str, graph: Graph, floor: Path, *, rounds: int, place: str, watched: bool) -> bool:
     """Print a graph's figures; whether the targets are met."""
     with tempfile.TemporaryDirectory(prefix="dsec-bench-", dir=place) as made:
         folder = Path(made)
         write_inputs(graph, folder)
         env = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(ROOT / "runtime")))}
-        tools = tools_for(floor)
+        tools = tools_for(floor, watched=watched)
         figures = [run_round(tools, folder, env, turn) for turn in range(rounds)]
     needs = sum(map(len, graph))
     print(f"{name}: {len(graph)} Steps, {needs} needs, {SLOTS} at a time, {rounds} rounds")
@@ -179,9 +200,14 @@ def measure(name: str, graph: Graph, floor: Path, *, rounds: int, place: str) ->
         middle = statistics.median(one[tool] for one in figures)
         print(f"  {tool:6} {middle / len(graph) * 1e3:7.3f} ms CPU per Step ({middle:.2f} s in all)")
     met = True
-    for one, other in (("bare", "floor"), ("dsec", "bare")):
+    pairs = [("bare", "floor"), ("dsec", "bare")]
+    if watched:
+        pairs += [("sleeps", "dsec"), ("limits", "sleeps"), ("watched", "limits"), ("watched", "floor")]
+    for one, other in pairs:
         ratio = statistics.median(figure[one] / figure[other] for figure in figures)
         print(f"  {one} / {other}: {ratio:.3f}")
+    if watched:
+        return statistics.median(one["watched"] / one["floor"] for one in figures) <= WATCHED
     for other, target in TARGETS.items():
         if other in tools:
             ratio = statistics.median(one["dsec"] / one[other] for one in figures)
@@ -205,6 +231,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--graph", choices=("chain", "layered"))
     parser.add_argument("--dir", default="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
+    parser.add_argument("--watched", action="store_true", help="with limits, audit and metrics instead")
     options = parser.parse_args()
     # An installed package has its byte code; a checkout with PYTHONDONTWRITEBYTECODE set may not.
     for package in (ROOT / "dsec_cli", ROOT / "runtime" / "dsec"):
@@ -215,7 +242,8 @@ def main() -> int:
         floor = build_floor(Path(place))
         for name, graph in graphs.items():
             if options.graph in (None, name):
-                met = measure(name, graph, floor, rounds=options.rounds, place=options.dir) and met
+                how = {"rounds": options.rounds, "place": options.dir, "watched": options.watched}
+                met = measure(name, graph, floor, **how) and met
     return 0 if met else 1
 
 
