@@ -82,7 +82,7 @@ def store_of(place: Project, *, create: bool = False) -> Iterator[Store]:
     except Missing:
         raise StoreProblem(
             say("there are no snapshots in {state}", state=place.state),
-            hint="go to the project's folder, or make one: dsec snapshot create",
+            hint=say("go to the project's folder, or make one: dsec snapshot create"),
         ) from None
     with store:
         yield store

@@ -34,7 +34,7 @@ def compare(pair: Pair) -> Iterator[Difference]:
     """Files that differ, then what git says differently."""
     if ABSENT in (pair.before.status, pair.after.status):
         return
-    yield from _files(pair)
+    yield from files(pair)
     yield from _git(pair.before.data.get("git") or {}, pair.after.data.get("git") or {})
 
 
@@ -45,7 +45,8 @@ def _git(before: dict[str, object], after: dict[str, object]) -> Iterator[Differ
             yield Difference("code", "changed", name, str(one or ""), str(two or ""), weight)
 
 
-def _files(pair: Pair) -> Iterator[Difference]:
+def files(pair: Pair) -> Iterator[Difference]:
+    """Files that were renamed, came, went or changed, by name."""
     removed, added, changed = _sorted_out(pair)
     gone = {entry.content: path for path, entry in removed.items() if entry.kind == "file"}
     for path, entry in sorted(added.items()):

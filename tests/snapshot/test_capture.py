@@ -193,3 +193,24 @@ def test_nothing_of_the_run_is_there_without_one(tmp_path: Path, store: Store, s
     section = manifest.section("run")
     assert section is not None
     assert (section.status, section.reason) == ("absent", "there is no run here")
+
+
+def test_lines_of_a_package_that_is_installed_in_place(tmp_path: Path, store: Store, state: Path) -> None:
+    from dsec_cli.snapshot.diff import compare
+
+    folder = repository(tmp_path / "p", {"a.py": ""})
+    source = repository(tmp_path / "src", {"lib.py": "def f():\n    return 1\n", "tests/t.py": "1\n"})
+    info = tmp_path / "site" / "edit-1.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "direct_url.json").write_text(
+        json.dumps({"url": f"file://{source}", "dir_info": {"editable": True}})
+    )
+    one = take(scene(folder, store, state, sites=[info.parent]), "one")
+    write(source, {"tests/t.py": "2\n"})
+    same = take(scene(folder, store, state, sites=[info.parent]), "same")
+    assert compare(one, same) == ()  # no import reaches it
+    write(source, {"lib.py": "def f():\n    return 2\n"})
+    two = take(scene(folder, store, state, sites=[info.parent]), "two")
+    found = {each.subject: each for each in compare(one, two)}
+    assert set(found) == {"edit", "edit: lib.py"}
+    assert found["edit: lib.py"].hunks[0].where == "f"

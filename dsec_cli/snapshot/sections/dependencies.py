@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from urllib.parse import unquote
 
 from dsec.store import Entry
 from dsec_cli.snapshot import installed
+from dsec_cli.snapshot.codediff import files
 from dsec_cli.snapshot.git import GitProblem
 from dsec_cli.snapshot.interpreter import python_of
 from dsec_cli.snapshot.listing import list_code
 from dsec_cli.snapshot.manifest import ABSENT
 from dsec_cli.snapshot.packagecauses import cause_of
-from dsec_cli.snapshot.section import Captured, Difference, Part, absent, judged
+from dsec_cli.snapshot.section import Captured, Difference, Pair, Part, absent, judged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dsec_cli.snapshot.manifest import Plain
-    from dsec_cli.snapshot.section import Pair, Scene
+    from dsec_cli.snapshot.section import Scene
 
+_OURS = "dsec"
+"""DSec itself: its version is among the settings, and it computes nothing of a run."""
+_MOST_SOURCES = 20
+"""Files of one source tree whose lines are shown."""
 _PYTHON = ("version", "implementation", "abi", "platform", "optimize")
 
 
@@ -64,6 +70,8 @@ def _relative(path: str, python: Plain) -> str:
 def _follow(scene: Scene, one: Plain, reasons: list[str]) -> None:
     """The source tree of a package that is installed in place: its commit and what is not committed."""
     one["editable"] = None
+    if one["name"] == _OURS:
+        return
     source = one.get("source") or ""
     folder = unquote(source.removeprefix("file://"))
     if not source.startswith("file://") or not os.path.isdir(folder):
@@ -91,8 +99,14 @@ def _follow(scene: Scene, one: Plain, reasons: list[str]) -> None:
     }
 
 
+_ASIDE = (b"tests/", b"test/", b"docs/", b"doc/", b"examples/", b"benchmarks/")
+"""Folders of a source tree that no import reaches."""
+
+
 def _is_code(path: bytes) -> bool:
-    return path.endswith((b".py", b".pyi", b".toml", b".cfg", b".c", b".cu", b".cpp", b".h", b".cuh"))
+    return not path.startswith(_ASIDE) and path.endswith(
+        (b".py", b".pyi", b".toml", b".cfg", b".c", b".cu", b".cpp", b".h", b".cuh")
+    )
 
 
 def _content(scene: Scene, folders: list[str]) -> tuple[list[tuple[str, str]], int]:
@@ -120,6 +134,7 @@ def compare(pair: Pair) -> Iterator[Difference]:
         for name in sorted({*before, *after}):
             if before.get(name) != after.get(name):
                 yield from _package(name, before.get(name), after.get(name))
+                yield from _sources(pair, name)
 
 
 def _python(before: Plain, after: Plain) -> Iterator[Difference]:
@@ -149,6 +164,18 @@ def _package(name: str, before: Plain | None, after: Plain | None) -> Iterator[D
         kind, weight = "rebuilt", max(weight - 5, 30)
         cause = cause or "the same version, but other files: another build, or edited in place"
     yield Difference("dependencies", kind, name, one, two, weight, cause)
+
+
+def _sources(pair: Pair, name: str) -> Iterator[Difference]:
+    """Lines that differ in the source tree of a package that is installed in place."""
+    label = f"source-{name}"
+    if label not in pair.before.trees or label not in pair.after.trees:
+        return
+    one, two = (replace(side, trees={"code": side.trees[label]}) for side in (pair.before, pair.after))
+    for at, found in enumerate(files(Pair(one, two, pair.live))):
+        if at == _MOST_SOURCES:
+            return
+        yield found._replace(section="dependencies", subject=f"{name}: {found.subject}", cause="")
 
 
 def _told(one: Plain | None) -> str:

@@ -29,6 +29,7 @@ _CARD = (
     "application_mhz",
 )
 _MODEL, _COUNT, _DRIVER = 97, 92, 84
+_AMOUNTS = (("memory_bytes", "memory", 10), ("numa_nodes", "NUMA nodes", 15), ("libc", "C library", 50))
 _SETTINGS: dict[str, tuple[int, str]] = {
     "ecc": (40, "ECC takes memory and time; results stay"),
     "mig": (70, "a part of a GPU has other memory and fewer multiprocessors: kernels are chosen anew"),
@@ -178,9 +179,13 @@ def _host(one: Plain, two: Plain) -> Iterator[Difference]:
         why = "libraries that start a thread per core sum in another order"
         told = f"{one['cpu_m'] / 1000:g} cores", f"{two['cpu_m'] / 1000:g} cores"
         yield Difference("hardware", "changed", "cores", *told, 60, why)
-    for name, weight in (("memory_bytes", 10), ("numa_nodes", 15), ("libc", 50)):
+    for name, subject, weight in _AMOUNTS:
         if one[name] != two[name] and None not in (one[name], two[name]):
-            yield Difference("hardware", "changed", name, str(one[name]), str(two[name]), weight)
+            yield Difference("hardware", "changed", subject, _amount(one[name]), _amount(two[name]), weight)
+
+
+def _amount(value: int | str) -> str:
+    return f"{value / 2**30:.1f} GiB" if isinstance(value, int) and value > 2**20 else str(value)
 
 
 PART = Part("hardware", "machine", 50, capture, compare)
