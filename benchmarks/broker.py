@@ -1,6 +1,7 @@
 """How long the broker takes to say who gets a GPU: 1,000 queued Steps of two runs on 8 GPUs.
 
-`python benchmarks/broker.py [decide] [answer] [trip]`: whenever something ends, one decision. Each is timed three times:
+`python benchmarks/broker.py [decide] [answer] [trip]`: whenever something ends, one decision. It is
+timed three times:
 
     decide   the decision alone, with all 500 Steps of each run asked for at once
     answer   a message as it comes from a run: read, decided, the leases written, the answers made;

@@ -12,6 +12,7 @@ import json
 import os
 
 from dsec.broker import messages, place
+from dsec.broker.firstcome import first
 from dsec.core.brokerage import Request
 from dsec.lacking import Lacking
 from dsec.makingroom import make_room
@@ -127,6 +128,12 @@ class Sharing:
         self._wait = min(self._wait * 2, _MOST_S)
 
     def _start(self, elected: place.Elected) -> None:
+        """Start the broker that this run was elected to start."""
+        if not self._held:
+            devices = self._ledger.usable()
+            if first(self._run, self._folder, elected, devices):
+                self._held.update(devices)
+                self._ledger.allow(devices)
         pid = place.spawn(self._folder, elected, self._environ)
         self._floor.children.spare(pid)
         self._loop.on_end(pid, lambda *_: None)  # it is to be collected, nothing else

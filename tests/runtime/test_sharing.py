@@ -216,7 +216,7 @@ def test_leases_outlive_the_broker_and_the_run_that_are_killed_together(shared, 
     two = queue(shared, "two", 2)
     first = shared.start(one)
     kit.wait_for(lambda: begun(one))
-    for pid in (shared.broker(), first.pid):
+    for pid in (kit.wait_for(shared.broker), first.pid):
         os.kill(pid, signal.SIGKILL)
     first.wait()
     finish(shared.start(two))
@@ -331,7 +331,7 @@ def test_the_broker_ends_by_itself_and_knows_nothing_of_the_run_that_started_it(
 def test_a_stranger_s_words_harm_nobody(shared, kit):
     run = shared.start(queue(shared, "one", 1, shell=WAITS))
     kit.wait_for(lambda: shared.held("one") == GPUS)
-    pid = shared.broker()
+    pid = kit.wait_for(shared.broker)
     for packet in (
         b"\xff" * 70_000,
         b"{",
