@@ -190,7 +190,7 @@ def test_a_cache_comes_back_and_a_damaged_one_is_empty(folders, how):
 
 @pytest.mark.parametrize("compressor", [Zstd, Zlib])
 def test_a_bomb_does_not_go_off(compressor):
-    bomb = compressor().compress(bytes(64 << 20), 3)
+    bomb = compressor().compress(bytes(64 << 20), 1)
     for size in (0, 10, 1 << 20, (64 << 20) - 1):
         with pytest.raises(CodecError):
             compressor().decompress(bomb, size)

@@ -25,8 +25,8 @@ _CLEARLY = 0.93
 _SAMPLE = 8192
 _WINDOW = 1 << 23
 """The most memory, in bytes, that decompressing may ask for as its window."""
-_SMALL, _LARGE = 3, 1
-"""Levels for text and code, and for pieces of large files, where more only costs time."""
+_SMALL, _LARGE = 2, 1
+"""Levels for text and code (3 takes a third more time for 6 % less), and for pieces of large files."""
 
 
 class CodecError(Exception):

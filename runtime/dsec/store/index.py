@@ -70,7 +70,7 @@ def refresh(packs: Packs, path: str) -> None:
 
 def is_wanted(packs: Packs) -> bool:
     """Whether so much is not in the index that it should be made anew."""
-    loose = sum(segment.count for segment in packs.loose.values())
+    loose = sum(segment.size for segment in packs.loose.values())
     return len(packs.loose) > _LOOSE or (len(packs.loose) > 1 and loose > _rows(packs) // 2)
 
 
@@ -82,7 +82,7 @@ def save(packs: Packs, disk: Disk, path: str, *, aside: str) -> None:
 
 
 def _rows(packs: Packs) -> int:
-    return packs.index.count if packs.index is not None else 0
+    return packs.index.size if packs.index is not None else 0
 
 
 def merged(packs: Packs) -> tuple[tuple[str, ...], list[bytes]]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import stat
 import time
-from dataclasses import dataclass, field
 
+from dsec.record import Record
 from dsec.store import trees
 from dsec.store.looking import NOT_STORED, Listing
 from dsec.store.packform import TREE
@@ -32,20 +32,15 @@ if TYPE_CHECKING:
             """The folder at this path from the root; raises OSError."""
 
 
-@dataclass(slots=True)
 class Totals:
     """What was taken in so far."""
 
-    files: int = 0
-    folders: int = 0
-    links: int = 0
-    size_bytes: int = 0
-    reused_files: int = 0
-    unread: list[Unread] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.files = self.folders = self.links = self.size_bytes = self.reused_files = 0
+        self.unread: list[Unread] = []
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(Record):
     """A folder whose own files are done, and whose folders are being taken in."""
 
     path: bytes
@@ -55,8 +50,8 @@ class _Open:
     same: Same | None
     """What is known of it, when it looks as it did."""
     todo: list[bytes]
-    ids: dict[bytes, bytes] = field(default_factory=dict)
-    failed: set[int] = field(default_factory=set)
+    ids: dict[bytes, bytes]
+    failed: set[int]
     """Which of its names are not as they should be, and are looked at again the next time."""
 
 
@@ -97,7 +92,7 @@ class Intake:
         self.totals.unread += listing.unread
         names, facts = b"\0".join(listing.names), listing.packed()
         same = self._cache.same(path, names, facts)
-        return _Open(path, listing, names, facts, same, listing.folders[::-1])
+        return _Open(path, listing, names, facts, same, listing.folders[::-1], {}, set())
 
     def _leave(self, folder: _Open) -> bytes:
         """The tree of a folder of whose folders all ids are known."""

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import dataclass
 
+from dsec.record import Record
 from dsec.store import scratch
 from dsec.store.values import Missing, StoreProblem
 from dsec.words import say
@@ -27,8 +27,7 @@ _VERSION = 1
 _FOLDERS = ("packs", "records", "scratch", "cache")
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Record):
     """Paths of a store."""
 
     root: str
@@ -54,7 +53,7 @@ class Layout:
         return os.path.join(self.root, "cache")
 
     @property
-    def index(self) -> str:
+    def table(self) -> str:
         """The table of all objects."""
         return os.path.join(self.root, "cache", "index")
 

@@ -7,7 +7,6 @@ import stat
 import struct
 import sys
 from array import array
-from dataclasses import dataclass, field
 
 from dsec.store.statcache import facts_of
 from dsec.store.values import StoreProblem, Unread
@@ -27,16 +26,18 @@ _KIND, _FOLDER, _SIGN = 0o170000, 0o040000, 1 << 63
 NOT_STORED = "not a file, folder or link"
 
 
-@dataclass(slots=True)
 class Listing:
     """What is in one folder, in the order in which the system gave it."""
 
-    names: list[bytes] = field(default_factory=list)
-    facts: list[int] = field(default_factory=list)
-    """Five for each name."""
-    folders: list[bytes] = field(default_factory=list)
-    """Those of the names that are folders to go into."""
-    unread: list[Unread] = field(default_factory=list)
+    __slots__ = ("facts", "folders", "names", "unread")
+
+    def __init__(self) -> None:
+        self.names: list[bytes] = []
+        self.facts: list[int] = []
+        """Five for each name."""
+        self.folders: list[bytes] = []
+        """Those of the names that are folders to go into."""
+        self.unread: list[Unread] = []
 
     def packed(self) -> bytes:
         """The facts as a stat cache has them."""

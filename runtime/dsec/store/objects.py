@@ -18,6 +18,8 @@ class NewObjects:
     def __init__(self, packs: Packs, begin: Callable[[], PackWriter]) -> None:
         self._packs, self._begin, self._hash = packs, begin, blake3_of()
         self._writer: PackWriter | None = None
+        self.fresh: set[bytes] = set()
+        """Of the writer: ids of objects that are in no whole pack yet."""
         self.count = 0
         self.size_bytes = 0
 
@@ -26,12 +28,12 @@ class NewObjects:
         return self._hash(data).digest()
 
     def __contains__(self, name: bytes) -> bool:
-        return (self._writer is not None and name in self._writer.fresh) or name in self._packs
+        return name in self.fresh or name in self._packs
 
     def put(self, data: bytes, kind: int) -> bytes:
         """Keep bytes; their id."""
         name = self._hash(data).digest()
-        if name not in self:
+        if name not in self.fresh and name not in self._packs:
             self._writing().add(name, data, kind)
             self.count += 1
             self.size_bytes += len(data)
@@ -49,8 +51,9 @@ class NewObjects:
     def _writing(self) -> PackWriter:
         if self._writer is None:
             self._writer = self._begin()
+            self.fresh = self._writer.fresh
         return self._writer
 
     def forget(self) -> None:
         """The writer is gone."""
-        self._writer = None
+        self._writer, self.fresh = None, set()

@@ -15,9 +15,9 @@ stored; the digest of the trailer is the BLAKE3 of header and tables, and is the
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 
 from dsec.hashing import blake3_of
+from dsec.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,8 +43,7 @@ class NewerPackError(Exception):
     """A pack was written by a newer version; caught where it is read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(Record):
     """Where a frame is, and what it holds."""
 
     offset: int
@@ -70,8 +69,7 @@ def ending(objects: Sequence[tuple[bytes, int, int, int, int]], frames: Sequence
     return digest.hex(), tables + TRAILER.pack(begin, len(objects), len(frames), digest, END)
 
 
-@dataclass(frozen=True, slots=True)
-class Tables:
+class Tables(Record):
     """The tables of a pack."""
 
     objects: bytes

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from dataclasses import dataclass, field
 
 from dsec.errors import DSecError
 from dsec.hashing import blake3_of
+from dsec.record import Record
 from dsec.store.compression import Codec, CodecError, NoZstdError
 from dsec.store.packform import (
     HEADER,
@@ -35,8 +35,7 @@ _KEPT_BYTES = 12 << 20
 """Content of frames that is kept at hand."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Record):
     """Where an object is."""
 
     pack: str
@@ -45,8 +44,7 @@ class Place:
     length: int
 
 
-@dataclass(slots=True)
-class OpenPack:
+class OpenPack(Record):
     """A pack that is open, with its tables."""
 
     fd: int
@@ -100,19 +98,19 @@ def pack_problem(path: str, problem: Exception) -> DSecError:
     )
 
 
-@dataclass(slots=True)
 class Packs:
     """The packs in a folder; objects are found in `index`, then in packs that it does not know."""
 
-    folder: str
-    index: Segment | None = None
-    indexed: tuple[str, ...] = ()
-    """Names of the packs that the last column of the index numbers."""
-    loose: dict[str, Segment] = field(default_factory=dict)
-    codec: Codec = field(default_factory=Codec)
-    _open: OrderedDict[str, OpenPack] = field(default_factory=OrderedDict)
-    _frames: OrderedDict[tuple[str, int], bytes] = field(default_factory=OrderedDict)
-    _held: int = 0
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+        self.index: Segment | None = None
+        self.indexed: tuple[str, ...] = ()
+        """Names of the packs that the last column of the index numbers."""
+        self.loose: dict[str, Segment] = {}
+        self._codec = Codec()
+        self._open: OrderedDict[str, OpenPack] = OrderedDict()
+        self._frames: OrderedDict[tuple[str, int], bytes] = OrderedDict()
+        self._held = 0
 
     def names(self) -> list[str]:
         """What packs the folder holds now, sorted; files that are no packs do not count."""
@@ -155,7 +153,10 @@ class Packs:
     def __contains__(self, wanted: bytes) -> bool:
         if self.index is not None and self.index.find(wanted) >= 0:
             return True
-        return any(segment.find(wanted) >= 0 for segment in self.loose.values())
+        for segment in self.loose.values():  # noqa: SIM110  # asked for every file: a generator costs twice this
+            if segment.find(wanted) >= 0:
+                return True
+        return False
 
     def opened(self, name: str) -> OpenPack:
         """The pack, open; raises Damaged and Missing."""
@@ -181,7 +182,7 @@ class Packs:
             return data
         pack = self.opened(name)
         try:
-            data = read_frame(pack.fd, pack.tables.frames[number], self.codec)
+            data = read_frame(pack.fd, pack.tables.frames[number], self._codec)
         except IndexError:
             raise pack_problem(self.path(name), PackError("it lacks a frame")) from None
         except (PackError, NoZstdError) as problem:

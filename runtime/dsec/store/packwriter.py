@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Part = tuple[bytes, int, int, int]
     """An object of a frame: id, offset, length, kind."""
 
-FRAME_BYTES = 1 << 20
+FRAME_BYTES = 2 << 20
 """A frame is closed when it has so much content."""
 PACK_BYTES = 64 << 20
 """A pack is closed when it has so many bytes."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 
 from dsec.hashing import blake3_of
 from dsec.store.packform import OBJECT
@@ -29,39 +28,34 @@ _SPARE = 4 << 20
 """Free space that rewriting leaves alone."""
 
 
-@dataclass(slots=True)
 class _Pack:
     """What of a pack is needed."""
 
-    name: str
-    size: int
-    plain: int = 0
-    needed: int = 0
-    parts: dict[int, list[Part]] = field(default_factory=dict)
-    """Of each frame, the objects that are needed: id, offset, length, kind."""
-    whole: set[int] = field(default_factory=set)
-    """Frames that are needed from end to end."""
+    def __init__(self, name: str, size: int) -> None:
+        self.name, self.size = name, size
+        self.plain = self.needed = 0
+        self.parts: dict[int, list[Part]] = {}
+        """Of each frame, the objects that are needed: id, offset, length, kind."""
+        self.whole: set[int] = set()
+        """Frames that are needed from end to end."""
 
 
-@dataclass(slots=True)
 class Freed:
     """What pruning did to packs."""
 
-    packs: int = 0
-    stopped: bool = False
-    """Whether rewriting stopped because too little space was free."""
+    def __init__(self) -> None:
+        self.packs = 0
+        self.stopped = False
+        """Whether rewriting stopped because too little space was free."""
 
 
-@dataclass(frozen=True, slots=True)
 class Pruner:
     """The packs of a store that nobody else writes to."""
 
-    packs: Packs
-    disk: Disk
-    writer: PackWriter
-    written: set[str]
-    """Names of the packs that the writer made. One may be that of a pack that was to be replaced."""
-    freed: Freed = field(default_factory=Freed)
+    def __init__(self, packs: Packs, disk: Disk, writer: PackWriter, written: set[str]) -> None:
+        """`written`: names of the packs that the writer made; one may be that of a pack to be replaced."""
+        self.packs, self.disk, self.writer, self.written = packs, disk, writer, written
+        self.freed = Freed()
 
     def free(self, live: set[bytes]) -> Freed:
         """Remove packs that nothing needs, then write anew those with much that nothing needs."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
 
 from dsec.hashing import blake3_of
+from dsec.record import Record
 from dsec.store.packform import BLOB, LIST
 from dsec.store.pieces import HOLE, PIECE_BYTES, encoded
 from dsec.store.statcache import facts_of
@@ -44,8 +44,7 @@ class NotAFileError(Exception):
     """What is there is no file any more, or never was; caught where files are taken in."""
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(Record):
     """A file that was read and kept."""
 
     id: bytes

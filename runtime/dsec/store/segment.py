@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from dsec.record import Record
 from dsec.store.packform import OBJECT
 
 TYPE_CHECKING = False
@@ -16,26 +15,26 @@ _NEAR = 48
 """Rows on either side of a guess that are searched as bytes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(Record):
     """Rows of OBJECT, ascending by id, somewhere in a buffer."""
 
     buffer: bytes | mmap.mmap
     start: int
-    count: int
+    size: int
+    """Number of rows."""
 
     def find(self, wanted: bytes) -> int:
         """Number of the row with that id, or -1.
 
         Ids are evenly spread, so that two guesses come close; what is near is searched as bytes.
         """
-        if not self.count:
+        if not self.size:
             return -1
         high = int.from_bytes(wanted[:6], "big")
-        guess = high * self.count >> 48
+        guess = high * self.size >> 48
         seen = int.from_bytes(self._id(guess)[:6], "big")
-        guess = min(self.count - 1, max(0, guess + ((high - seen) * self.count >> 48)))
-        low, top = max(0, guess - _NEAR), min(self.count, guess + _NEAR)
+        guess = min(self.size - 1, max(0, guess + ((high - seen) * self.size >> 48)))
+        low, top = max(0, guess - _NEAR), min(self.size, guess + _NEAR)
         if self._id(low) <= wanted <= self._id(top - 1):
             return self._within(wanted, low, top)
         return self._by_halves(wanted)
@@ -50,14 +49,14 @@ class Segment:
         return -1
 
     def _by_halves(self, wanted: bytes) -> int:
-        low, top = 0, self.count
+        low, top = 0, self.size
         while low < top:
             middle = (low + top) // 2
             if self._id(middle) < wanted:
                 low = middle + 1
             else:
                 top = middle
-        return low if low < self.count and self._id(low) == wanted else -1
+        return low if low < self.size and self._id(low) == wanted else -1
 
     def _id(self, row: int) -> bytes:
         at = self.start + row * WIDTH
@@ -70,4 +69,4 @@ class Segment:
 
     def rows(self) -> bytes:
         """All rows, as bytes."""
-        return self.buffer[self.start : self.start + self.count * WIDTH]
+        return self.buffer[self.start : self.start + self.size * WIDTH]

@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import itertools
 import struct
-from typing import NamedTuple
 
 from dsec.hashing import blake3_of
+from dsec.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ _NEVER = -(1 << 63)
 """An mtime that no file has."""
 
 
-class Seen(NamedTuple):
+class Seen(Record):
     """One folder as it was."""
 
     names: bytes
@@ -57,7 +57,7 @@ class Seen(NamedTuple):
         return {name: self.facts[at : at + FACTS.size] for name, at in zip(names, cuts, strict=True)}
 
 
-class Same(NamedTuple):
+class Same(Record):
     """What is known of a folder that looks as it did."""
 
     children: bytes

@@ -6,7 +6,18 @@ import contextlib
 import os
 import time
 
-from dsec.store import index, layout, locking, records, remembering, scratch, sweeping, treewalk, verifying
+from dsec.store import (
+    index,
+    layout,
+    locking,
+    portable,
+    records,
+    remembering,
+    scratch,
+    sweeping,
+    treewalk,
+    verifying,
+)
 from dsec.store.checkout import Checkout, content_of, only_below
 from dsec.store.compression import best
 from dsec.store.disk import Disk
@@ -174,6 +185,35 @@ class Store:
         entries = self.tree(tree)
         return Checkout(target, self._reading()).write(entries if only is None else only_below(entries, only))
 
+    def export(
+        self, write: Callable[[bytes], object], *, trees: Iterable[str], contents: Iterable[str]
+    ) -> int:
+        """Write a pack that stands alone, with all that these need; its length.
+
+        The same ids give the same bytes, with the same version of zstandard.
+        """
+        get, pack = self._reading(), portable.Writing(write)
+        for one, kind in portable.reached(get, map(_id, trees), map(_id, contents)):
+            pack.add(one, get(one), kind)
+        return pack.finish()
+
+    def take(
+        self, get: Callable[[bytes], bytes], *, trees: Iterable[str], contents: Iterable[str]
+    ) -> tuple[int, int]:
+        """Put in all that these need, from elsewhere; how many objects, and bytes, were new.
+
+        `get` gives the bytes of an id that they have been compared with. Raises what it raises.
+        """
+        trees, contents = tuple(trees), tuple(contents)
+        with self._putting():
+            count, size = self._objects.count, self._objects.size_bytes
+            for one, kind in portable.reached(get, map(_id, trees), map(_id, contents)):
+                if one not in self._objects:
+                    data = get(one)
+                    self._objects.put_piece(data) if kind == treewalk.PIECE else self._objects.put(data, kind)
+        self._put.update(trees, contents)
+        return self._objects.count - count, self._objects.size_bytes - size
+
     def put_record(
         self,
         name: str,
@@ -233,7 +273,7 @@ class Store:
             found = verifying.verify(self._packs, self._place.records, quick=quick)
             if found.damage:
                 remembering.forget(self._place)
-            index.refresh(self._packs, self._place.index)
+            index.refresh(self._packs, self._place.table)
         if not held:
             self._release()
         return found
@@ -251,11 +291,11 @@ class Store:
             self._release()
             self._lock = locking.alone(self._place.lock, wait_s=wait_s)
             try:
-                index.refresh(self._packs, self._place.index)
+                index.refresh(self._packs, self._place.table)
                 pruned = sweeping.prune(self._packs, self._disk, self._place, budget=budget, keep=keep)
             finally:
                 self._packs.forget()
-                index.refresh(self._packs, self._place.index)
+                index.refresh(self._packs, self._place.table)
                 self._release()
         return pruned
 
@@ -272,7 +312,7 @@ class Store:
             try:
                 if self._lock < 0:
                     self._lock = locking.shared(self._place.lock)
-                    index.refresh(self._packs, self._place.index)
+                    index.refresh(self._packs, self._place.table)
                 yield
             except BaseException:
                 self._abandon()
@@ -303,7 +343,7 @@ class Store:
                 return self._packs.get(name)
             except Missing:
                 self._packs.forget()
-                index.refresh(self._packs, self._place.index)
+                index.refresh(self._packs, self._place.table)
                 return self._packs.get(name)
 
     def _settle(self) -> None:
@@ -322,7 +362,7 @@ class Store:
             remembering.save(self._disk, self._place, path, intake.seen(), packs)
         self._unsaved.clear()
         if index.is_wanted(self._packs):
-            index.save(self._packs, self._disk, self._place.index, aside=self._place.scratch)
+            index.save(self._packs, self._disk, self._place.table, aside=self._place.scratch)
 
     def _abandon(self) -> None:
         self._unsaved.clear()

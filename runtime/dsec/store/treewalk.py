@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dsec.store import pieces, trees
+from dsec.store.packform import BLOB, LIST, TREE
 from dsec.store.trees import FILE, FOLDER, LINK, PIECES, TreeError
 from dsec.store.values import Change, Damaged, StoreProblem, TreeEntry
 from dsec.words import say
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 DEEPEST = 2000
 """Folders in each other; a system's longest path allows 2048."""
+PIECE = 3
+"""What a list names: an object like any other, that is compressed on its own."""
 _KIND = {FILE: "file", PIECES: "file", FOLDER: "dir", LINK: "link"}
 
 
@@ -90,12 +93,11 @@ def _beside(
     """Changes in one folder, and the folders in it that differ."""
     if one == other:
         return
-    old = {row[0]: row for row in rows_of(get, one)} if one is not None else {}
-    new = {row[0]: row for row in rows_of(get, other)} if other is not None else {}
+    before = set(rows_of(get, one)) if one is not None else set()
+    after = set(rows_of(get, other)) if other is not None else set()
+    old, new = ({row[0]: row for row in rows} for rows in (before - after, after - before))
     for name in sorted(old.keys() | new.keys()):
         was, now = old.get(name), new.get(name)
-        if was == now:
-            continue
         into = _folder(was), _folder(now)
         only_inside = (
             was is not None and now is not None and _but_id(was) == _but_id(now) and None not in into
@@ -124,10 +126,18 @@ def needed(get: Get, tree: bytes, known: set[bytes], *, lenient: bool = False) -
     Those that are seen are added to it. Raises Missing and Damaged; when `lenient`, what cannot be
     read is given, but nothing that it needs.
     """
-    stack = [(tree, FOLDER)]
+    for name, _ in needed_kinds(get, tree, known, lenient=lenient):
+        yield name
+
+
+def needed_kinds(
+    get: Get, tree: bytes, known: set[bytes], *, lenient: bool = False
+) -> Iterator[tuple[bytes, int]]:
+    """The same, with what each is: a TREE, a LIST, a BLOB, or a PIECE of a large file."""
+    stack = [(tree, TREE)]
     while stack:
         name, kind = stack.pop()
-        yield name
+        yield name, kind
         if name in known:
             continue
         known.add(name)
@@ -138,20 +148,20 @@ def needed(get: Get, tree: bytes, known: set[bytes], *, lenient: bool = False) -
                 continue
             raise
         for one, what in inside:
-            if what == FILE:
-                yield one
+            if what in (BLOB, PIECE):
+                yield one, what
             else:
                 stack.append((one, what))
 
 
 def _inside(get: Get, name: bytes, kind: int) -> list[tuple[bytes, int]]:
-    """What a tree or a list names: ids, and whether each is a tree, a list or neither."""
-    if kind == PIECES:
-        return [(one, FILE) for _, one in runs_of(get, name)[0] if one != pieces.HOLE]
+    """What a tree or a list names: ids, and what each is."""
+    if kind == LIST:
+        return [(one, PIECE) for _, one in runs_of(get, name)[0] if one != pieces.HOLE]
     found = []
     for row in rows_of(get, name):
         if row[1] == PIECES:
-            found.append((row[6], PIECES))
+            found.append((row[6], LIST))
         elif row[1] != LINK:
-            found.append((row[5], row[1]))
+            found.append((row[5], TREE if row[1] == FOLDER else BLOB))
     return found

@@ -6,9 +6,8 @@ so `b3sum` agrees, however the store cuts the file up.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from dsec.errors import DSecError
+from dsec.record import Record as _Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,8 +32,7 @@ class Damaged(StoreProblem):
     """What is stored is not what was put in."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(_Record):
     """One thing to take in: a path from the root, its parts joined by `/`.
 
     Folders on the way need not be named. A folder that is named is taken with the entries below it
@@ -46,8 +44,7 @@ class Entry:
     kind: Kind = "file"
 
 
-@dataclass(frozen=True, slots=True)
-class Unread:
+class Unread(_Record):
     """An entry that was not taken in as it stands."""
 
     path: bytes
@@ -57,8 +54,7 @@ class Unread:
     """Whether what was read the last time is in the tree all the same (a file that grows)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
+class Tree(_Record):
     """A tree that was put in."""
 
     id: str
@@ -75,8 +71,7 @@ class Tree:
     unread: tuple[Unread, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TreeEntry:
+class TreeEntry(_Record):
     """One entry of a stored tree."""
 
     path: bytes
@@ -94,8 +89,7 @@ class TreeEntry:
     """A file that is kept in pieces, or that has holes: the id of their list."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(_Record):
     """One path that differs between two trees."""
 
     path: bytes
@@ -115,8 +109,7 @@ def _essence(entry: TreeEntry) -> tuple[str, str, bytes, bool]:
     return entry.kind, content, entry.target, entry.kind == "file" and bool(entry.mode & 0o100)
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(_Record):
     """What a checkout wrote."""
 
     files: int
@@ -127,8 +120,7 @@ class Report:
     """Links among them that lead out of the tree."""
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(_Record):
     """A named snapshot: a document, and what the store must keep for its sake."""
 
     name: str
@@ -139,8 +131,7 @@ class Record:
     """When it was put in, in nanoseconds since 1970; not part of what it says."""
 
 
-@dataclass(frozen=True, slots=True)
-class Damage:
+class Damage(_Record):
     """Something of the store that is not as it was written."""
 
     file: str
@@ -152,8 +143,7 @@ class Damage:
     """Names of the records that need one of them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(_Record):
     """What `verify` read and found."""
 
     packs: int
@@ -165,8 +155,7 @@ class Verification:
     """What was put right by itself: a cache that is made anew."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pruned:
+class Pruned(_Record):
     """What `prune` removed."""
 
     records: tuple[str, ...]
@@ -179,8 +168,7 @@ class Pruned:
     """Whether some packs were left as they are because there was not enough free space to rewrite them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(_Record):
     """What the store takes."""
 
     packs: int

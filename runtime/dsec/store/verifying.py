@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 
 from dsec.errors import DSecError
 from dsec.hashing import blake3_of
@@ -23,16 +22,14 @@ if TYPE_CHECKING:
     from dsec.store.values import Record
 
 
-@dataclass(slots=True)
 class _Found:
     """What was found so far."""
 
-    packs: int = 0
-    objects: int = 0
-    read_bytes: int = 0
-    bad: list[tuple[str, str, tuple[bytes, ...]]] = field(default_factory=list)
-    """File, what is wrong, ids that cannot be read because of it."""
-    notes: list[str] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.packs = self.objects = self.read_bytes = 0
+        self.bad: list[tuple[str, str, tuple[bytes, ...]]] = []
+        """File, what is wrong, ids that cannot be read because of it."""
+        self.notes: list[str] = []
 
 
 def verify(packs: Packs, folder: str, *, quick: bool) -> Verification:
