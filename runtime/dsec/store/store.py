@@ -72,7 +72,7 @@ class Store:
     def __init__(self, place: Layout, disk: Disk) -> None:
         self._place, self._disk = place, disk
         self._packs = Packs(place.packs)
-        index.refresh(self._packs, place.index)
+        index.refresh(self._packs, place.table)
         self._lock = -1
         self._writer: PackWriter | None = None
         self._objects = NewObjects(self._packs, self._writing)
