@@ -173,3 +173,118 @@ def test_whatever_happens_in_whatever_order_a_grant_is_of_what_nobody_holds(acts
             waiting = [one for name in there for one in broker.requests(name)]
             assert not waiting or min(one.many for one in waiting) > 0
             assert not (free == len(GPUS) and waiting), "all are free and somebody waits"
+
+
+ISLANDS = (("g0", "g1"), ("g2", "g3"))
+
+
+class Keepers:
+    """Runs that go on with what they have until it is called back, as runs do."""
+
+    def __init__(self, wants: dict[str, tuple[Request, int]]) -> None:
+        """`wants`: of each run its request and how long each of its Steps takes."""
+        self.wants, self.broker = wants, Brokerage()
+        self.units: list[tuple[int, str, tuple[str, ...]]] = []
+        self.recalled: set[str] = set()
+        self.steps: Counter[str] = Counter()
+        self.device_us: Counter[str] = Counter()
+        for run in wants:
+            self.broker.join(run, (), 0)
+
+    def play(self, until_us: int, *, beside: int) -> None:
+        now = 0
+        while now < until_us:
+            for run, (one, _) in self.wants.items():
+                running = sum(name == run for _, name, _ in self.units)
+                self.broker.want(run, [one._replace(since_us=now)] * max(0, beside - running), now)
+            for decision in self.broker.decide(now):
+                if isinstance(decision, Recall):
+                    self.recalled |= set(decision.devices)
+                else:
+                    self.begin(decision.run, decision.devices, now)
+            held = [device for _, _, devices in self.units for device in devices]
+            assert len(held) == len(set(held))
+            now = min([end for end, _, _ in self.units] + [now + SECOND])
+            for over in [one for one in self.units if one[0] <= now]:
+                self.end(over, now)
+
+    def begin(self, run: str, devices: tuple[str, ...], now: int) -> None:
+        length = self.wants[run][1]
+        self.steps[run] += 1
+        self.device_us[run] += length * len(devices)
+        self.units.append((now + length, run, devices))
+
+    def end(self, over: tuple[int, str, tuple[str, ...]], now: int) -> None:
+        self.units.remove(over)
+        _, run, devices = over
+        if self.recalled.isdisjoint(devices):
+            self.begin(run, devices, now)
+        else:
+            self.recalled -= set(devices)
+            self.broker.give_back(run, devices, now)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(((1, (GPUS,)), (2, (GPUS,)), (2, ISLANDS), (2, (*ISLANDS, GPUS)), (4, (GPUS,)))),
+            st.integers(1, 20),
+            st.booleans(),
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+    st.integers(1, 4),
+)
+def test_nobody_starves_among_runs_that_keep_what_is_not_called_back(wants, beside):
+    runs = {
+        f"r{at}": (Request(many, sets, 0, 0, urgent), length * SECOND)
+        for at, ((many, sets), length, urgent) in enumerate(wants)
+    }
+    keepers = Keepers(runs)
+    keepers.play(600 * SECOND, beside=beside)
+    assert not [run for run in runs if keepers.steps[run] < 3]
+
+
+def test_queues_that_keep_what_is_not_called_back_have_equal_shares():
+    queues = Keepers({"a": (request(1), 2 * SECOND), "b": (request(1), 9 * SECOND)})
+    queues.play(2000 * SECOND, beside=4)
+    shares = sorted(queues.device_us.values())
+    assert shares[0] > 0.45 * sum(shares), shares
+
+
+def test_devices_of_one_island_are_kept_for_who_needs_them_together():
+    broker = Brokerage()
+    for run, device in (("a", "g0"), ("b", "g3"), ("c", "")):
+        broker.join(run, (device,) if device else (), 0)
+    broker.want("c", [Request(2, ISLANDS, 0, 0)], 0)
+    assert broker.decide(0) == [Recall("a", ("g0",))]
+    broker.want("b", [request(1, since_us=1)], 0)
+    assert broker.decide(0) == [Grant("b", ("g2",))], "only g1 is kept"
+    broker.give_back("a", ["g0"], 1)
+    assert Grant("c", ("g0", "g1")) in broker.decide(1)
+
+
+def test_who_can_make_room_at_once_is_asked_before_others():
+    broker = Brokerage()
+    broker.join("a", ("g0", "g1"), 0)
+    broker.join("b", ("g2", "g3"), 0)
+    broker.join("c", (), 0)
+    broker.want("b", (), 0, soft=("g3",))
+    broker.want("c", [request(1)], 0)
+    assert broker.decide(0) == [Recall("a", ("g0",))]
+    broker.want("c", [request(1)._replace(urgent=True)], 0)
+    assert broker.decide(0) == [Recall("b", ("g3",), urgent=True)]
+    assert broker.decide(1) == [], "it comes"
+
+
+def test_what_a_run_that_is_gone_holds_is_waited_for_and_not_called_back():
+    broker = Brokerage()
+    broker.join("a", ("g0", "g1"), 0)
+    broker.join("b", ("g2", "g3"), 0)
+    broker.join("c", (), 0)
+    broker.gone("a", 0)
+    broker.want("c", [request(2)], 0)
+    assert broker.decide(0) == []
+    broker.leave("a", 1)
+    assert broker.decide(1) == [Grant("c", ("g0", "g1"))]
