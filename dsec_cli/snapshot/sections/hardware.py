@@ -74,6 +74,9 @@ def _libc() -> str | None:
 
 def _gpu(device: Device, devices: tuple[Device, ...], card: Plain | None) -> Plain:
     numbers = {one.uuid: one.index for one in devices}
+    settings = {name: getattr(card, name) if card is not None else None for name in _CARD}
+    if device.type.startswith("mig:"):
+        settings["mig"] = True  # a part of a GPU has an id of its own, and no card
     return {
         "index": device.index,
         "uuid": device.uuid,
@@ -84,7 +87,7 @@ def _gpu(device: Device, devices: tuple[Device, ...], card: Plain | None) -> Pla
         "numa": device.numa,
         "health": device.health,
         "links": sorted([numbers.get(other, -1), kind] for other, kind in device.links),
-        **{name: getattr(card, name) if card is not None else None for name in _CARD},
+        **settings,
     }
 
 
