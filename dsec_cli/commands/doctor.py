@@ -1,24 +1,34 @@
-"""`dsec doctor`: what earlier runs left on this machine, and their end."""
+"""`dsec doctor`: whether this machine is fit for runs, what earlier ones left on it, and their end."""
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 
 from dsec import cgroups, orphans
+from dsec.errors import FileProblem
+from dsec.rundir import home
 from dsec_cli.commands.speaking import listener
 from dsec_cli.doctor.check import find_checks
+from dsec_cli.doctor.examining import examine
+from dsec_cli.doctor.host import Host
+from dsec_cli.doctor.requiring import chosen, code_of
+from dsec_cli.doctor.telling import document, text
 from dsec_cli.exit import NO, YES, UsageError
-from dsec_cli.words import say
+from dsec_cli.report.output import emit
+from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from dsec_cli.doctor.check import Answer, Check
+    from collections.abc import Sequence
+
+    from dsec_cli.doctor.check import Check
+    from dsec_cli.doctor.gpufacts import Gpus
     from dsec_cli.options import Args
     from dsec_cli.report.format import Tell
 
 _GRACE_S = 2.0
+_LARGEST = 64 << 20
 
 
 def main(args: Args) -> int:
@@ -28,32 +38,58 @@ def main(args: Args) -> int:
         return _reap(tell, sure=args.yes)
     if args.yes:
         raise UsageError(say("--yes answers what --reap asks"), hint="dsec doctor --reap --yes")
-    answers = [(check, check.look()) for check in find_checks()]
-    sys.stdout.write(_document(answers) if args.json else _text(answers, tell))
-    return YES if all(answer.status == "ok" for _, answer in answers) else NO
+    if args.fix and args.smi is not None:
+        raise UsageError(say("--fix mends this machine, --smi judges another one's output"))
+    host = Host(os.environ, home(os.getcwd(), os.environ), gpus=_facts(args.smi))
+    checks = find_checks()
+    required = chosen(checks, args.require)
+    asked = _asked(checks, args, required)
+    found = examine(asked, host)
+    if args.fix:
+        done = _fixed([one.check for one in found if one.answer.status in ("problem", "note")], host, tell)
+        found = examine(asked, host) if done else found
+    emit(document(found, required) if args.json else text(found, required, tell=tell, width=_width()))
+    return code_of(found, required)
 
 
-def _text(answers: list[tuple[Check, Answer]], tell: Tell) -> str:
-    lines: list[str] = []
-    for check, answer in answers:
-        first, *rest = map(tell, answer.lines)
-        lines += [f"{check.name}: {first}", *rest]
-        if answer.mend:
-            lines.append(tell(answer.mend))
-    return "".join(f"{line}\n" for line in lines)
+def _asked(checks: Sequence[Check], args: Args, required: frozenset[str]) -> tuple[Check, ...]:
+    """What is asked: all, those of --only, or those that another machine's output can answer."""
+    only = chosen(checks, args.only)
+    asked = [check for check in checks if not only or check.name in only | required]
+    return tuple(check for check in asked if args.smi is None or check.of_gpus)
 
 
-def _document(answers: list[tuple[Check, Answer]]) -> str:
-    checks = [
-        {
-            "name": check.name,
-            "status": answer.status,
-            "lines": list(map(str, answer.lines)),
-            "mend": answer.mend,
-        }
-        for check, answer in answers
-    ]
-    return json.dumps({"format": "dsec.doctor/1", "checks": checks}, ensure_ascii=False, indent=2) + "\n"
+def _facts(path: str | None) -> Gpus | None:
+    """The GPUs' facts in saved output; None: this machine is asked."""
+    if path is None:
+        return None
+    from dsec_cli.doctor.smifacts import read
+
+    try:
+        if path == "-":
+            return read(sys.stdin.buffer.read(_LARGEST).decode("utf-8", "replace"), where="<stdin>")
+        with open(path, "rb") as file:
+            return read(file.read(_LARGEST).decode("utf-8", "replace"), where=path)
+    except OSError as problem:
+        raise FileProblem(
+            say("{path}: {why}", path=path, why=system(problem)), hint="nvidia-smi -q > machine.txt"
+        ) from None
+
+
+def _fixed(checks: Sequence[Check], host: Host, tell: Tell) -> bool:
+    """Mend what harms nothing; whether anything was tried."""
+    tried = False
+    for check in checks:
+        if check.fix is not None:
+            sys.stderr.write(f"{check.name}: {tell(check.fix(host))}\n")
+            tried = True
+    return tried
+
+
+def _width() -> int:
+    import shutil
+
+    return shutil.get_terminal_size((100, 24)).columns
 
 
 def _reap(tell: Tell, *, sure: bool) -> int:

@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from dsec.orphans import Left, Orphan
+    from dsec_cli.doctor.host import Host
 
 _WHY = {"dead": say("its executor is gone"), "lost": say("its folder is gone")}
 
 
-def look() -> Answer:
+def look(_host: Host) -> Answer:
     """Every process whose run nobody carries out any more."""
     return told(orphans.find(), orphans.empty_cgroups(os.environb), held=device_memory)
 
@@ -78,4 +79,4 @@ def device_memory() -> dict[int, dict[str, int | None]]:
     return found
 
 
-CHECK = Check("orphans", look)
+CHECK = Check("orphans", look, budget_s=10.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dsec_cli.languages.zh import (
     code,
     dependencies,
+    doctor,
     errors,
     form,
     formats,
@@ -34,7 +35,7 @@ from dsec_cli.languages.zh import (
 )
 
 PARTS = (
-    code, dependencies, errors, form, formats, health, importing, indexes, leftovers, linter, netcheck, plugin_scan, probing,
+    code, dependencies, doctor, errors, form, formats, health, importing, indexes, leftovers, linter, netcheck, plugin_scan, probing,
     resources, runs, scenarios, security, settling, sharing, simulating_gpus, simulation, snapshots, steps, storing, system, text, tolerance, watching,
 )  # fmt: skip
 """All but the pages."""
