@@ -29,6 +29,8 @@ class _Found:
         self.packs = self.objects = self.read_bytes = 0
         self.bad: list[tuple[str, str, tuple[bytes, ...]]] = []
         """File, what is wrong, ids that cannot be read because of it."""
+        self.there: set[bytes] = set()
+        """Ids that packs whose tables are right say they have."""
         self.notes: list[str] = []
 
 
@@ -61,6 +63,7 @@ def _verify_pack(path: str, found: _Found, *, quick: bool) -> None:
     try:
         check_objects(pack.tables)
         found.objects += len(pack.tables)
+        found.there.update([row[0] for row in OBJECT.iter_unpack(pack.tables.objects)])
         if not quick:
             for what, ids in _frames(pack, found):
                 found.bad.append((name, what, ids))
@@ -125,7 +128,7 @@ def _verify_records(packs: Packs, folder: str, found: _Found) -> tuple[int, tupl
         for one in _needed_by(packs, record, known):
             if one in lost:
                 harmed.setdefault(one, []).append(name)
-            elif one not in packs:
+            elif one not in found.there:
                 absent.setdefault(one, []).append(name)
     return count, (*broken, *_damage(found, harmed), *_absent(absent))
 
