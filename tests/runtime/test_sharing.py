@@ -45,6 +45,7 @@ class Box:
             "LOCKS": str(self.locks),
             "GO": str(self.root / "go"),
         }
+        self.job_env = job.env
         self.folder = place.folder({name.encode(): value.encode() for name, value in job.env.items()})
 
     def job(self, name: str, *steps, **options):
@@ -412,3 +413,60 @@ def test_the_broker_in_the_foreground(shared, kit):
     assert "shares the GPUs of this machine" in finish(daemon, 143)
     assert "no broker" in job.dsec("daemon", "--show", expect=1)
     assert json.loads(job.dsec("daemon", "--show", "--json", expect=1))["broker"] is None
+
+
+HOLDS = """\
+import fcntl, os, time
+kept = []
+for gpu in os.environ["CUDA_VISIBLE_DEVICES"].split(","):
+    kept.append(open(os.environ["LOCKS"] + "/" + gpu, "a"))
+    try:
+        fcntl.flock(kept[-1], fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        print("worker", gpu, file=open(os.environ["LOCKS"] + "/twice", "a"))
+def work(ctx):
+    time.sleep(0.2)
+"""
+
+
+def test_a_resident_worker_leaves_between_two_calls_when_its_gpus_are_called_back(shared, kit):
+    demand = kit.demand(cpu_m=0, gpu_count=GPUS)
+    one = shared.job("one", kit.step("s", call="holds:work", demand=demand), count=12)
+    (one.folder / "holds.py").write_text(HOLDS)
+    first = shared.start(one)
+    kit.wait_for(lambda: begun(one))
+    finish(shared.start(queue(shared, "two", 1)))
+    assert first.poll() is None, "it did not wait for all calls"
+    finish(first)
+    assert [cause for _, cause in one.ends()] == ["ok"] * 12
+    assert [stop["cause"] for stop in one.events("worker-stop")] == ["evicted", "done"]
+    assert not shared.twice()
+
+
+def test_a_run_that_stands_still_is_granted_nothing(shared, kit):
+    first = shared.start(queue(shared, "one", 1, shell=WAITS, gpus=GPUS))
+    kit.wait_for(lambda: shared.held("one") == GPUS)
+    two = queue(shared, "two", 1)
+    # In a process group of its own, as a shell makes it; in this session, or nobody could continue it.
+    words = ("run", "plan.json", "--job-id", "j", "--quiet")
+    second = two.start(*words, start_new_session=False, process_group=0)
+    kit.wait_for(lambda: (shared.state() or {}).get("two", {}).get("waiting"))
+    second.send_signal(signal.SIGTSTP)
+    kit.wait_for(lambda: not shared.state()["two"]["waiting"])
+    (shared.root / "go").touch()
+    finish(first)
+    assert shared.held("two") == 0
+    second.send_signal(signal.SIGCONT)
+    finish(second)
+
+
+def test_runs_that_see_different_gpus_do_not_wait_for_each_other(shared, kit):
+    one = queue(shared, "one", 1, shell=WAITS, gpus=4)
+    two = queue(shared, "two", 4, gpus=2)
+    one.env, two.env = ({**shared.job_env, "CUDA_VISIBLE_DEVICES": mask} for mask in ("0,1,2,3", "6,7"))
+    first = shared.start(one)
+    kit.wait_for(lambda: shared.held("one") == 4)
+    finish(shared.start(two))
+    (shared.root / "go").touch()
+    finish(first)
+    assert not shared.twice()

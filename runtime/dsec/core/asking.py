@@ -52,10 +52,11 @@ class Asking:
         taken, usable = ledger.in_use(), set(ledger.usable())
         found: list[Request] = []
         for want in wants:
-            for _ in range(min(want.many, MOST - len(found))):
+            for instance in range(min(want.many, MOST - len(found))):
                 lease = later.grant(want.demand, want.planned)
-                if lease is None and not later.has_beside(want.demand):
-                    break  # it waits for processors, memory or tokens: GPUs would idle meanwhile
+                # Where it waits for processors, memory or tokens GPUs would idle meanwhile.
+                if lease is None and (instance or not later.has_beside(want.demand)):
+                    break
                 best = () if lease is None else lease.devices
                 if best and taken.issuperset(best):
                     continue
