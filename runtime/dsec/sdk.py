@@ -14,6 +14,7 @@ from dsec.onsave import on_save
 from dsec.pagecache import fast_chunks, fast_read
 from dsec.parts import COUNT, INDEX, LAYERS, layers_of, part_path
 from dsec.saving import NoSaveError, Saved, load_sharded, save_sharded, saves
+from dsec.seeding import seeds
 from dsec.signs import heartbeat, metric, metrics, show_stacks
 
 TYPE_CHECKING = False
@@ -42,6 +43,7 @@ __all__ = [
     "publishing",
     "save_sharded",
     "saves",
+    "seeds",
     "show_stacks",
     "split_of",
     "state",  # noqa: F822 - below, when it is asked for

@@ -9,6 +9,13 @@ import pytest
 
 from dsec.store import Store, open_store
 
+from .shell import Shell
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    return Shell(tmp_path)
+
 
 @pytest.fixture
 def state(tmp_path: Path) -> Path:

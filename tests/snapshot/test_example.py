@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .test_commands import Shell
+from .shell import Shell
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "grpo-addition"
 

@@ -81,6 +81,8 @@ def difference(one: Difference, paint: Paint, *, everything: bool = False) -> It
     hunks = one.hunks if everything else one.hunks[:MOST_HUNKS]
     for hunk in hunks:
         yield from _hunk(hunk, paint)
+    if hunks:
+        yield ""
     if len(one.hunks) > len(hunks):
         yield paint(f"      ... {len(one.hunks) - len(hunks)} more changed places (--all)", _DIM)
 
