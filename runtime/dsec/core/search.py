@@ -35,6 +35,8 @@ _WORSE = 60
 """Part of the best makespan by which a change may be worse at first; in the end it may not."""
 _SOME = (1, 2, 4)
 """How many Steps at most are given other devices at a time, where it is not a quarter of them."""
+_OTHER = 3
+"""One change in so many gives Steps other devices, where these differ."""
 _WORD = 2**64
 
 
@@ -62,7 +64,7 @@ def best_order(contest: Contest) -> Found:
     best, trials = min(starts, key=_worth), 0
     if best.run.makespan > max(bounds.values()):
         bounds |= counting_bounds(contest.works, ends, contest.inventory)
-        best, trials = _searched(contest, starts, max(bounds.values()), trials_for(len(tails)))
+        best, trials = _searched(contest, best, max(bounds.values()), trials_for(len(tails)) * len(starts))
     if trials:
         makespans["search"] = best.run.makespan
     best = best._replace(priorities=_from_zero(best.priorities))
@@ -96,29 +98,29 @@ def trials_for(steps: int) -> int:
     return most * _FEW // steps if steps > _FEW else most
 
 
-def _searched(
-    contest: Contest, starts: Sequence[Candidate], bound: int, trials: int
-) -> tuple[Candidate, int]:
-    """The best that is found from each of the starts, and the changes that were tried."""
+def _searched(contest: Contest, start: Candidate, bound: int, trials: int) -> tuple[Candidate, int]:
+    """The best that is found from the start, and the changes that were tried.
+
+    Half of the changes from each way to choose devices led less far: these change on the way, too.
+    """
     draw = Draw(contest.durations)
-    best, tried = min(starts, key=_worth), 0
+    best, tried = start, 0
     may = (
         [at for at, work in enumerate(contest.works) if work.demand.gpu_count] if contest.bench.mixed else []
     )
-    for start in starts:
-        now = start._replace(choices=[start.quick] * len(start.priorities)) if may else start
-        for left in range(trials, 0, -1):
-            if best.run.makespan <= bound:
-                return best, tried
-            tried += 1
-            bearable = best.run.makespan + best.run.makespan * left // (trials * _WORSE)
-            limit = max(now.run.makespan, min(start.run.makespan, bearable))
-            changed = _changed(contest, now, draw, limit, may)
-            if changed is None:
-                continue
-            shorter = changed.run.makespan < now.run.makespan
-            now = improved(contest, changed, passes=1) if shorter else changed
-            best = now if now.run.makespan < best.run.makespan else best
+    now = start._replace(choices=[start.quick] * len(start.priorities)) if may else start
+    for left in range(trials, 0, -1):
+        if best.run.makespan <= bound:
+            break
+        tried += 1
+        bearable = best.run.makespan + best.run.makespan * left // (trials * _WORSE)
+        limit = max(now.run.makespan, min(start.run.makespan, bearable))
+        changed = _changed(contest, now, draw, limit, may)
+        if changed is None:
+            continue
+        shorter = changed.run.makespan < now.run.makespan
+        now = improved(contest, changed, passes=1) if shorter else changed
+        best = now if now.run.makespan < best.run.makespan else best
     return best, tried
 
 
@@ -128,7 +130,7 @@ def _changed(
     """The schedule with some Steps moved, or those that `may` on other devices; None when it is too long."""
     span, count = now.run.makespan, len(now.priorities)
     priorities, choices = [span - start for start in now.run.starts], now.choices
-    other = bool(may) and not draw.below(2)
+    other = bool(may) and not draw.below(_OTHER)
     if other and choices is not None:
         choices = list(choices)
         many = (*_SOME, max(1, len(may) // 4))[draw.below(len(_SOME) + 1)]
