@@ -241,6 +241,15 @@ _RUNNING: tuple[Option, ...] = (
     ("job-id", "", "value", "ID", (), None, "Name of the run; default: <name>-<UTC time>-<4 hex digits>."),
     LANG,
     ("quiet", "q", "flag", "", (), None, "Of the run print only how it ended."),
+    (
+        "rebuild-env",
+        "",
+        "flag",
+        "",
+        (),
+        None,
+        "Where packages differ install the recorded versions in .dsec/environments, and check their files.",
+    ),
 )
 _RAN = (
     (0, "every Step succeeded, and the results are the recorded ones"),

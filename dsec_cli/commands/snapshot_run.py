@@ -16,10 +16,11 @@ from dsec_cli.exit import NO, YES, UsageError
 from dsec_cli.report.output import emit
 from dsec_cli.report.terminal import paint
 from dsec_cli.snapshot.diff import compare
-from dsec_cli.snapshot.drift import drift
+from dsec_cli.snapshot.drift import Drift, drift
 from dsec_cli.snapshot.hostcheck import BLOCKED, DEGRADED, SAME, check, worst
 from dsec_cli.snapshot.manifest import ABSENT
 from dsec_cli.snapshot.replay import replay
+from dsec_cli.snapshot.section import Difference
 from dsec_cli.snapshot.views.difftext import difference
 from dsec_cli.snapshot.views.inspecting import title
 from dsec_cli.words import say
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from dsec_cli.options import Args
     from dsec_cli.snapshot.hostcheck import Axis
     from dsec_cli.snapshot.replay import Replayed
-    from dsec_cli.snapshot.section import Difference
     from dsec_cli.snapshot.shelf import View
 
     Paint = Callable[[str, str], str]
@@ -82,6 +82,9 @@ def _checked(
     _tell(_axes(axes, color))
     verdict = worst(axes)
     found = drift(compare(view, now, live=True, only=_compared(view, now)))
+    built: tuple[tuple[str, str], ...] = ()
+    if args.rebuild_env and any(one.section == "dependencies" for one in found.stops):
+        found, built = _rebuilt(found, view, place)
     if found.stops:
         _tell_drift(found.stops, color)
     if verdict == BLOCKED or (verdict == DEGRADED and not args.compat):
@@ -97,7 +100,21 @@ def _checked(
         return (), NO
     variables = tuple(pair for axis in axes for pair in axis.variables) if args.compat else ()
     _tell(f"adapted: {name}={value}" for name, value in variables)
-    return variables, YES
+    return variables + built, YES
+
+
+def _rebuilt(found: Drift, view: View, place: Project) -> tuple[Drift, tuple[tuple[str, str], ...]]:
+    """What still differs once the recorded packages are installed beside the run, and what leads to them."""
+    from dsec_cli.commands.rebuilding import rebuild
+
+    made = rebuild(view, place)
+    _tell([f"environment: {made.packages} packages in {shown(made.folder)}"])
+    _tell(f"environment: {shown(problem)}" for problem in made.problems)
+    kept = tuple(one for one in found.stops if one.section != "dependencies")
+    if made.problems:
+        stop = Difference("dependencies", "changed", "the rebuilt environment", "", "; ".join(made.problems))
+        kept = (*kept, stop)
+    return found._replace(stops=kept), made.variables
 
 
 def _compared(view: View, now: View) -> tuple[str, ...]:

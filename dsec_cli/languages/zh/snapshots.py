@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 TEXTS = {
+    "Steps with call: run in the Python that runs dsec, which is not rebuilt": "带 call: 的 Step 在运行 dsec 的 Python 中执行，它不会被重建",
+    "there is no Python {minor} here, which the snapshot was taken with": "这里没有快照所用的 Python {minor}",
+    "{program} did not end within an hour": "{program} 一小时内没有结束",
+    "the environment could not be built (exit status {code})": "环境无法建立（退出状态 {code}）",
     "snapshot: {name} (dsec snapshot run {name} runs it again)": "快照：{name}（用 dsec snapshot run {name} 可再次运行）",
     "an archive is no text for a terminal": "归档不是终端能显示的文本",
     "name a file with -o, or redirect the output": "用 -o 指定文件，或重定向输出",

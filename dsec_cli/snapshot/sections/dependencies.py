@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import replace
 from urllib.parse import unquote
 
+from dsec.errors import DSecError
 from dsec.store import Entry
 from dsec_cli.snapshot import installed
 from dsec_cli.snapshot.codediff import files
@@ -14,6 +16,7 @@ from dsec_cli.snapshot.interpreter import python_of
 from dsec_cli.snapshot.listing import list_code
 from dsec_cli.snapshot.manifest import ABSENT
 from dsec_cli.snapshot.packagecauses import cause_of
+from dsec_cli.snapshot.planned import plan_of
 from dsec_cli.snapshot.section import Captured, Difference, Pair, Part, absent, judged
 
 TYPE_CHECKING = False
@@ -49,6 +52,7 @@ def capture(scene: Scene) -> Captured:
             _follow(scene, one, reasons)
             if tree := (one["editable"] or {}).get("tree"):
                 trees.append((f"source-{one['name']}", tree))
+    reasons += _of_workers(scene, python)
     data = {
         "python": {name: python[name] for name in _PYTHON},
         "packages": found,
@@ -57,6 +61,17 @@ def capture(scene: Scene) -> Captured:
     }
     files, size = _content(scene, folders) if scene.wanted.deps_content else ([], 0)
     return judged(reasons, data, trees=(*trees, *files), size=size)
+
+
+def _of_workers(scene: Scene, python: Plain) -> list[str]:
+    """Why packages are missing: Steps that are calls run in DSec's own Python, which may be another one."""
+    try:
+        plan = plan_of(scene)
+    except DSecError:
+        return []
+    if plan is None or not any(step.command.call for step in plan.steps) or python["prefix"] == sys.prefix:
+        return []
+    return [f"Steps with call: run in {sys.prefix}, which is not the Python on the PATH"]
 
 
 def _relative(path: str, python: Plain) -> str:
