@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from dsec.core.report import build, encode, instance_in, markdown, median
-from dsec.durations import Learned, read_durations, write_durations
+from dsec.durations import Learned, contract_key, write_durations
 from dsec.errors import DSecError
 from dsec.outcomes import recorded, state
 from dsec.progress import span
@@ -92,8 +92,9 @@ def _keep(session: Session, state: RunState, report: dict[str, Any]) -> list[str
     try:
         write_report(session.run, report)
         folder = os.path.dirname(os.path.dirname(session.run.path))
-        learn(folder, state)
-        if any(step.demand.gpu_count for step in session.plan.steps):
+        plan = session.plan
+        learn(folder, contract_key(plan.contract_file, plan.name), state)
+        if any(step.demand.gpu_count for step in plan.steps):
             _learn_devices(folder, session)
     except (OSError, DSecError) as problem:
         why = system(problem) if isinstance(problem, OSError) else problem.what
@@ -109,7 +110,7 @@ def write_report(run: RunDir, report: dict[str, Any]) -> None:
     write_whole(f"{run.path}/report.md", markdown(report).encode())
 
 
-def learn(state_folder: str, state: RunState) -> None:
+def learn(state_folder: str, contract: str, state: RunState) -> None:
     """Keep the median duration of each Step that succeeded."""
     fresh = {
         step: Learned._make((median(tally.walls_us) // 1000, len(tally.walls_us)))
@@ -117,7 +118,7 @@ def learn(state_folder: str, state: RunState) -> None:
         if tally.walls_us
     }
     if fresh:
-        write_durations(state_folder, {**read_durations(state_folder), **fresh})
+        write_durations(state_folder, contract, fresh)
 
 
 def _learn_devices(state_folder: str, session: Session) -> None:

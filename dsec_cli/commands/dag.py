@@ -34,7 +34,7 @@ def main(args: Args) -> int:
     path, run = _run_of(args) if args.job_id is not None else (args.file or contract_here(), None)
     opened = open_contract(path)
     graph = whole = step_graph(opened.contract)
-    known: Mapping[str, int] = {**learned(opened.folder), **(_measured(run) if run is not None else {})}
+    known: Mapping[str, int] = {**learned(opened), **(_measured(run) if run is not None else {})}
     contract = opened.contract
     beside: tuple[Finding, ...] = ()
     inventory = inventory_at(args.inventory) if args.inventory is not None else None

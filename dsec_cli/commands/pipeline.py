@@ -7,7 +7,7 @@ import sys
 
 from dsec import __version__
 from dsec.core.measures import circles
-from dsec.durations import read_durations
+from dsec.durations import contract_key, read_durations
 from dsec.record import Record
 from dsec.rundir import home
 from dsec_cli.commands.opened import Opened, diagnose, locator, open_contract
@@ -110,7 +110,7 @@ def planned(
     from dsec_cli.dag.compile import Infeasible, compile_plan
 
     opened, order, contract = clean.opened, clean.order, clean.contract
-    known: Mapping[str, int] = learned(opened.folder) if durations is None else durations
+    known: Mapping[str, int] = learned(opened) if durations is None else durations
     if asked or any(step.layers for step in order.graph.steps):
         from dsec_cli.dag.splitting import split_order
 
@@ -179,9 +179,10 @@ def _facts(opened: Opened) -> Facts:
     )
 
 
-def learned(folder: str) -> dict[str, int]:
-    """Milliseconds per Step id, as earlier runs of the folder's contract took."""
-    return {step: one.ms for step, one in read_durations(home(folder, os.environ)).items()}
+def learned(opened: Opened) -> dict[str, int]:
+    """Milliseconds per Step id, as earlier runs of the contract took."""
+    contract = contract_key(opened.path, opened.contract.name or "")
+    return {step: one.ms for step, one in read_durations(home(opened.folder, os.environ), contract).items()}
 
 
 def show(refused: Refused, lang: str | None = None) -> None:

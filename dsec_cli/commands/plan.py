@@ -64,7 +64,7 @@ def _asked(clean: Clean, args: Args) -> dict[str, int]:
 
 def _durations(clean: Clean, args: Args) -> dict[str, int]:
     """What earlier runs took, and over it what `--durations` names."""
-    known = learned(clean.opened.folder)
+    known = learned(clean.opened)
     if args.durations is None:
         return known
     from dsec_cli.commands.timing import durations_of

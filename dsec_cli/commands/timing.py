@@ -20,15 +20,19 @@ _LARGEST = 256 * 2**20
 
 def durations_of(spec: str, steps: Collection[str], *, folder: str) -> dict[str, int]:
     """Milliseconds by Step id; `spec` is a job, a run's folder, or a file. Raises DSecError."""
-    found = _of_file(spec) if os.path.isfile(spec) else _of_run(spec, folder)
-    # Parts of a split Step are called after it: `S2.0`, `S2.all-reduce`.
-    known = {step: ms for step, ms in found.items() if step in steps or step.rpartition(".")[0] in steps}
+    found = _of_file(spec, steps) if os.path.isfile(spec) else _of_run(spec, folder)
+    known = {step: ms for step, ms in found.items() if _is_of(step, steps)}
     if not known:
         raise UsageError(
             say("--durations {spec}: it has no duration of a Step of this contract", spec=spec),
             hint=say("name a run, plan or trace of the same Steps"),
         )
     return known
+
+
+def _is_of(step: str, steps: Collection[str]) -> bool:
+    """Whether it is one of the Steps or a part of one: these are called `S2.0`, `S2.all-reduce`."""
+    return step in steps or step.rpartition(".")[0] in steps
 
 
 def _of_run(job: str, folder: str) -> dict[str, int]:
@@ -39,7 +43,8 @@ def _of_run(job: str, folder: str) -> dict[str, int]:
     return {step: seen.median_ms for step, seen in steps.items() if seen.median_ms is not None}
 
 
-def _of_file(path: str) -> dict[str, int]:
+def _of_file(path: str, steps: Collection[str]) -> dict[str, int]:
+    """Where durations of several contracts are kept, those of the one with most of these Steps."""
     data = _read(path)
     try:
         document = json.loads(data)
@@ -54,10 +59,12 @@ def _of_file(path: str) -> dict[str, int]:
         return {step.id: step.estimate_ms for step in steps_ if 0 <= step.estimate_ms <= MOST_MS}
     if "traceEvents" in document:
         return _of_trace(document["traceEvents"])
-    if "steps" in document:
+    if "contracts" in document or "steps" in document:
         from dsec.durations import parse_durations
 
-        return {step: one.ms for step, one in parse_durations(data, where=path).items()}
+        kept = parse_durations(data, where=path).values()
+        most = max(kept, key=lambda one: sum(_is_of(step, steps) for step in one), default={})
+        return {step: one.ms for step, one in most.items()}
     raise _not_understood(path)
 
 

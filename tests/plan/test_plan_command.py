@@ -244,6 +244,21 @@ def test_learned_durations_count(job):
     ]
 
 
+def test_another_contract_of_the_folder_learned_for_itself(job):
+    (job / "other.yaml").write_text((job / "dsandbox.yaml").read_text())
+    (job / ".dsec").mkdir()
+    name = load_plan(made(job)).name
+    kept = {f"other.yaml: {name}": {"S1": {"ms": 12345, "n": 3}}}
+    (job / ".dsec" / "durations.json").write_text(json.dumps({"version": 2, "contracts": kept}))
+    assert load_plan(made(job)).steps[0].estimate_source == "default"
+    assert load_plan(made(job, "other.yaml")).steps[0].estimate_source == "history"
+
+
+def made(job, *files):
+    plan(job, *files, "-o", "plan.json")
+    return str(job / "plan.json")
+
+
 def test_dag_draws_a_cyclic_graph_and_tells_the_cycle_as_lint_does(job):
     (job / "dsandbox.yaml").write_text(JOB + CYCLE)
     done = call("dag_analyze", "--output", "dot", cwd=job)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsec.codec import canonical
-from dsec.durations import Learned, parse_durations, read_durations, write_durations
+from dsec.durations import Learned, contract_key, parse_durations, read_durations, write_durations
 from dsec.errors import FileProblem, StoredFormError
 from dsec.hashing import digest
 from dsec.inventory import Inventory
@@ -128,11 +128,35 @@ def test_domains_and_lengths_keep_hashes_apart():
 
 
 def test_durations_come_back_as_written(tmp_path):
-    assert read_durations(str(tmp_path)) == {}
+    here = str(tmp_path)
+    assert read_durations(here, "a") == {}
     learned = {"S1": Learned(120, 3), "S2": Learned(0, 1)}
-    write_durations(str(tmp_path), learned)
-    assert read_durations(str(tmp_path)) == learned
+    write_durations(here, "a", learned)
+    assert read_durations(here, "a") == learned
     assert os.listdir(tmp_path) == ["durations.json"]
+
+
+def test_contracts_do_not_learn_from_each_other(tmp_path):
+    here = str(tmp_path)
+    write_durations(here, "a", {"S1": Learned(120, 3), "S2": Learned(5, 1)})
+    write_durations(here, "b", {"S1": Learned(9, 1)})
+    write_durations(here, "a", {"S2": Learned(7, 2)})
+    assert read_durations(here, "a") == {"S1": Learned(120, 3), "S2": Learned(7, 2)}
+    assert read_durations(here, "b") == {"S1": Learned(9, 1)}
+    assert read_durations(here, "c") == {}
+    names = [contract_key("x/one.yaml", ""), contract_key("two.yaml", ""), contract_key("two.yaml", "one")]
+    assert len({*names, contract_key("y/one.yaml", "one")}) == 3, (
+        "a contract without a name has that of its file"
+    )
+
+
+def test_durations_that_were_kept_undivided_count_until_a_contract_has_its_own(tmp_path):
+    here = str(tmp_path)
+    (tmp_path / "durations.json").write_text('{"version":1,"steps":{"S1":{"ms":5,"n":1}}}')
+    assert read_durations(here, "a") == read_durations(here, "b") == {"S1": Learned(5, 1)}
+    write_durations(here, "a", {"S2": Learned(7, 2)})
+    assert read_durations(here, "a") == {"S1": Learned(5, 1), "S2": Learned(7, 2)}
+    assert read_durations(here, "b") == {}
 
 
 @pytest.mark.parametrize(
@@ -142,6 +166,9 @@ def test_durations_come_back_as_written(tmp_path):
         "[]",
         '{"version":1}',
         '{"version":2,"steps":{}}',
+        '{"version":2,"contracts":{"a":[]}}',
+        '{"version":3,"contracts":{}}',
+        '{"contracts":{}}',
         '{"version":1,"steps":{"S":5}}',
         '{"version":1,"steps":{"S":{"ms":-1,"n":1}}}',
         '{"version":1,"steps":{"S":{"ms":1.5,"n":1}}}',

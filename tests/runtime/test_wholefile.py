@@ -40,7 +40,7 @@ def test_a_disk_that_gets_full_leaves_the_old_file_alone(tmp_path):
 @pytest.mark.parametrize(
     ("name", "write"),
     [
-        ("durations.json", lambda folder: write_durations(folder, {})),
+        ("durations.json", lambda folder: write_durations(folder, "a", {})),
         ("devices.json", lambda folder: write_devices(folder, NOTHING)),
         ("report.json", lambda folder: carrying.write_whole(f"{folder}/report.json", b"{}")),
     ],
