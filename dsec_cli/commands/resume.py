@@ -15,6 +15,7 @@ from dsec.rundir import find, missing_output
 from dsec.warden import end_run
 from dsec_cli.commands.carrying import carry_out, check_feasible, inventory_for, metrics_of, probe_of
 from dsec_cli.commands.depending import keep, look
+from dsec_cli.commands.hosting import check_host
 from dsec_cli.exit import UNKNOWN, YES
 from dsec_cli.words import say
 
@@ -53,10 +54,12 @@ def main(args: Args) -> int:
     if _behind(past) == len(plan.steps) * plan.iterations.count:
         return _nothing_left(run, told, args)
     inventory = inventory_for(plan, args.inventory)
+    state = os.path.dirname(os.path.dirname(run.path))
+    check_host(plan, inventory, state=state)
     check_feasible(plan, inventory)
     metrics = metrics_of(args)
     folder = told.header.folder
-    looked = look(plan, args, folder=folder, state=os.path.dirname(os.path.dirname(run.path)))
+    looked = look(plan, args, folder=folder, state=state)
     if looked.code != YES:
         return looked.code
     keep(run, looked)

@@ -25,6 +25,7 @@ from dsec_cli.commands.carrying import (
     write_whole,
 )
 from dsec_cli.commands.depending import keep, look
+from dsec_cli.commands.hosting import check_host
 from dsec_cli.exit import NO, YES, UsageError
 from dsec_cli.words import say, system
 
@@ -46,9 +47,11 @@ def main(args: Args) -> int:
     if prepared is None:
         return NO
     plan, folder, inventory = prepared.plan, prepared.folder, prepared.inventory
+    state = home(folder, os.environ)
+    check_host(plan, inventory, state=state)
     check_feasible(plan, inventory)
     metrics = metrics_of(args)
-    looked = look(plan, args, folder=folder, state=home(folder, os.environ))
+    looked = look(plan, args, folder=folder, state=state)
     if looked.code != YES:
         return looked.code
     run = _new_run(prepared, args.job_id)

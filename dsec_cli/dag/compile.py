@@ -28,6 +28,7 @@ from dsec_cli.dag.analysis import analyze, rounds_of
 from dsec_cli.dag.demand import demands_of, gpu_count
 from dsec_cli.dag.elastic import elastic_steps
 from dsec_cli.dag.estimates import estimate
+from dsec_cli.dag.hosting import host_needs
 from dsec_cli.dag.linking import links_of
 from dsec_cli.dag.lowering import Decided, lowered
 from dsec_cli.dag.settling import refused, settle
@@ -125,6 +126,7 @@ def compile_plan(
             budget=_budget(contract),
             checkpoints=_checkpoints(steps),
             network=_network(contract),
+            host=host_needs(steps, demands, nvlink_mode=contract.nvlink_mode),
         )
     )
 

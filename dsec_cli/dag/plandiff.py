@@ -77,6 +77,7 @@ def _plan_fields(plan: Plan) -> dict[str, object]:
     inventory["devices"] = {device.uuid: encode(device) for device in plan.inventory.devices}
     fields["links"] = {f"{one.source} -> {one.target}": encode(one) for one in plan.links or ()}
     fields["elastic"] = {one.step: _bounds(one) for one in plan.elastic or ()}
+    fields["host"] = {one.check: one.why for one in plan.host or ()}
     fields["checkpoints"] = {one.step: one.shell for one in plan.checkpoints or ()}
     return {**fields, "inventory": inventory}
 

@@ -55,6 +55,9 @@ def plan_text(plan: Plan, tell: Tell = str) -> str:
         lines += _told(tell(label), tell(text), _LABEL)
     for link in plan.links or ():
         lines += _told(tell(say("link")), link_text(link), _LABEL, deeper=2)
+    for need in plan.host or ():
+        text = f"{need.check}: {need.why}"
+        lines += _told(tell(say("host")), text, _LABEL, deeper=2)
     for note in (*plan.notes, *plan.inventory.notes):
         lines += _told("", tell(say("note: {note}", note=note)), 0, deeper=6)
     lines.append(tell(say("hash: {hash}", hash=plan.hash)))

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 import sys
-import threading
-
-from dsec.codec import decode
-from dsec.errors import StoredFormError
-from dsec_cli.doctor.gpufacts import Gpus
+from _thread import allocate_lock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from dsec_cli.doctor.gpufacts import Gpus
 
 _NVML_S = 8.0
 CRASHED, SILENT = -1, -2
@@ -32,7 +28,7 @@ class Host:
         self.folder = folder
         self.root = root
         self._gpus = gpus
-        self._lock = threading.Lock()
+        self._lock = allocate_lock()
 
     def text(self, path: str) -> str | None:
         """A small file's text; None when it is not there or not ours to read."""
@@ -70,6 +66,13 @@ class Host:
 
 def _read_apart(environ: Mapping[str, str]) -> Gpus:
     """By a process of its own; a crash or silence is a fact, too."""
+    import json
+    import subprocess  # a run, which brings the facts along, does without
+
+    from dsec.codec import decode
+    from dsec.errors import StoredFormError
+    from dsec_cli.doctor.gpufacts import Gpus
+
     path = os.pathsep.join(one for one in sys.path if one)
     try:
         done = subprocess.run(

@@ -245,6 +245,13 @@ class Network(Record):
     bandwidth_cap_bps: int | None = None
 
 
+class HostNeed(Record):
+    """What the machine must be in order for, by the name of a check of `dsec doctor`."""
+
+    check: str
+    why: str
+
+
 class Plan(Record):
     """A compiled contract."""
 
@@ -273,6 +280,8 @@ class Plan(Record):
     """In the order of the Steps; None: there is none."""
     network: Network | None = None
     """None: the contract says nothing of the network."""
+    host: tuple[HostNeed, ...] | None = None
+    """What is looked at before the first Step starts; None: nothing beside what Steps demand."""
 
     @property
     def quick(self) -> bool:

@@ -20,6 +20,7 @@ from dsec.plan import (
     Checkpoint,
     Dependency,
     Elastic,
+    HostNeed,
     Iterations,
     Link,
     Network,
@@ -135,6 +136,7 @@ def _plan(data: dict[str, Any], steps: tuple[PlannedStep, ...]) -> Plan:
         if "checkpoints" in data
         else None,
         network=Network(**data["network"]) if "network" in data else None,
+        host=tuple([HostNeed(**one) for one in data["host"]]) if "host" in data else None,
     )
 
 

@@ -41,9 +41,13 @@ LINES = [
     "lsp x", "run none.yaml", "run good.yaml --job-id /", "top --once", "top nope", "doctor", "daemon --show",
     "netcheck compare a", "netcheck history",
     "netcheck lab --streams 0", "netcheck run --peers q", "netcheck serve --max-rate 1kbps",
-    "plugin scan none.so", "plugin scan good.yaml", "sim-gpu --list", "sim-gpu", "snapshot list", "snapshot inspect none", "snapshot diff none",
+    "plugin scan none.so", "plugin scan good.yaml", "plugin keygen --password",
+    "plugin sign none", "plugin verify none", "plugin trust none", "plugin install none", "plugin list --contract none",
+    "plugin remove none", "sim-gpu --list", "sim-gpu", "snapshot list", "snapshot inspect none", "snapshot diff none",
     "snapshot verify", "snapshot prune", "snapshot restore none", "snapshot run none", "sandbox run",
     "snapshot create none.yaml", "code bundle none", "snapshot create --name /",
+    "snapshot export none", "snapshot export none --recipient x", "snapshot import none", "snapshot audit none",
+    "snapshot keys",
 ]  # fmt: skip
 """`dsec` lines; those of runs are below."""
 PHRASE = re.compile(r"[A-Za-z]{2,} [a-z]{2,} [a-z]{2,}")
@@ -52,6 +56,7 @@ LEFT = (
     r"linters' users .*|with the file, if you can.*|^ +a rule that raises$",  # where a rule comes from
     # Notes of an inventory are part of the document that a plan is.
     r"^注意：no NVIDIA library.*|^ +(started|without) .*gpus all.*",
+    r"^ +修复：(sudo|echo|ulimit|unset|docker|nvidia-smi) .*",  # lines to type
     r"# dsec: ignore.*",
     r"^ *(#|name|kind|title|-) .*",
     r"Client of the OpenAI API|base_url and OPENAI_BASE_URL.*|account and the model.*",  # the knowledge

@@ -174,4 +174,9 @@ TEXTS: dict[str, str] = {
     "problems: {problems}, unknown: {unknown}, notes: {notes}, in order: {fine}, not here: {absent}": "问题：{problems}，未知：{unknown}，提示：{notes}，正常：{fine}，没有：{absent}",
     "{what} (required)": "{what}（必需）",
     "mend: {what}": "修复：{what}",
+    "the plan needs {check!r} of the machine, which this DSec cannot look at": "计划要求机器具备 {check!r}，此 DSec 无法检查",
+    "the machine is not fit for the plan: {check}: {what} ({why})": "机器不适合此计划：{check}：{what}（{why}）",
+    "see dsec doctor": "见 dsec doctor",
+    "dsec: warning: {check}: {what}": "dsec：警告：{check}：{what}",
+    "host": "主机",
 }
