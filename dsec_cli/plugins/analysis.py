@@ -32,6 +32,8 @@ class Root:
     """`DT_INIT`, `init_array[0]`, `ifunc resolver`, or the exported name."""
     load: bool
     """Whether it runs when the image is loaded or unloaded, without being called."""
+    imported: str = ""
+    """The name of a function that another object provides, instead of an address."""
 
 
 @dataclass(slots=True)
@@ -63,7 +65,7 @@ def analyse(
     found = Analysis(image, symbols, bindings, _roots(image, symbols, bindings))
     if door is None or image.machine != EM_X86_64:
         return found
-    starts = tuple(root.address for root in found.roots)
+    starts = tuple(root.address for root in found.roots if not root.imported)
     functions = find_functions(image, symbols, bindings, door, starts)
     found.door = door
     found.graph = build_graph(image, functions, symbols, bindings, wholes=wholes, loads=loads)
@@ -90,7 +92,7 @@ def _roots(image: Image, symbols: tuple[Symbol, ...], bindings: Bindings) -> tup
         (DT_INIT_ARRAY, DT_INIT_ARRAYSZ, "init_array"),
         (DT_FINI_ARRAY, DT_FINI_ARRAYSZ, "fini_array"),
     ):
-        found += _array(image, bindings, tag, size_tag, name)
+        found += _array(image, (symbols, bindings), tag, size_tag, name=name)
     for tag, name in ((DT_INIT, "DT_INIT"), (DT_FINI, "DT_FINI")):
         found += [Root(address, name, load=True) for address in image.dynamic.get(tag, ()) if address]
     if image.entry:
@@ -99,22 +101,43 @@ def _roots(image: Image, symbols: tuple[Symbol, ...], bindings: Bindings) -> tup
         if not one.imported and one.value and one.kind in (0, 2, 10):
             kind = "ifunc resolver" if one.kind == 10 else one.name
             found.append(Root(one.value, kind, load=one.kind == 10))
+    _check(image, found)
     return tuple(found)
 
 
-def _array(image: Image, bindings: Bindings, tag: int, size_tag: int, name: str) -> list[Root]:
+def _check(image: Image, roots: list[Root]) -> None:
+    """What the loader would enter must be code."""
+    for root in roots:
+        segment = image.load_of(root.address)
+        if root.load and not root.imported and (segment is None or not segment.executable):
+            image.problems.append(f"{root.name} leads to no code")
+
+
+def _array(
+    image: Image, bound: tuple[tuple[Symbol, ...], Bindings], tag: int, size_tag: int, *, name: str
+) -> list[Root]:
     start, size = image.first(tag), image.first(size_tag)
     if start is None or not size:
         return []
     count = min(size // 8, _MOST_ARRAY, image.left(start) // 8)
+    if start % 8 or size % 8:
+        image.problems.append(f"the {name} does not lie as pointers do")
     if count < size // 8:
         image.problems.append(f"the {name} runs past the end of its segment")
     found = []
     for at in range(count):
-        slot = start + at * 8
-        target = bindings.relative.get(slot)
-        if target is None and slot not in bindings.named:
-            target = struct.unpack("<Q", image.take(slot, 8))[0]
-        if target not in (None, 0, (1 << 64) - 1):
-            found.append(Root(int(target or 0), f"{name}[{at}]", load=True))
+        target, imported = _entry(image, bound, start + at * 8)
+        if imported or target not in (0, (1 << 64) - 1):
+            found.append(Root(target, f"{name}[{at}]", load=True, imported=imported))
     return found
+
+
+def _entry(image: Image, bound: tuple[tuple[Symbol, ...], Bindings], slot: int) -> tuple[int, str]:
+    """What a pointer in an array of start functions holds: an address, or the name of an import."""
+    symbols, bindings = bound
+    if slot in bindings.named:
+        symbol = symbols[bindings.named[slot]]
+        return (0, symbol.name) if symbol.imported else (symbol.value, "")
+    if slot in bindings.relative:
+        return bindings.relative[slot], ""
+    return int(struct.unpack("<Q", image.take(slot, 8))[0]), ""

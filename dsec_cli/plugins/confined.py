@@ -34,6 +34,7 @@ _BYTES_PER_BYTE = 10
 _BASE_S = 12
 """Processor time for maps of libraries that nobody has cached yet."""
 _S_PER_MIB = 0.6
+_LARGEST = 2 << 30
 _WALL_FACTOR = 30
 _WALL_LEAST_S = 60.0
 
@@ -66,6 +67,9 @@ def scan_confined(path: str, options: Options) -> dict[str, Any]:
         raise FileProblem(
             say("{path} is not a regular file", path=path), hint=say("name a shared object (.so)")
         )
+    if found.st_size > _LARGEST:
+        text = say("{path} is larger than {most} GiB", path=path, most=_LARGEST >> 30)
+        raise FileProblem(text, hint=say("no plugin is; refuse it"))
     limits = limits_of(found.st_size + _beside(path))
     reading, writing = os.pipe()
     child = os.fork()

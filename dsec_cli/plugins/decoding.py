@@ -54,8 +54,24 @@ class Flow:
     """Address behind the last instruction."""
     returns: bool = False
     invalid: int = 0
-    generic: list[tuple[int, str]] = field(default_factory=list)
-    """(ip, name) of single instructions worth a word: `wrpkru`, `rdtsc`, ..."""
+    open: bool = False
+    """Whether the last instruction is no jump, return or trap."""
+
+    def runs_on(self) -> bool:
+        """Whether the last instruction goes on to what follows it."""
+        return self.open
+
+    def append(self, other: Flow) -> None:
+        """Add what follows right behind."""
+        self.branches += other.branches
+        self.refs += other.refs
+        self.gates += other.gates
+        self.indirect += other.indirect
+        self.ips += other.ips
+        self.end = other.end
+        self.returns = self.returns or other.returns
+        self.invalid += other.invalid
+        self.open = other.open
 
 
 class Door(Protocol):

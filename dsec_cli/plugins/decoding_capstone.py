@@ -38,7 +38,7 @@ class Capstone:
         """See `Door`."""
         found = Flow()
         ips: list[int] = []
-        end, furthest = start, start
+        end, furthest, plain = start, start, ""
         for ip, size, name, operands in self._quick.disasm_lite(code, start):
             ips.append(ip)
             end = ip + size
@@ -52,6 +52,7 @@ class Capstone:
         else:
             end = start + len(code)
         found.end = end
+        found.open = plain not in _ENDS
         found.ips = array("Q", ips)
         return found
 

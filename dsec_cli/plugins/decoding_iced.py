@@ -21,7 +21,14 @@ _NEXT = FlowControl.NEXT
 _LEA = Mnemonic.LEA
 _GATES = {Mnemonic.SYSCALL: "syscall", Mnemonic.SYSENTER: "sysenter"}
 _BRANCHES: dict[int, str] = {FlowControl.UNCONDITIONAL_BRANCH: "jmp", FlowControl.CONDITIONAL_BRANCH: "jcc"}
-_ENDS = frozenset((FlowControl.UNCONDITIONAL_BRANCH, FlowControl.INDIRECT_BRANCH, FlowControl.RETURN))
+_ENDS = frozenset(
+    (
+        FlowControl.UNCONDITIONAL_BRANCH,
+        FlowControl.INDIRECT_BRANCH,
+        FlowControl.RETURN,
+        FlowControl.EXCEPTION,
+    )
+)
 
 
 class Iced:
@@ -37,10 +44,12 @@ class Iced:
         add, refs = ips.append, found.refs
         end = start
         furthest = start
+        ended = False
         for one in Decoder(64, code, ip=start):
             ip = one.ip
             add(ip)
             kind = one.flow_control
+            ended = kind in _ENDS
             if kind == _NEXT:
                 if one.is_ip_rel_memory_operand:
                     how = "lea" if one.mnemonic == _LEA else "load"
@@ -51,11 +60,12 @@ class Iced:
             if not whole:
                 if start <= target < start + len(code) and target > furthest:
                     furthest = target
-                if (kind in _ENDS or kind == FlowControl.EXCEPTION) and end > furthest:
+                if ended and end > furthest:
                     break
         else:
             end = start + len(code)
         found.end = end
+        found.open = not ended
         found.ips = array("Q", ips)
         return found
 

@@ -28,6 +28,7 @@ _PHDR = struct.Struct("<IIQQQQQQ")
 _DYN = struct.Struct("<QQ")
 _MOST_SEGMENTS = 4096
 _MOST_DYNAMIC = 65536
+_NAMELESS = "a name is outside of the string table"
 
 
 class NotElf(Exception):
@@ -132,6 +133,8 @@ class Image:
         if self._strings is None:
             self._strings = self._string_table()
         end = self._strings.find(b"\0", offset) if 0 <= offset < len(self._strings) else -1
+        if end < 0 and offset and _NAMELESS not in self.problems:
+            self.problems.append(_NAMELESS)
         return self._strings[offset:end].decode("utf-8", "replace") if end >= 0 else ""
 
     def _string_table(self) -> bytes:
@@ -189,7 +192,7 @@ def _segments(data: Buffer, phoff: int, phnum: int, problems: list[str]) -> tupl
         there = max(0, min(filesz, size - offset))
         if there < filesz and kind in (PT_LOAD, PT_DYNAMIC):
             problems.append(f"program header {at} describes {filesz} bytes, the file holds {there} of them")
-        found.append(Segment(kind, flags, offset, vaddr, there, memsz))
+        found.append(Segment(kind, flags, min(offset, size), vaddr, there, memsz))
     return tuple(found)
 
 

@@ -109,6 +109,14 @@ class _Spans:
         ended = flow.end < address + len(code) or flow.returns
         return ended and not flow.invalid and all(self.is_code(target) for _, target, _ in flow.branches)
 
+    def beyond(self, end: int) -> int:
+        """Where the next code with unwind data begins, or the segment ends."""
+        at = bisect_left(self._starts, end)
+        segment = self.image.load_of(end)
+        if segment is None:
+            return end
+        return min(segment.end, self._starts[at]) if at < len(self._starts) else segment.end
+
     def limit(self, start: int) -> tuple[int, bool]:
         """The furthest that a function can reach, and whether unwind data says so."""
         at = bisect_right(self._starts, start)
@@ -160,6 +168,12 @@ def _one(spans: _Spans, start: int, following: int, *, door: Door, known: bool) 
     end = min(limit, following)
     whole = sure or start in spans.unwind
     flow = door.flow(bytes(spans.image.take(start, end - start)), start, whole=whole)
+    beyond = min(spans.beyond(end), following)
+    if whole and beyond > end and flow.runs_on():
+        # Unwind data that ends before the code does, as that of clone3: what follows is part of it.
+        tail = door.flow(bytes(spans.image.take(end, beyond - end)), end, whole=False)
+        flow.append(tail)
+        end = tail.end
     return Function(start, end if whole else flow.end, flow, known)
 
 

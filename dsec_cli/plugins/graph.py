@@ -146,23 +146,12 @@ def _of_function(graph: Graph, function: Function) -> Iterator[Edge]:
         if node is not None and (node != start or how == "call"):
             _middle(graph, target, node)
             yield (ip, node, "call" if how == "call" else "jmp")
-    if function.end == function.flow.end and _falls_through(function):
+    if function.flow.open and function.flow.ips:
         node = graph.node(end)
         if node is not None:
             yield (function.flow.ips[-1], node, "jmp")
     for ip, address, how in function.flow.refs:
         yield from _of_ref(graph, ip, address, how)
-
-
-def _falls_through(function: Function) -> bool:
-    """Whether the last instruction can be followed by the next function's first (split functions)."""
-    flow = function.flow
-    if not flow.ips:
-        return False
-    last = flow.ips[-1]
-    if any(ip == last for ip, _, how in flow.branches if how != "jcc"):
-        return False
-    return not flow.returns and not any(ip == last for ip, _ in flow.indirect)
 
 
 def _middle(graph: Graph, target: int, node: Node) -> None:

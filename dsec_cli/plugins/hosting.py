@@ -58,7 +58,11 @@ class Host:
             if name in seen:
                 continue
             seen.add(name)
-            held = [self._late(name)] if name in _LATE else [self._of(name)]
+            held = (
+                [self._late(name)]
+                if name in _LATE
+                else [self._start() if name == "@start" else self._of(name)]
+            )
             for one in held:
                 if one is None:
                     unknown.add(name)
@@ -74,6 +78,11 @@ class Host:
                 return held
         return None
 
+    def _start(self) -> tuple[tuple[int, ...], tuple[str, ...]] | None:
+        """What the loader does to start a program."""
+        found = next((held for library, held in self.libraries if library.name == _LOADER), None)
+        return found.of("@start") if found is not None else None
+
     def _late(self, name: str) -> tuple[tuple[int, ...], tuple[str, ...]] | None:
         """Everything of the libraries that libc loads by itself for a purpose."""
         wanted = {"@nss": "libnss_", "@libgcc_s": "libgcc_s"}.get(name)
@@ -81,13 +90,29 @@ class Host:
             return (), ()
         calls: set[int] = set()
         names: set[str] = set()
+        loaded = self._with_needed(
+            [library.name for library, _ in self.libraries if library.name.startswith(wanted)]
+        )
         for library, found in self.libraries:
+            exports = ["@load"] if library.name in loaded else []
             if library.name.startswith(wanted):
-                for export in ("@all", "@load"):
-                    held = found.of(export) or ((), ())
-                    calls.update(held[0])
-                    names.update(held[1])
+                exports.append("@all")
+            for export in exports:
+                held = found.of(export) or ((), ())
+                calls.update(held[0])
+                names.update(held[1])
         return tuple(sorted(calls)), tuple(sorted(names))
+
+    def _with_needed(self, names: list[str]) -> set[str]:
+        """Libraries and all that they need."""
+        needed = {library.name: found.needed for library, found in self.libraries}
+        found: set[str] = set()
+        while names:
+            name = names.pop()
+            if name not in found:
+                found.add(name)
+                names += needed.get(name, ())
+        return found
 
     def loads(self) -> tuple[set[int], set[str]]:
         """What the libraries' own constructors lead to."""

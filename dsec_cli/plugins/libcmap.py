@@ -61,7 +61,8 @@ class LibraryMap:
 
 def map_library(image: Image, door: Door) -> LibraryMap:
     """Disassemble a library and close what each export leads to."""
-    analysis = analyse(image, door, wholes=_stdio_tables(image), loads=False)
+    tables = _stdio_tables(image)
+    analysis = analyse(image, door, wholes=tables, loads=not tables)
     graph = analysis.graph
     assert graph is not None  # a door was given, and the machine is one it knows
     bits, names = _own(analysis, graph)
@@ -182,7 +183,7 @@ def _starts(analysis: Analysis, graph: Graph) -> dict[str, set[Node]]:
         if isinstance(node, int):
             found.setdefault(one.name, set()).add(node)
     for root in analysis.roots:
-        node = graph.node(root.address)
+        node = None if root.imported else graph.node(root.address)
         if isinstance(node, int) and (root.load or root.name == "entry point"):
             found["@load" if root.load else "@start"].add(node)
     return found

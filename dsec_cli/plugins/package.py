@@ -91,9 +91,10 @@ class Package:
             if graph is None or (index and not load):
                 continue
             for root in unit.analysis.roots:
-                node = graph.node(root.address)
-                if root.load == load and isinstance(node, int):
-                    found.append(((index, node), root.name))
+                node: int | str | None = root.imported or graph.node(root.address)
+                at = self.resolve(index, node) if root.load == load and node is not None else None
+                if at is not None:
+                    found.append((at, root.name))
         return found
 
     def imports(self) -> list[str]:

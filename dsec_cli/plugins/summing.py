@@ -33,7 +33,7 @@ def summed(
         _identity(facts, path, image),
         _needs(facts),
         _calls(facts) if facts.host is not None else None,
-        _loader(facts),
+        _loader(facts, image),
         tuple(findings),
         _coverage(facts),
         tuple(_assumptions(facts)),
@@ -45,19 +45,22 @@ def _identity(facts: Facts, path: str, image: Image) -> Identity:
     from blake3 import blake3
 
     libc = facts.host.libc() if facts.host is not None else None
-    shared = image.kind == ET_DYN and not any(one.kind == PT_INTERP for one in image.segments)
     return Identity(
         os.path.basename(path),
         image.size,
         blake3(image.data).hexdigest(),
         build_id(image),
         MACHINES.get(image.machine, f"machine {image.machine}"),
-        "shared object" if shared else "program",
+        "shared object" if _is_library(image) else "program",
         f"{libc.name} {build_id(libc.image) or 'without build id'}" if libc is not None else "",
         image.names(1),
         tuple(unit.name for unit in facts.package.units[1:]),
         read_versions(image),
     )
+
+
+def _is_library(image: Image) -> bool:
+    return image.kind == ET_DYN and not any(one.kind == PT_INTERP for one in image.segments)
 
 
 def _needs(facts: Facts) -> tuple[Need, ...]:
@@ -143,11 +146,13 @@ def _calls(facts: Facts) -> tuple[Call, ...]:
     return tuple(call for _, call in sorted(best.values(), key=lambda pair: pair[1].number))
 
 
-def _loader(facts: Facts) -> tuple[str, ...]:
+def _loader(facts: Facts, image: Image) -> tuple[str, ...]:
     """What loading takes: the loader's own calls, and the constructors of the libraries around."""
     if facts.host is None:
         return ()
     numbers = facts.host.reach(_DLOPEN)[0] | facts.host.loads()[0]
+    if not _is_library(image):
+        numbers |= facts.host.reach(("@start",))[0]  # of the loader, which starts programs
     return tuple(sorted(name_of(number) for number in numbers))
 
 

@@ -68,6 +68,8 @@ def read_symbols(image: Image) -> tuple[Symbol, ...]:
     held = image.left(table) // _SYM.size
     count = min(held, _count(image, held))
     raw = image.take(table, count * _SYM.size)
+    if table % 8 or any(raw[: _SYM.size]):
+        image.problems.append("the symbol table does not begin as one does")
     return tuple(
         Symbol(image.string(name), value, size, info & 15, info >> 4, other & 3 in (1, 2), section)
         for name, info, other, section, value, size in _SYM.iter_unpack(raw)
@@ -77,8 +79,9 @@ def read_symbols(image: Image) -> tuple[Symbol, ...]:
 def _count(image: Image, held: int) -> int:
     counts = [_by_hash(image), _by_gnu_hash(image, held), 1 + _highest_used(image)]
     strings, table = image.first(5), image.first(6)
-    if strings is not None and table is not None and strings > table:
-        # Linkers put the names behind the symbols: entries no hash table leads to are seen, too.
+    unlisted = image.first(4) is None and image.first(0x6FFFFEF5) is None
+    if unlisted and strings is not None and table is not None and strings > table:
+        # No table says how many there are; most linkers put the names right behind them.
         between = (strings - table) // _SYM.size
         counts.append(between if between <= held else 0)
     wanted = max(counts)
@@ -156,6 +159,8 @@ def read_bindings(image: Image, symbols: tuple[Symbol, ...]) -> Bindings:
     for table, size in _rela_tables(image):
         if size > image.left(table):
             image.problems.append("a relocation table runs past the end of its segment")
+        if size % _RELA.size:
+            image.problems.append("a relocation table is not as long as a number of relocations")
         _bind(image, _whole(image, table, size), found, len(symbols))
     if image.first(17) is not None:
         image.problems.append("relocations without addends (DT_REL), which this machine does not use")

@@ -8,6 +8,8 @@ TEXTS: dict[str, str] = {
     "{path} is no report of a scan: {why}": "{path} 不是扫描报告：{why}",
     "give a .so, or what --format json wrote ({format})": "请给出 .so，或 --format json 写出的文件（{format}）",
     "a seccomp profile needs the system calls, and there is no disassembler here": "seccomp 配置需要系统调用，而这里没有反汇编器",
+    "{path} is larger than {most} GiB": "{path} 大于 {most} GiB",
+    "no plugin is; refuse it": "没有插件会这么大；请拒绝它",
     "{path} is not a regular file": "{path} 不是普通文件",
     "name a shared object (.so)": "请指定一个共享库（.so）",
     "refuse the file, or give it more on a machine that you can spare": "请拒绝该文件，或在一台可以腾出的机器上给它更多资源",

@@ -36,10 +36,11 @@ def _auxiliary(facts: Facts) -> Iterator[Finding]:
     for use in facts.uses:
         if use.name == "dl_iterate_phdr":
             linked = facts.tier(use.unit, use.function) == "linked"
-            yield finding("loader-walk", "dl_iterate_phdr", facts, unit=use.unit, node=use.function, ip=use.ip,
-                          severity="info" if linked else "warning", blind=not linked)  # fmt: skip
+            severity = "info" if linked else "warning"
+            where = (use.unit, use.function, use.ip)
+            yield _walk(facts, "dl_iterate_phdr", where, severity=severity, blind=not linked)
         if use.name == "dlinfo":
-            yield finding("loader-walk", "dlinfo", facts, unit=use.unit, node=use.function, ip=use.ip)
+            yield _walk(facts, "dlinfo", (use.unit, use.function, use.ip))
         if use.name not in ("getauxval", "__getauxval"):
             continue
         kind = use.arguments[0] if use.arguments is not None else None
@@ -51,6 +52,13 @@ def _auxiliary(facts: Facts) -> Iterator[Finding]:
         elif kind & {AT_SYSINFO, AT_SYSINFO_EHDR}:
             told = f"{use.name}(AT_SYSINFO_EHDR)"
             yield finding("vdso-walk", told, facts, unit=use.unit, node=use.function, ip=use.ip)
+
+
+def _walk(
+    facts: Facts, told: str, where: tuple[int, int | str, int], *, severity: str = "", blind: bool = True
+) -> Finding:
+    unit, node, ip = where
+    return finding("loader-walk", told, facts, unit=unit, node=node, ip=ip, severity=severity, blind=blind)
 
 
 def _vdso_names(facts: Facts, index: int, unit: Unit) -> Iterator[Finding]:
@@ -76,8 +84,7 @@ def _tables(facts: Facts, index: int, unit: Unit, graph: Graph) -> Iterator[Find
         stub = any(address == got + 16 and how == "jmp" for _, address, how in function.flow.refs)
         for ip, address, how in function.flow.refs:
             if address in (got + 8, got + 16) and how == "load" and not stub:
-                yield finding("loader-walk", "it reads the loader's words of its own table", facts,
-                              unit=index, node=start, ip=ip)  # fmt: skip
+                yield _walk(facts, "it reads the loader's words of its own table", (index, start, ip))
 
 
 def _inside_others(facts: Facts, index: int, unit: Unit, graph: Graph) -> Iterator[Finding]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from dsec_cli.plugins.check import Check
 from dsec_cli.plugins.reasons import finding
 
@@ -18,10 +20,11 @@ def check(facts: Facts) -> Iterator[Finding]:
     for use, judged in facts.judged:
         for code, why in judged.reasons:
             unsure = (code == "code-gen" and "no constant" in why) or code == "loader-walk"
-            severity = "warning" if unsure else ""
-            linked = code == "loader-walk" and facts.tier(use.unit, use.function) == "linked"
-            yield finding(code, why, facts, unit=use.unit, node=use.function, ip=use.ip,
-                          severity="info" if linked else severity, blind=False if linked else None)  # fmt: skip
+            found = finding(code, why, facts, unit=use.unit, node=use.function, ip=use.ip)
+            if code == "loader-walk" and found.tier == "linked":  # where Rust's panics look for their names
+                yield replace(found, severity="info", blind=False)
+            else:
+                yield replace(found, severity="warning") if unsure else found
 
 
 CHECK = Check(
