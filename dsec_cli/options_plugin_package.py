@@ -63,8 +63,8 @@ SIGN: Command = (
     ),
     (("FOLDER", "one", (), "Folder with plugin.yaml and its files."),),
     (
-        _KEY,
         ("expires", "", "value", "DAY", (), None, "Last day on which it is to be installed (YYYY-MM-DD)."),
+        _KEY,
     ),
     (("dsec plugin sign skill-manager", "Sign the plugin in that folder."),),
     (
@@ -83,7 +83,7 @@ VERIFY: Command = (
         "version is installed). Nothing of the plugin is run.",
     ),
     (_PACKAGE,),
-    (JSON, _CONTRACT),
+    (_CONTRACT, JSON),
     (("dsec plugin verify skill-manager.zip", "Check a plugin that came in a zip."),),
     ((0, "trusted"), (1, "anything else"), USAGE, _UNREADABLE),
 )
@@ -94,16 +94,8 @@ TRUST: Command = (
     ("Without KEY the keys that you trust are listed. They are kept in ~/.ds/keys/trusted.json.",),
     (("KEY", "maybe", (), "Public key (RW...), or a file with one."),),
     (
+        JSON,
         ("name", "", "value", "NAME", (), None, "What you call its owner."),
-        (
-            "plugins",
-            "",
-            "multi",
-            "PATTERN",
-            (),
-            None,
-            "Plugins that it may sign (skill-*); default: all. May be repeated.",
-        ),
         (
             "permissions",
             "",
@@ -113,8 +105,16 @@ TRUST: Command = (
             None,
             "Permissions that those may have (read:*); default: all. May be repeated.",
         ),
+        (
+            "plugins",
+            "",
+            "multi",
+            "PATTERN",
+            (),
+            None,
+            "Plugins that it may sign (skill-*); default: all. May be repeated.",
+        ),
         ("remove", "", "value", "NAME", (), None, "Trust this owner no longer."),
-        JSON,
     ),
     (
         ("dsec plugin trust alice.pub --name alice --plugins 'skill-*'", "Trust alice with some plugins."),
@@ -134,11 +134,6 @@ INSTALL: Command = (
     ),
     (_PACKAGE,),
     (
-        _CONTRACT,
-        ("dry-run", "", "flag", "", (), None, "Check everything, install nothing."),
-        ("no-merge", "", "flag", "", (), None, "Leave the contract alone."),
-        ("allow-unsigned", "", "flag", "", (), None, "Take it without a signature of a key that you trust."),
-        ("allow-rollback", "", "flag", "", (), None, "Take it though a newer version is installed."),
         (
             "allow-incomplete",
             "",
@@ -148,6 +143,11 @@ INSTALL: Command = (
             None,
             "Take it though a part of its binary cannot be seen.",
         ),
+        ("allow-rollback", "", "flag", "", (), None, "Take it though a newer version is installed."),
+        ("allow-unsigned", "", "flag", "", (), None, "Take it without a signature of a key that you trust."),
+        _CONTRACT,
+        ("dry-run", "", "flag", "", (), None, "Check everything, install nothing."),
+        ("no-merge", "", "flag", "", (), None, "Leave the contract alone."),
     ),
     (("dsec plugin install skill-manager.zip", "Install a plugin for the contract of this folder."),),
     (
@@ -163,7 +163,7 @@ LIST: Command = (
     "List the plugins that are installed.",
     ("With the version in use, others that are there, and who signed it.",),
     (),
-    (JSON, _CONTRACT),
+    (_CONTRACT, JSON),
     (("dsec plugin list", "List this folder's plugins."),),
     ((0, "listed"), USAGE, _UNREADABLE),
 )
@@ -177,6 +177,3 @@ REMOVE: Command = (
     (("dsec plugin remove skill-manager", "Remove it."),),
     ((0, "removed"), (1, "it is not installed"), USAGE, _UNREADABLE),
 )
-
-PACKAGE_COMMANDS: tuple[Command, ...] = (KEYGEN, SIGN, VERIFY, TRUST, INSTALL, LIST, REMOVE)
-"""All of them."""

@@ -28,6 +28,7 @@ from dsec_cli.plugins.signing.trust import Standing, standing
 from dsec_cli.source.text import SourceText
 from dsec_cli.source.tree import Mapping, Scalar
 from dsec_cli.source.yaml import parse
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +51,10 @@ def declared(package: Package) -> SourceText:
     """The plugin.yaml of a package; raises FileProblem."""
     data = package.files.get(DECLARED)
     if data is None:
-        raise FileProblem(f"{package.where} has no {DECLARED}", hint="it says what the plugin is and needs")
+        raise FileProblem(
+            say("{where} has no {declared}", where=package.where, declared=DECLARED),
+            hint="it says what the plugin is and needs",
+        )
     return SourceText(os.path.join(package.where, DECLARED), data)
 
 
@@ -121,5 +125,7 @@ def plugins_of(contract: str | None) -> tuple[str, str]:
         with contextlib.suppress(FileProblem):
             path = contract_here()
     elif not os.path.isfile(contract):
-        raise FileProblem(f"{contract}: there is no such file", hint="--contract names a contract")
+        raise FileProblem(
+            say("{contract}: there is no such file", contract=contract), hint="--contract names a contract"
+        )
     return path, installed.root_of(home(os.path.dirname(os.path.abspath(path)) if path else ".", os.environ))

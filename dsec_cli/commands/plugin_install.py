@@ -21,6 +21,7 @@ from dsec_cli.plugins.signing.trust import beyond
 from dsec_cli.report.output import emit
 from dsec_cli.source.text import SourceText
 from dsec_cli.source.yaml import parse
+from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def _merged(contract: str, package: Package, found: Checked, root: str) -> Merge
             with open(path, "rb") as file:
                 old = wants(SourceText(path, file.read()), name)
         except OSError as problem:
-            raise FileProblem(f"{path}: {problem.strerror}") from None
+            raise FileProblem(say("{path}: {why}", path=path, why=system(problem))) from None
     return merge(read_source(contract), wants(declared(package), name), old)
 
 

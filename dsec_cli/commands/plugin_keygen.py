@@ -10,6 +10,7 @@ from dsec_cli.exit import YES, UsageError
 from dsec_cli.plugins.signing import keyring
 from dsec_cli.plugins.signing.minisign import new_key
 from dsec_cli.report.output import emit
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def asked(text: str) -> str:
         return given
     if not sys.stdin.isatty():
         raise UsageError(
-            "the key needs a password, and there is no terminal to ask at", hint=f"set {PASSWORD}"
+            "the key needs a password, and there is no terminal to ask at",
+            hint=say("set {password}", password=PASSWORD),
         )
     return getpass.getpass(text)

@@ -16,6 +16,7 @@ from dsec_cli.plugins.signing.bundle import read_package
 from dsec_cli.plugins.signing.contents import MANIFEST, SIGNATURE, Manifest, is_name, manifest_text
 from dsec_cli.plugins.signing.minisign import signed
 from dsec_cli.report.output import emit
+from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,14 +26,23 @@ if TYPE_CHECKING:
 def main(args: Args) -> int:
     """Check plugin.yaml, hash every file, sign."""
     if not os.path.isdir(args.folder):
-        raise FileProblem(f"{args.folder} is no folder", hint="sign the folder, then zip it")
+        raise FileProblem(
+            say("{folder} is no folder", folder=args.folder), hint="sign the folder, then zip it"
+        )
     expires = _day(args.expires)
     package = read_package(args.folder)
     if lint_errors(package):
         return NO
     name, version = identity(package)
     if not is_name(name) or not is_semver(version):
-        raise FileProblem(f"{args.folder}: {name!r} {version!r} is no name and version of a plugin")
+        raise FileProblem(
+            say(
+                "{folder}: {name!r} {version!r} is no name and version of a plugin",
+                folder=args.folder,
+                name=name,
+                version=version,
+            )
+        )
     manifest = Manifest(name, version, expires, package.entries())
     data = manifest_text(manifest)
     path = args.key or keyring.secret_path(os.environ)
@@ -42,7 +52,9 @@ def main(args: Args) -> int:
         write_whole(os.path.join(args.folder, MANIFEST), [data])
         write_whole(os.path.join(args.folder, SIGNATURE), [signature.encode()])
     except OSError as problem:
-        raise FileProblem(f"{args.folder}: {problem.strerror}", hint="it is not signed") from None
+        raise FileProblem(
+            say("{path}: {why}", path=args.folder, why=system(problem)), hint="it is not signed"
+        ) from None
     emit(f"{name} {version}: {len(manifest.files)} files signed by {secret.public.shown}\n")
     return YES
 
@@ -53,4 +65,4 @@ def _day(text: str | None) -> date | None:
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise UsageError(f"--expires {text}: a day is written YYYY-MM-DD") from None
+        raise UsageError(say("--expires {text}: a day is written YYYY-MM-DD", text=text)) from None

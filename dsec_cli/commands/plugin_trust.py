@@ -10,6 +10,7 @@ from dsec_cli.exit import NO, YES, UsageError
 from dsec_cli.plugins.signing import keyring
 from dsec_cli.plugins.signing.trust import Trusted, is_label
 from dsec_cli.report.output import emit
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,12 +30,15 @@ def main(args: Args) -> int:
         raise UsageError("--name says whose key it is", hint="letters, digits, . _ @ -: --name alice")
     same = next((one for one in keys if one.key == key and one.name != args.name), None)
     if same is not None:
-        raise UsageError(f"this key is {same.name}'s already", hint=f"dsec plugin trust --remove {same.name}")
+        raise UsageError(
+            say("this key is {name}'s already", name=same.name),
+            hint=say("dsec plugin trust --remove {name}", name=same.name),
+        )
     other = next((one for one in keys if one.name == args.name and one.key != key), None)
     if other is not None:
         raise UsageError(
-            f"{args.name} is trusted with another key, {other.key.shown}",
-            hint=f"if it was replaced on purpose: dsec plugin trust --remove {args.name}",
+            say("{name} is trusted with another key, {shown}", name=args.name, shown=other.key.shown),
+            hint=say("if it was replaced on purpose: dsec plugin trust --remove {name}", name=args.name),
         )
     rest = tuple(one for one in keys if one.name != args.name)
     fresh = Trusted(args.name, key, tuple(args.plugins) or ("*",), tuple(args.permissions))

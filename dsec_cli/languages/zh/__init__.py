@@ -15,7 +15,9 @@ from dsec_cli.languages.zh import (
     leftovers,
     linter,
     netcheck,
+    packaging,
     plugin_scan,
+    plugins,
     probing,
     resources,
     runs,
@@ -35,7 +37,7 @@ from dsec_cli.languages.zh import (
 )
 
 PARTS = (
-    code, dependencies, doctor, errors, form, formats, health, importing, indexes, leftovers, linter, netcheck, plugin_scan, probing,
+    code, dependencies, doctor, errors, form, formats, health, importing, indexes, leftovers, linter, packaging, netcheck, plugin_scan, plugins, probing,
     resources, runs, scenarios, security, settling, sharing, simulating_gpus, simulation, snapshots, steps, storing, system, text, tolerance, watching,
 )  # fmt: skip
 """All but the pages."""

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from dsec.errors import FileProblem
 from dsec.hashing import blake3_of
 from dsec_cli.plugins.signing.contents import UNLISTED, Entry
+from dsec_cli.words import say, system
 
 MOST_FILES = 10_000
 MOST_BYTES = 1 << 30
@@ -40,9 +41,12 @@ def read_package(path: str) -> Package:
         if zipfile.is_zipfile(path):
             return _zip(path)
     except OSError as problem:
-        raise FileProblem(f"{path}: {problem.strerror}") from None
+        raise FileProblem(say("{path}: {why}", path=path, why=system(problem))) from None
     what = "there is no such file" if not os.path.exists(path) else "it is neither a folder nor a zip"
-    raise FileProblem(f"{path}: {what}", hint="a package is a folder with plugin.yaml, or a zip of one")
+    raise FileProblem(
+        say("{path}: {what}", path=path, what=what),
+        hint="a package is a folder with plugin.yaml, or a zip of one",
+    )
 
 
 def _folder(path: str) -> Package:
@@ -54,14 +58,16 @@ def _folder(path: str) -> Package:
             full = os.path.join(path, name)
             mode = os.lstat(full)
             if not stat.S_ISREG(mode.st_mode):
-                raise FileProblem(f"{full} is no ordinary file", hint="a package has no links and no devices")
+                raise FileProblem(
+                    say("{full} is no ordinary file", full=full), hint="a package has no links and no devices"
+                )
             left = _within(path, len(files) + 1, left - mode.st_size)
             with open(full, "rb") as file:
                 files[name] = file.read()
             if mode.st_mode & stat.S_IXUSR:
                 executable.add(name)
     except OSError as problem:
-        raise FileProblem(f"{problem.filename or path}: {problem.strerror}") from None
+        raise FileProblem(say("{path}: {why}", path=problem.filename or path, why=system(problem))) from None
     return Package(path, files, frozenset(executable))
 
 
@@ -71,7 +77,9 @@ def _names(root: str, below: str) -> list[str]:
         for entry in entries:
             name = f"{below}{entry.name}"
             if not safe(name):
-                raise FileProblem(f"{root}: {entry.name!r} is no name for a file of a package")
+                raise FileProblem(
+                    say("{root}: {name!r} is no name for a file of a package", root=root, name=entry.name)
+                )
             if entry.is_dir(follow_symlinks=False):
                 found += _names(root, f"{name}/")
             else:
@@ -90,7 +98,12 @@ def safe(name: str) -> bool:
 def _within(where: str, count: int, left: int) -> int:
     if count > MOST_FILES or left < 0:
         raise FileProblem(
-            f"{where} is too large for a package: {MOST_FILES} files and {MOST_BYTES >> 30} GiB at most"
+            say(
+                "{where} is too large for a package: {most_files} files and {most_bytes} GiB at most",
+                where=where,
+                most_files=MOST_FILES,
+                most_bytes=MOST_BYTES >> 30,
+            )
         )
     return left
 
@@ -111,7 +124,7 @@ def _zip(path: str) -> Package:
                 if member.external_attr >> 16 & stat.S_IXUSR:
                     executable.add(name)
     except (zipfile.BadZipFile, NotImplementedError, EOFError, RuntimeError, OSError) as problem:
-        raise FileProblem(f"{path} is no whole zip: {problem}") from None
+        raise FileProblem(say("{path} is no whole zip: {problem}", path=path, problem=problem)) from None
     return Package(path, files, frozenset(executable))
 
 
@@ -124,14 +137,26 @@ def _base(names: list[str]) -> str:
 def _refuse(path: str, member: zipfile.ZipInfo, name: str, files: dict[str, bytes]) -> None:
     kind = stat.S_IFMT(member.external_attr >> 16)
     if not safe(name) or not safe(member.filename):
-        raise FileProblem(f"{path}: {member.filename!r} would reach outside of the package")
+        raise FileProblem(
+            say(
+                "{path}: {filename!r} would reach outside of the package", path=path, filename=member.filename
+            )
+        )
     if kind not in (0, stat.S_IFREG):
-        raise FileProblem(f"{path}: {member.filename!r} is no ordinary file")
+        raise FileProblem(
+            say("{path}: {filename!r} is no ordinary file", path=path, filename=member.filename)
+        )
     if name in files:
-        raise FileProblem(f"{path}: {member.filename!r} stands twice in it")
+        raise FileProblem(say("{path}: {filename!r} stands twice in it", path=path, filename=member.filename))
     if member.file_size > max(1 << 20, _RATIO * member.compress_size):
         raise FileProblem(
-            f"{path}: {member.filename!r} is {member.file_size} bytes out of {member.compress_size}"
+            say(
+                "{path}: {filename!r} is {file_size} bytes out of {compress_size}",
+                path=path,
+                filename=member.filename,
+                file_size=member.file_size,
+                compress_size=member.compress_size,
+            )
         )
 
 
@@ -139,5 +164,7 @@ def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo, path: str) -> by
     with archive.open(member) as file:
         data = file.read(member.file_size + 1)
     if len(data) != member.file_size:
-        raise FileProblem(f"{path}: {member.filename!r} is not as long as it says")
+        raise FileProblem(
+            say("{path}: {filename!r} is not as long as it says", path=path, filename=member.filename)
+        )
     return data

@@ -8,6 +8,7 @@ from datetime import date
 from typing import NamedTuple
 
 from dsec.errors import StoredFormError
+from dsec_cli.words import say
 
 MANIFEST = "MANIFEST.json"
 SIGNATURE = "MANIFEST.json.minisig"
@@ -69,15 +70,24 @@ def read_manifest(data: bytes, where: str) -> Manifest:
     try:
         held = json.loads(data, object_pairs_hook=_once)
     except (ValueError, RecursionError) as problem:
-        raise StoredFormError(f"{where} is no manifest: {problem}") from None
+        raise StoredFormError(
+            say("{where} is no manifest: {problem}", where=where, problem=problem)
+        ) from None
     if not isinstance(held, dict) or held.get("format") != FORMAT:
-        raise StoredFormError(f"{where} is no manifest of a plugin", hint="dsec plugin sign writes one")
+        raise StoredFormError(
+            say("{where} is no manifest of a plugin", where=where), hint="dsec plugin sign writes one"
+        )
     version = held.get("format_version")
     if not isinstance(version, list) or version[:1] != [VERSION[0]]:
-        raise StoredFormError(f"{where} is of version {version}", hint=f"this dsec reads {VERSION[0]}.x")
+        raise StoredFormError(
+            say("{where} is of version {version}", where=where, version=version),
+            hint=say("this dsec reads {version}.x", version=VERSION[0]),
+        )
     name, given, files = held.get("name"), held.get("version"), held.get("files")
     if not (isinstance(name, str) and is_name(name) and isinstance(given, str) and isinstance(files, dict)):
-        raise StoredFormError(f"{where} names no plugin", hint="dsec plugin sign writes it anew")
+        raise StoredFormError(
+            say("{where} names no plugin", where=where), hint="dsec plugin sign writes it anew"
+        )
     return Manifest(name, given, _day(held.get("expires"), where), _entries(files, where))
 
 
@@ -94,7 +104,7 @@ def _day(text: object, where: str) -> date | None:
     try:
         return date.fromisoformat(str(text))
     except ValueError:
-        raise StoredFormError(f"{where}: expires: {text!r} is no day") from None
+        raise StoredFormError(say("{where}: expires: {text!r} is no day", where=where, text=text)) from None
 
 
 def _entries(files: dict[str, object], where: str) -> dict[str, Entry]:
@@ -104,7 +114,7 @@ def _entries(files: dict[str, object], where: str) -> dict[str, Entry]:
         told = entry.get("blake3") if isinstance(entry, dict) else None
         hashed = isinstance(told, str) and _HASH.fullmatch(told) is not None
         if type(size) is not int or size < 0 or not hashed:
-            raise StoredFormError(f"{where}: {path!r} has no size and hash")
+            raise StoredFormError(say("{where}: {path!r} has no size and hash", where=where, path=path))
         found[path] = Entry(size, str(told))
     return found
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from dsec.errors import FileProblem
 from dsec.versions import semver_order
 from dsec.wholefile import write_whole
+from dsec_cli.words import say, system
 
 CURRENT = "current"
 FOLDER = "plugins"
@@ -42,7 +43,7 @@ def installed(root: str) -> list[Installed]:
     except FileNotFoundError:
         return []
     except OSError as problem:
-        raise FileProblem(f"{root}: {problem.strerror}") from None
+        raise FileProblem(say("{path}: {why}", path=root, why=system(problem))) from None
     found = [one(root, name) for name in names if not name.startswith(".")]
     return [plugin for plugin in found if plugin is not None]
 
@@ -91,7 +92,8 @@ def stage(root: str, name: str, files: dict[str, bytes], executable: frozenset[s
     except OSError as problem:
         drop(aside)
         raise FileProblem(
-            f"{problem.filename or aside}: {problem.strerror}", hint="nothing was installed"
+            say("{path}: {why}", path=problem.filename or aside, why=system(problem)),
+            hint="nothing was installed",
         ) from None
     return aside
 
@@ -135,7 +137,8 @@ def place(root: str, aside: str, name: str, version: str, *, status: str, signer
     except OSError as problem:
         drop(aside)
         raise FileProblem(
-            f"{problem.filename or folder}: {problem.strerror}", hint="the version before is still in use"
+            say("{path}: {why}", path=problem.filename or folder, why=system(problem)),
+            hint="the version before is still in use",
         ) from None
     return folder
 
@@ -171,4 +174,4 @@ def remove(root: str, name: str) -> None:
             os.unlink(os.path.join(base, CURRENT))  # first: half of it must not be used
         shutil.rmtree(base)
     except OSError as problem:
-        raise FileProblem(f"{problem.filename or base}: {problem.strerror}") from None
+        raise FileProblem(say("{path}: {why}", path=problem.filename or base, why=system(problem))) from None

@@ -17,6 +17,7 @@ from dsec_cli.plugins.signing.minisign import (
     secret_text,
 )
 from dsec_cli.plugins.signing.trust import Trusted, read_trust, trust_text
+from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -52,11 +53,11 @@ def write_pair(path: str, secret: SecretKey, *, password: str, salt: bytes) -> s
         _create(public, public_text(secret.public), 0o644)
     except FileExistsError as problem:
         raise FileProblem(
-            f"{problem.filename} is there already",
+            say("{filename} is there already", filename=problem.filename),
             hint="--output names another file; a lost key cannot be had again",
         ) from None
     except OSError as problem:
-        raise FileProblem(f"{problem.filename or path}: {problem.strerror}") from None
+        raise FileProblem(say("{path}: {why}", path=problem.filename or path, why=system(problem))) from None
     return public
 
 
@@ -73,7 +74,10 @@ def open_secret(path: str, ask: Callable[[], str]) -> SecretKey:
     text = _text(path, hint="dsec plugin keygen makes one")
     mode = os.stat(path).st_mode & 0o777
     if mode & 0o077:
-        raise KeyProblem(f"{path} can be read by others (mode {mode:o})", hint=f"chmod 600 {path}")
+        raise KeyProblem(
+            say("{path} can be read by others (mode {mode:o})", path=path, mode=mode),
+            hint=say("chmod 600 {path}", path=path),
+        )
     return read_secret(text, ask() if needs_password(text, path) else "", path)
 
 
@@ -89,7 +93,7 @@ def _text(path: str, *, hint: str) -> str:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read(_MOST)
     except OSError as problem:
-        raise FileProblem(f"{path}: {problem.strerror}", hint=hint) from None
+        raise FileProblem(say("{path}: {why}", path=path, why=system(problem)), hint=hint) from None
 
 
 def trusted(environ: Mapping[str, str]) -> tuple[Trusted, ...]:
@@ -101,7 +105,7 @@ def trusted(environ: Mapping[str, str]) -> tuple[Trusted, ...]:
     except FileNotFoundError:
         return ()
     except OSError as problem:
-        raise FileProblem(f"{path}: {problem.strerror}") from None
+        raise FileProblem(say("{path}: {why}", path=path, why=system(problem))) from None
 
 
 def keep_trusted(environ: Mapping[str, str], keys: tuple[Trusted, ...]) -> None:
@@ -111,4 +115,4 @@ def keep_trusted(environ: Mapping[str, str], keys: tuple[Trusted, ...]) -> None:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         write_whole(path, [trust_text(keys).encode()])
     except OSError as problem:
-        raise FileProblem(f"{path}: {problem.strerror}") from None
+        raise FileProblem(say("{path}: {why}", path=path, why=system(problem))) from None

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from dsec import ed25519
 from dsec.errors import DSecError
+from dsec_cli.words import say
 
 PUBLIC_COMMENT = "untrusted comment: minisign public key "
 SECRET_COMMENT = "untrusted comment: dsec plugin secret key"  # noqa: S105 - what stands above one
@@ -94,7 +95,8 @@ def read_public(text: str, where: str) -> PublicKey:
     data = _decoded(lines[0], where, "a public key") if len(lines) == 1 else b""
     if len(data) != 42 or data[:2] != b"Ed":
         raise KeyProblem(
-            f"{where}: this is no minisign public key", hint="a key is a line that starts with RW"
+            say("{where}: this is no minisign public key", where=where),
+            hint="a key is a line that starts with RW",
         )
     return PublicKey(data[2:10], data[10:])
 
@@ -124,16 +126,24 @@ def read_secret(text: str, password: str, where: str) -> SecretKey:
     if data[2:4] == b"Sc":
         costs = (int.from_bytes(data[38:46], "little"), int.from_bytes(data[46:54], "little"))
         if costs[1] > _MOST_MEMORY:
-            raise KeyProblem(f"{where}: opening this key would take {costs[1] >> 20} MiB of memory")
+            raise KeyProblem(
+                say(
+                    "{where}: opening this key would take {costs} MiB of memory",
+                    where=where,
+                    costs=costs[1] >> 20,
+                )
+            )
         body = _mixed(body, _stream(password, data[6:38], *costs))
     pair = body[:72]
     plain = data[2:4] == b"\0\0" and body[72:] == bytes(32)  # minisign -W leaves the checksum out
     if not plain and not hmac.compare_digest(_checksum(pair), body[72:]):
         what = "the password is wrong, or the key is damaged" if data[2:4] == b"Sc" else "the key is damaged"
-        raise KeyProblem(f"{where}: {what}")
+        raise KeyProblem(say("{where}: {what}", where=where, what=what))
     secret = SecretKey(pair[:8], pair[8:40])
     if secret.public.key != pair[40:]:
-        raise KeyProblem(f"{where}: the key is damaged: its two halves do not belong together")
+        raise KeyProblem(
+            say("{where}: the key is damaged: its two halves do not belong together", where=where)
+        )
     return secret
 
 
@@ -142,7 +152,9 @@ def _secret_data(text: str, where: str) -> bytes:
     data = _decoded(lines[1].strip(), where, "a secret key") if len(lines) >= 2 else b""
     known = len(data) == 158 and data[:2] == b"Ed" and data[4:6] == b"B2" and data[2:4] in (b"Sc", b"\0\0")
     if not known:
-        raise KeyProblem(f"{where}: this is no minisign secret key", hint="dsec plugin keygen makes one")
+        raise KeyProblem(
+            say("{where}: this is no minisign secret key", where=where), hint="dsec plugin keygen makes one"
+        )
     return data
 
 
@@ -191,13 +203,14 @@ def read_signature(text: str, where: str) -> Signature:
     """A signature file, not checked yet; raises KeyProblem."""
     lines = text.splitlines()
     if len(lines) != 4 or not lines[0].startswith("untrusted comment:") or not lines[2].startswith(_TRUSTED):
-        raise KeyProblem(f"{where}: this is no minisign signature")
+        raise KeyProblem(say("{where}: this is no minisign signature", where=where))
     data, over_comment = (_decoded(lines[at].strip(), where, "a signature") for at in (1, 3))
     if len(data) != 74 or len(over_comment) != 64:
-        raise KeyProblem(f"{where}: this is no minisign signature")
+        raise KeyProblem(say("{where}: this is no minisign signature", where=where))
     if data[:2] != b"ED":
         raise KeyProblem(
-            f"{where}: it is of the older kind, which is not prehashed", hint="sign it with minisign -H"
+            say("{where}: it is of the older kind, which is not prehashed", where=where),
+            hint="sign it with minisign -H",
         )
     return Signature(data[2:10], data[10:], lines[2].removeprefix(_TRUSTED), over_comment)
 
@@ -215,4 +228,6 @@ def _decoded(line: str, where: str, what: str) -> bytes:
     try:
         return base64.b64decode(line.encode("ascii"), validate=True)
     except (binascii.Error, UnicodeEncodeError):
-        raise KeyProblem(f"{where}: this is not {what}: a line is no base64") from None
+        raise KeyProblem(
+            say("{where}: this is not {what}: a line is no base64", where=where, what=what)
+        ) from None

@@ -12,6 +12,7 @@ from dsec.errors import StoredFormError
 from dsec.versions import is_semver, semver_order
 from dsec_cli.plugins.signing.contents import Manifest
 from dsec_cli.plugins.signing.minisign import PublicKey, Signature, checks, read_public
+from dsec_cli.words import say
 
 STATUSES = ("trusted", "unknown-key", "bad", "modified", "unsigned", "expired", "rollback")
 
@@ -56,9 +57,14 @@ def read_trust(data: bytes, where: str) -> tuple[Trusted, ...]:
     try:
         held = json.loads(data)
     except (ValueError, RecursionError) as problem:
-        raise StoredFormError(f"{where} is no JSON: {problem}", hint="mend it, or move it away") from None
+        raise StoredFormError(
+            say("{where} is no JSON: {problem}", where=where, problem=problem),
+            hint="mend it, or move it away",
+        ) from None
     if not isinstance(held, dict) or held.get("version") != 1 or not isinstance(held.get("keys"), list):
-        raise StoredFormError(f"{where} is no trust file of version 1", hint="dsec plugin trust writes it")
+        raise StoredFormError(
+            say("{where} is no trust file of version 1", where=where), hint="dsec plugin trust writes it"
+        )
     return tuple(_trusted(row, where) for row in held["keys"])
 
 
@@ -68,7 +74,7 @@ def _trusted(row: object, where: str) -> Trusted:
     lists = [fields.get("plugins"), fields.get("permissions", [])]
     good = all(isinstance(one, list) and all(isinstance(text, str) for text in one) for one in lists)
     if not isinstance(name, str) or not isinstance(key, str) or not good:
-        raise StoredFormError(f"{where}: a key has not name, key, plugins and permissions")
+        raise StoredFormError(say("{where}: a key has not name, key, plugins and permissions", where=where))
     return Trusted(
         name, read_public(key, where), tuple(fields["plugins"]), tuple(fields.get("permissions", ()))
     )
