@@ -7,7 +7,7 @@ import os
 import sys
 import time
 
-from dsec.events import Notice
+from dsec.events import STANDING, Notice
 from dsec.outcomes import recorded, state, words
 from dsec.progress import instance, span
 from dsec.quickplan import read_plan
@@ -232,7 +232,7 @@ def _running(found: dict[str, Any], one: dict[str, Any]) -> str:
 
 def _paused(found: dict[str, Any], one: dict[str, Any]) -> str:
     step, reason = _called(found, one), recorded(one["reason"])
-    if one["how"] == "frozen":
+    if one["how"] in STANDING:
         return say("  {step} stands still: {reason}", step=step, reason=reason)
     if one["how"] == "saved":
         return say("  {step} saved its state and waits to go on: {reason}", step=step, reason=reason)

@@ -142,7 +142,8 @@ class Watch:
         many = self.plan.iterations.count
         for (step, iteration), begun in self.fold.running.items():
             busy.add(begun.worker)
-            for device in begun.devices:
+            pause = self.fold.paused.get((step, iteration))
+            for device in begun.devices if pause is None or pause.how != "suspended" else ():
                 found.setdefault(device, []).append(step if many == 1 else f"{step}@{iteration}")
         for name, worker in self.fold.workers.items():
             for device in worker.devices if name not in busy else ():

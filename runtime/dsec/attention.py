@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     Response: TypeAlias = Callable[[dict[str, Any]], None]
     """What to do about a tell."""
+    Moved: TypeAlias = Callable[[bool | None, str, tuple[int, ...]], None]
 
 START_S = 2.0
 """A run of this length gets a monitor, also where it uses no GPU, once an attempt lasts `WORTH_US`."""
@@ -36,6 +37,7 @@ _STARTS = 3
 _UNCLEAR_S = 60.0
 """How long a device that is not clear keeps a run from ending."""
 _MOST_BYTES = 64 * 1024
+_NO_MONITOR = "the run's monitor is gone"
 
 
 class _Kept(Record):
@@ -81,7 +83,12 @@ class Attention:
             "clear": self._clear,
             "dirty": self._not_clear,
             "notice": self._notice,
+            "cuda-able": self._able,
+            "cuda-memory": self._moved,
         }
+        self.moves_memory = False
+        """Whether the monitor has something that moves GPU memory away and back."""
+        self._moves: dict[int, Moved] = {}
 
     def on(self, kind: str, response: Response) -> None:
         """Do this about tells of that kind."""
@@ -184,6 +191,35 @@ class Attention:
         if kept is not None:
             kept.then(kept.lease)
 
+    def move_memory(
+        self, pid: int, devices: tuple[str, ...], pids: tuple[int, ...], *, back: bool, then: Moved
+    ) -> None:
+        """Move what the attempt that `pid` leads holds on the devices away, or (of `pids`) back.
+
+        `then` hears whether that went well (None: nobody knows), why not, and whose it was.
+        """
+        self._token += 1
+        self._moves[self._token] = then
+        told = {"ask": "cuda-memory", "token": self._token, "pid": pid, "devices": devices}
+        try:
+            if self._sock is None:
+                raise OSError
+            self._sock.send(json.dumps({**told, "pids": pids, "back": back}).encode())
+        except OSError:
+            token = self._token
+            # From the loop: whoever asks is not called back meanwhile.
+            self._loop.at(
+                0.0, lambda: self._moved({"token": token, "ok": False, "why": _NO_MONITOR, "pids": ()})
+            )
+
+    def _able(self, told: dict[str, Any]) -> None:  # noqa: ARG002  # as responses are called
+        self.moves_memory = True
+
+    def _moved(self, told: dict[str, Any]) -> None:
+        then = self._moves.pop(told["token"], None)
+        if then is not None:
+            then(told["ok"], told["why"], tuple(told["pids"]))
+
     def _clear(self, told: dict[str, Any]) -> None:
         device = self._dirty.pop(told["token"], "")
         if device:
@@ -212,7 +248,10 @@ class Attention:
 
     def anew(self) -> None:
         """The run stood still: what the monitor saw meanwhile says nothing."""
-        responses, self._responses = self._responses, {"clear": self._clear, "dirty": self._not_clear}
+        responses, self._responses = (
+            self._responses,
+            {kind: self._responses[kind] for kind in ("clear", "dirty", "cuda-able", "cuda-memory")},
+        )
         self._readable()
         self._responses = responses
         if self._sock is not None:
@@ -240,6 +279,9 @@ class Attention:
         for token in list(self._kept):
             self._let_go(token)
         self._dirty.clear()
+        self.moves_memory = False
+        for token in list(self._moves):
+            self._moved({"token": token, "ok": None, "why": _NO_MONITOR, "pids": ()})
         if self._closing:
             return
         code = os.waitstatus_to_exitcode(status)

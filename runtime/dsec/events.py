@@ -126,20 +126,24 @@ class WorkerStop(Record):
     rss_kb: int | None
 
 
+STANDING = ("frozen", "suspended")
+"""How an attempt may be made to make room and live on."""
+
+
 class Pause(Record):
-    """An attempt was made to make room; what is `frozen` lives on, else the instance starts again later."""
+    """An attempt was made to make room; what is `STANDING` lives on, else the instance starts again later."""
 
     at_us: int
     step: str
     iteration: int
     attempt: int
     how: str
-    """`frozen`, `saved` (by itself, then ended) or `killed`."""
+    """`frozen`, `suspended` (its GPUs are lent), `saved` (by itself, then ended) or `killed`."""
     reason: str
 
 
 class Continue(Record):
-    """A frozen attempt goes on."""
+    """An attempt that stood still goes on."""
 
     at_us: int
     step: str

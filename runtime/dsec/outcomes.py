@@ -118,11 +118,13 @@ NOTICES = (
     "not-a-number",
     "collapsed",
     "log",
+    "gpu-memory",
 )
 """What a notice can be about."""
 
 PAUSES = {
     "frozen": "{step} stands still: {reason}",
+    "suspended": "{step} stands still: {reason}",
     "saved": "{step} saved its state and makes room: {reason}",
     "killed": "{step} was ended and will start again: {reason}",
 }

@@ -1,9 +1,9 @@
 """How attempts make room: which do is decided by `core.preemption`, here it is carried out.
 
 A discardable attempt is ended. Another one that can save its state (its SDK said so, or its contract
-names a command) saves it within its grace and is ended. Whatever else may give way stands still: that
-frees its processors and nothing else, because memory, a GPU's too, stays with the process. A critical
-attempt is never touched.
+names a command) saves it within its grace and is ended. Whatever else may give way stands still
+(`standing`): that frees its processors, and its GPUs only where something moves their memory away. A
+critical attempt is never touched.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import os
 from functools import partial
 
 from dsec.core.preemption import Tenant, gives_way, must_not_wait, victims
-from dsec.events import Continue, Notice, Pause
-from dsec.freezing import Frozen
+from dsec.events import Notice, Pause
 from dsec.metricsfile import name as metrics_name
 from dsec.onsave import path_of
 from dsec.processes import Launch
 from dsec.record import Record
 from dsec.resending import writers_of_lost
 from dsec.saver import Saver
+from dsec.standing import Standing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,26 +29,12 @@ if TYPE_CHECKING:
     from dsec.core.leases import Lease
     from dsec.floor import Floor
     from dsec.plan import Plan
-    from dsec.processes import Child
     from dsec.runner import Runner
 
-_AGAIN_S = 1.0
-"""What stood still goes on for at least so long before it has to make room again."""
 _ASKED = ("ok", "gave-way", "interrupted", "timeout")
 """Ends that no device is to blame for."""
 _LEAVE_S = 1.0
 """How long what has saved its state may take to leave."""
-
-
-class _Still:
-    """An attempt that stands still."""
-
-    __slots__ = ("frozen", "left_s")
-
-    def __init__(self, frozen: Frozen, left_s: float | None) -> None:
-        self.frozen = frozen
-        self.left_s = left_s
-        """Of its timeout."""
 
 
 class _Move(Record):
@@ -70,14 +56,12 @@ class Yielding:
         self._loop = floor.children.loop
         self._commands = {one.step: one.shell for one in plan.checkpoints or ()}
         self._saving: dict[Attempt, Saver] = {}
-        self._still: dict[Attempt, _Still] = {}
-        self._rested: dict[Attempt, float] = {}
-        """When what stood still went on, by the loop's clock."""
         self._first: set[tuple[int, int]] = set()
         """Instances that go before others once they wait again: their device failed them."""
         self._moves: dict[tuple[int, int], _Move] = {}
         self.hungry: set[tuple[int, int]] = set()
         """Instances that have been hungry for long."""
+        self._standing = Standing(runner, floor, self.hungry)
         self._sent_again: set[tuple[int, int]] = set()
         """Instances that run once more because what they wrote is gone."""
         self.bad: dict[str, str] = {}
@@ -99,15 +83,19 @@ class Yielding:
         reason = f"{step.id}@{iteration} must not wait"
         for still in (True, False):
             tenants = [tenant for one in candidates if (tenant := self._tenant(one, still=still)) is not None]
-            chosen = victims(self.floor.ledger, step.demand, tenants, self._leaving())
+            chosen = victims(self._standing.room(), step.demand, tenants, self._leaving())
             if chosen:
                 break
         else:
             return False
         for tenant in chosen:
-            self._give_way(names[tenant.at, tenant.iteration], reason, still=tenant.stands_still)
+            attempt = names[tenant.at, tenant.iteration]
+            if tenant.lends:
+                self._standing.lend(attempt, reason)
+            else:
+                self._give_way(attempt, reason, still=tenant.stands_still)
         self.floor.starter.forget()
-        return any(tenant.stands_still for tenant in chosen)
+        return any(tenant.stands_still and not tenant.lends for tenant in chosen)
 
     def _urgent(self) -> int | None:
         """The Step that must not wait, as an entry of the scheduler; None: there is none."""
@@ -124,11 +112,9 @@ class Yielding:
 
     def _is_settled(self, attempt: Attempt, now_us: int) -> bool:
         """Whether it runs, and nothing is done about it yet."""
-        busy = attempt.stopped or attempt in self._saving or attempt in self._still
+        busy = attempt.stopped or attempt in self._saving or self._standing.is_busy(attempt)
         # What has only just begun stays: stopping it again and again would lead nowhere.
-        if busy or attempt.began_us >= now_us or (attempt.child is None and attempt.worker is None):
-            return False
-        return self._loop.now() - self._rested.get(attempt, -_AGAIN_S) >= _AGAIN_S
+        return not busy and attempt.began_us < now_us and bool(attempt.child or attempt.worker)
 
     def _gives_way(self, attempt: Attempt, to: str, entry: int, now_us: int) -> bool:
         if not self._is_settled(attempt, now_us):
@@ -142,7 +128,10 @@ class Yielding:
         stays = level != "discardable" and (still or not self._can_save(attempt))
         worker = attempt.worker
         more = (worker.lease,) if worker is not None and worker.lease is not None else ()
-        return Tenant(attempt.at, attempt.iteration, level, attempt.began_us, attempt.lease, more, stays)
+        lends = stays and not still and self._standing.lends(attempt)
+        return Tenant(
+            attempt.at, attempt.iteration, level, attempt.began_us, attempt.lease, more, stays, lends
+        )
 
     def _leaving(self) -> list[Lease]:
         """Leases that come back anyway."""
@@ -158,7 +147,7 @@ class Yielding:
 
     def _give_way(self, attempt: Attempt, reason: str, *, still: bool) -> None:
         if still:
-            self._freeze(attempt, reason)
+            self._standing.freeze(attempt, reason)
         elif attempt.step.level != "discardable" and self._can_save(attempt):
             self._save(attempt, reason)
         else:
@@ -180,62 +169,17 @@ class Yielding:
         event = Pause(at_us, attempt.step.id, attempt.iteration, attempt.number, how, reason)
         self.floor.recorder.emit(event)
 
-    # Standing still.
-
-    def _freeze(self, attempt: Attempt, reason: str) -> None:
-        child = _process(attempt)
-        confines = self._runner.confines
-        cgroup = confines.group_of(child.pid) if confines is not None else ""
-        frozen = Frozen(partial(self._children.left_of, child), cgroup)
-        deadline = attempt.deadline
-        self._still[attempt] = _Still(frozen, None if deadline is None else deadline - self._loop.now())
-        attempt.deadline = None
-        self.floor.ledger.park(attempt.lease)
-        kept = "; its memory stays, on GPUs, too" if attempt.lease.devices else "; its memory stays"
-        self._pause(attempt, "frozen", reason + kept)
-
     def go_on(self) -> None:
-        """Let what stands still go on where its processors are free again."""
-        for attempt in sorted(self._still, key=lambda one: self.floor.scheduler.entry(one.at, one.iteration)):
-            if self._is_claimed(attempt) or not self.floor.ledger.unpark(attempt.lease):
-                continue
-            still = self._still.pop(attempt)
-            still.frozen.thaw()
-            self._rested[attempt] = self._loop.now()
-            if still.left_s is not None:
-                attempt.deadline = self._loop.now() + still.left_s
-                self._loop.at(attempt.deadline, partial(self._late, attempt))
-            step = attempt.step.id
-            event = Continue(self.floor.recorder.at_us(), step, attempt.iteration, attempt.number)
-            self.floor.recorder.emit(event)
-
-    def _is_claimed(self, attempt: Attempt) -> bool:
-        """Whether a Step that must not wait is ready, fits now, and would go first."""
-        mine = self.floor.scheduler.entry(attempt.at, attempt.iteration)
-        for entry in self.floor.scheduler.ready():
-            at, iteration = self.floor.scheduler.locate(entry)
-            step = self._steps[at]
-            if must_not_wait(step.level, hungry=(at, iteration) in self.hungry) and (
-                entry < mine and self.floor.ledger.copy().grant(step.demand) is not None
-            ):
-                return True
-        return False
-
-    def _late(self, attempt: Attempt) -> None:
-        if attempt.deadline is not None and attempt.deadline <= self._loop.now():
-            attempt.deadline = None
-            self._runner.stop(attempt, "timeout")
+        """Let what stands still go on where all that it gave is free again."""
+        self._standing.go_on()
 
     def anew(self) -> None:
-        """The whole run stood still and goes on: what stood still before that does so again."""
-        for still in self._still.values():
-            still.frozen.again()
+        """The whole run stood still and goes on."""
+        self._standing.anew()
 
     def stopping(self, attempt: Attempt) -> None:
-        """It is ended for another reason: it can only leave when it does not stand still."""
-        still = self._still.pop(attempt, None)
-        if still is not None:
-            still.frozen.thaw()
+        """It is ended for another reason."""
+        self._standing.leave(attempt)
 
     # Saving.
 
@@ -280,8 +224,7 @@ class Yielding:
 
     def ended(self, attempt: Attempt, cause: str) -> str:
         """The cause of its end as it is here."""
-        self._still.pop(attempt, None)
-        self._rested.pop(attempt, None)
+        self._standing.ended(attempt)
         saver = self._saving.pop(attempt, None)
         if saver is not None and not attempt.stopped:
             saved = cause != "ok" and saver.all_saved()
@@ -377,13 +320,6 @@ def devices_of(attempt: Attempt) -> tuple[str, ...]:
     """What it and its worker hold."""
     worker = attempt.worker
     return attempt.lease.devices + (worker.lease.devices if worker and worker.lease else ())
-
-
-def _process(attempt: Attempt) -> Child:
-    child = attempt.child or (attempt.worker.child if attempt.worker is not None else None)
-    if child is None:
-        raise AssertionError(f"{attempt.step.id} runs and has no process")
-    return child
 
 
 def _names(devices: Iterable[str]) -> str:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dsec import yielding
+from dsec import standing, yielding
 from dsec.attempts import Past
 from dsec.core.leases import Ledger
 from dsec.events import Pause
@@ -174,6 +174,37 @@ class Saver:
         pass
 
 
+class Moves:
+    """A monitor that moves GPU memory, or does not, or does not know: that is chosen, too."""
+
+    moves_memory, any_waiting = True, False
+
+    def __init__(self, world):
+        self._world = world
+        self.running = {}
+
+    def kept(self):
+        return []
+
+    def release(self, lease, pid, then):
+        then(lease)
+
+    def notice(self, kind, detail, **where):
+        pass
+
+    def move_memory(self, pid, devices, pids, *, back, then):
+        loop = self._world.loop
+        for child in loop.children:
+            if child.pid == pid:
+                self._world.touched(child)
+
+        def done():
+            ok = (True, False, None)[loop.choose(3)]
+            then(ok, "", (pid,) if ok else ())
+
+        loop.at(loop.now(), done)
+
+
 def _step(name, level, *, gpus, cpu, needs=(), rank=0):
     demand, command = Demand(cpu, 0, gpus, 0, (), 0, 0), Command(("true",), "", "", "", "")
     edges = tuple(Edge(need, "order", 0, HERE) for need in needs)
@@ -188,10 +219,10 @@ def _box(gpus):
     return Inventory("described:test", 2000, None, None, None, devices, ())
 
 
-def play(monkeypatch, steps, machine, choose, *, able=frozenset(), count=1):
+def play(monkeypatch, steps, machine, choose, *, able=frozenset(), count=1, moves=False):
     """One way through the run; gives back its events."""
     world = World(choose)
-    monkeypatch.setattr(yielding, "Frozen", Frozen)
+    monkeypatch.setattr(standing, "Frozen", Frozen)
     monkeypatch.setattr(yielding, "Saver", Saver)
     monkeypatch.setattr(Saver, "world", world)
     monkeypatch.setattr(Saver, "able", able)
@@ -206,11 +237,13 @@ def play(monkeypatch, steps, machine, choose, *, able=frozenset(), count=1):
     )  # fmt: skip
 
     def check():
-        held = [uuid for lease in ledger.held for uuid in lease.devices]
+        held = [uuid for one in ledger.held for uuid in one.devices if one.serial not in ledger._lent]
         assert len(held) == len(set(held)), "a device is held twice"
         assert ledger.cpu_free_m >= 0
 
     world.check = check
+    if moves:
+        runner.heed(Moves(world))
     runner.work()
     assert runner.complete
     assert not runner.failing.final
@@ -262,6 +295,29 @@ def test_every_way_through_a_run_on_one_gpu(monkeypatch, able):
     assert paused == {("discardable", "killed")} | (saving if able else set()), (
         "who cannot save keeps its GPU"
     )
+
+
+def test_every_way_through_a_run_whose_gpu_can_be_lent(monkeypatch):
+    steps = [
+        _step("start", "discardable", gpus=0, cpu=100, rank=9),
+        _step("critical", "critical", gpus=1, cpu=500, needs=["start"], rank=8),
+        _step("pauseable", "pauseable", gpus=1, cpu=500, rank=3),
+        _step("elastic", "elastic", gpus=1, cpu=500, rank=2),
+    ]
+    ways, paused = every_way(monkeypatch, steps, _box(1), most=4000, moves=True)
+    assert ways < 4000, "not all were seen"
+    assert paused == {(step, how) for step in ("pauseable", "elastic") for how in ("suspended", "killed")}
+
+
+def test_every_way_through_a_run_that_lends_and_lacks_processors(monkeypatch):
+    steps = [
+        _step("start", "discardable", gpus=0, cpu=0, rank=9),
+        _step("critical", "critical", gpus=2, cpu=2000, needs=["start"], rank=8),
+        _step("pauseable", "pauseable", gpus=2, cpu=2000, rank=3),
+    ]
+    ways, paused = every_way(monkeypatch, steps, _box(2), most=1000, moves=True)
+    assert ways < 1000, "not all were seen"
+    assert paused == {("pauseable", "suspended"), ("pauseable", "killed")}
 
 
 def test_every_way_through_a_run_that_lacks_processors(monkeypatch):
@@ -324,13 +380,18 @@ def runs(draw):
             )
         )
     able = draw(st.sets(st.sampled_from([one.id for one in steps])))
-    return steps, frozenset(able), draw(st.integers(1, 2)), draw(st.lists(st.integers(0, 9), max_size=60))
+    choices = draw(st.lists(st.integers(0, 9), max_size=60))
+    return steps, frozenset(able), draw(st.integers(1, 2)), choices, draw(st.booleans())
 
 
 @given(drawn=runs())
 @settings(max_examples=150)
 def test_any_run_ends_with_everything_done_once(drawn):
-    steps, able, count, choices = drawn
+    steps, able, count, choices, moves = drawn
     left = list(choices)
+
+    def choose(many):
+        return (left.pop() if left else 0) % many
+
     with pytest.MonkeyPatch.context() as patch:
-        play(patch, steps, _box(2), lambda many: (left.pop() if left else 0) % many, able=able, count=count)
+        play(patch, steps, _box(2), choose, able=able, count=count, moves=moves)

@@ -67,9 +67,9 @@ class Cluster:
         self.returned += 1
         self._count(at, lease, -1)
 
-    def park(self, lease: Lease) -> None:
+    def park(self, lease: Lease, *, devices: bool = False) -> None:
         """Take back the processors of what stands still."""
-        self._ledgers[self.machine(lease)].park(lease)
+        self._ledgers[self.machine(lease)].park(lease, devices=devices)
         self.returned += 1
 
     def unpark(self, lease: Lease) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dsec.core.calendar import apart_us
 from dsec.events import (
+    STANDING,
     Cancel,
     Continue,
     DeviceState,
@@ -244,7 +245,7 @@ class Fold:
     def _ended_in_pause(self, instance: Instance) -> None:
         """What stood still and ended does not stand still; what gave way still waits to start again."""
         pause = self.paused.get(instance)
-        if pause is not None and pause.how == "frozen":
+        if pause is not None and pause.how in STANDING:
             del self.paused[instance]
 
     def _given_up(self, event: Retry | Drop) -> None:

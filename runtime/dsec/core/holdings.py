@@ -8,7 +8,7 @@ while it serves a call they are held by that call's Step.
 from __future__ import annotations
 
 from dsec.core.calendar import apart_us
-from dsec.events import Exit, RunStart, Spawn, WorkerStart, WorkerStop
+from dsec.events import Continue, Exit, Pause, RunStart, Spawn, WorkerStart, WorkerStop
 from dsec.record import Record
 
 TYPE_CHECKING = False
@@ -46,6 +46,7 @@ class Holdings:
         self._first: RunStart | None = None
         self._shift_us = 0
         self._open: dict[tuple[str, int, int], tuple[Spawn, int]] = {}
+        self._lent: dict[tuple[str, int, int], Spawn] = {}
         self._workers: dict[str, _Hands] = {}
 
     def take(self, event: Event) -> None:
@@ -59,6 +60,8 @@ class Holdings:
             self._begun(event, now)
         elif isinstance(event, Exit):
             self._ended(event, now)
+        elif isinstance(event, (Pause, Continue)):
+            self._lent_or_back(event, now)
         elif isinstance(event, WorkerStart):
             if event.devices:
                 self._workers[event.worker] = _Hands(event.devices, now)
@@ -84,6 +87,7 @@ class Holdings:
         # What an earlier executor left behind ended with its last event at the latest that is known.
         self.closed += self._going_on(self.last_us)
         self._open.clear()
+        self._lent.clear()
         self._workers.clear()
         if self._first is None:
             self._first = event
@@ -100,7 +104,9 @@ class Holdings:
             self.closed += hands.called(event.worker, now)
 
     def _ended(self, event: Exit, now: int) -> None:
-        begun, since = self._open.pop((event.step, event.iteration, event.attempt), (None, 0))
+        key = (event.step, event.iteration, event.attempt)
+        self._lent.pop(key, None)
+        begun, since = self._open.pop(key, (None, 0))
         if begun is None:
             return
         hands = self._workers.get(begun.worker) if begun.worker else None
@@ -109,6 +115,17 @@ class Holdings:
         devices = hands.devices if hands is not None else begun.devices
         if devices:
             self.closed.append(Holding(event.step, "", devices, since, now))
+
+    def _lent_or_back(self, event: Pause | Continue, now: int) -> None:
+        """What stands still without its GPUs holds none of them until it goes on."""
+        key = (event.step, event.iteration, event.attempt)
+        if isinstance(event, Continue):
+            begun = self._lent.pop(key, None)
+            if begun is not None:
+                self._open[key] = (begun, now)
+        elif event.how == "suspended" and key in self._open:
+            self._lent[key], since = self._open.pop(key)
+            self.closed.append(Holding(event.step, "", self._lent[key].devices, since, now))
 
     def _going_on(self, now: int) -> Iterator[Holding]:
         for begun, since in self._open.values():

@@ -47,6 +47,8 @@ class Ledger:
         self._held: dict[int, Lease] = {}
         self._parked: frozenset[int] = frozenset()
         """Leases whose processors were given back before the rest."""
+        self._lent: frozenset[int] = frozenset()
+        """Those of them whose devices were given back, too."""
         self._lost = {slot.device.uuid for slot in self._slots if not slot.healthy}
         self._withheld: set[str] = set()
         """Devices that another run has, or may have."""
@@ -95,6 +97,7 @@ class Ledger:
         if self._held.pop(lease.serial, None) is not lease:
             raise AssertionError(f"lease {lease.serial} is not held here")
         self.returned += 1
+        lent, self._lent = lease.serial in self._lent, self._lent - {lease.serial}
         if lease.serial in self._parked:
             self._parked -= {lease.serial}
         else:
@@ -102,25 +105,40 @@ class Ledger:
         self._memory_free += lease.memory_bytes
         if lease.terms is not None:
             self._take_tokens(lease.terms, -1)
-        for uuid in lease.devices:
+        for uuid in lease.devices if not lent else ():
             self._by_uuid[uuid].give_back(lease.gpu_memory_bytes)
 
-    def park(self, lease: Lease) -> None:
-        """Take back the processors of what stands still; memory and devices it keeps."""
+    def park(self, lease: Lease, *, devices: bool = False) -> None:
+        """Take back the processors of what stands still, its `devices` too where it lends them."""
         if lease.serial in self._parked or self._held.get(lease.serial) is not lease:
             raise AssertionError(f"lease {lease.serial} has no processors to give back")
         self._parked |= {lease.serial}
+        if devices:
+            self._lent |= {lease.serial}
+            for uuid in lease.devices:
+                self._by_uuid[uuid].give_back(lease.gpu_memory_bytes)
         self.cpu_free_m += lease.cpu_m
         self.returned += 1
 
     def unpark(self, lease: Lease) -> bool:
-        """Give a parked lease its processors again; False: they are not free."""
+        """Give a parked lease its processors again, and devices that it lent; False: they are not free."""
         if lease.serial not in self._parked:
             raise AssertionError(f"lease {lease.serial} has its processors")
-        if lease.cpu_m > self.cpu_free_m:
+        if lease.cpu_m > self.cpu_free_m or (lease.serial in self._lent and not self._take_again(lease)):
             return False
         self._parked -= {lease.serial}
         self.cpu_free_m -= lease.cpu_m
+        return True
+
+    def _take_again(self, lease: Lease) -> bool:
+        """Hold the very devices that it lent."""
+        demand = Demand(0, 0, len(lease.devices), lease.gpu_memory_bytes, (), 0, 0, lease.terms)
+        slots_ = [self._by_uuid[uuid] for uuid in lease.devices]
+        if not all(slot.free_for(demand) for slot in slots_):
+            return False
+        for slot in slots_:
+            slot.take(demand)
+        self._lent -= {lease.serial}
         return True
 
     def _has_tokens(self, terms: Terms) -> bool:
@@ -137,7 +155,7 @@ class Ledger:
         other.cpu_free_m, other._memory_free = self.cpu_free_m, self._memory_free
         # What either grants from now on must not be taken for a lease of the other.
         other._held, other._serial = dict(self._held), self._serial + _APART
-        other._parked = self._parked
+        other._parked, other._lent = self._parked, self._lent
         other._lost, other._withheld = set(self._lost), set(self._withheld)
         return other
 
@@ -190,8 +208,9 @@ class Ledger:
         return [slot.device.uuid for slot in self._slots if slot.device.uuid not in self._lost]
 
     def in_use(self) -> set[str]:
-        """Devices that leases hold."""
-        return {slot.device.uuid for slot in self._slots if slot.holders}
+        """Devices that leases hold, or lent for a while."""
+        lent = {uuid for serial in self._lent for uuid in self._held[serial].devices}
+        return lent | {slot.device.uuid for slot in self._slots if slot.holders}
 
     @property
     def held(self) -> tuple[Lease, ...]:

@@ -7,6 +7,7 @@ journal says, so it knows no more than the journal does.
 from __future__ import annotations
 
 from dsec.core.hunger import Appetite
+from dsec.events import STANDING
 from dsec.words import joined, say
 
 TYPE_CHECKING = False
@@ -36,10 +37,15 @@ class Obstacles:
         self._plan, self._state = plan, state
         self._steps = {step.id: step for step in plan.steps} if steps is None else steps
         self._many = plan.iterations.count > 1
-        self.held = {uuid for begun in state.running.values() for uuid in begun.devices} | elsewhere
+        self.still = {key for key, pause in state.paused.items() if pause.how in STANDING}
+        """What stands still: its processors are free."""
+        lent = {key for key in self.still if state.paused[key].how == "suspended"}
+        held = (begun.devices for key, begun in state.running.items() if key not in lent)
+        self.held = {uuid for devices in held for uuid in devices} | elsewhere
         self.held |= {uuid for worker in state.workers.values() for uuid in worker.devices}
-        still = {key for key, pause in state.paused.items() if pause.how == "frozen"}
-        used = sum(self._steps[name].demand.cpu_m for name, at in state.running if (name, at) not in still)
+        used = sum(
+            self._steps[name].demand.cpu_m for name, at in state.running if (name, at) not in self.still
+        )
         self.cpu_free_m = max(0, plan.inventory.cpu_m - used)
 
     def settled(self, step: str, iteration: int) -> bool:

@@ -32,6 +32,8 @@ class Tenant(Record):
     """What it gives back besides: that of its worker."""
     stands_still: bool = False
     """It gives its processors alone: it is frozen, and what is in memory stays there."""
+    lends: bool = False
+    """It stands still and its GPUs' memory is moved away meanwhile: it gives its GPUs, too."""
 
 
 def must_not_wait(level: str, *, hungry: bool) -> bool:
@@ -84,7 +86,7 @@ def _needed(later: Room, wanted: Demand, chosen: list[Tenant]) -> list[Tenant]:
 
 def _give(room: Room, one: Tenant) -> None:
     if one.stands_still:
-        room.park(one.lease)
+        room.park(one.lease, devices=one.lends)
         return
     for lease in (one.lease, *one.more):
         room.release(lease)

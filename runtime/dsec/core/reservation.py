@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         def release(self, lease: Lease) -> None:
             """Take a lease back."""
 
-        def park(self, lease: Lease) -> None:
+        def park(self, lease: Lease, *, devices: bool = False) -> None:
             """Take back its processors alone."""
 
         def unpark(self, lease: Lease) -> bool:

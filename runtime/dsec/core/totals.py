@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dsec.events import (
+    STANDING,
     Cancel,
     Continue,
     DeviceState,
@@ -84,7 +85,7 @@ class Totals:
                 self._set(event.step, event.iteration, _DROPPED)
             case Pause():
                 self.pauses[event.how] = self.pauses.get(event.how, 0) + 1
-                if event.how == "frozen":
+                if event.how in STANDING:
                     self._set(event.step, event.iteration, _PAUSED)
             case Continue():
                 self._set(event.step, event.iteration, _RUNNING)

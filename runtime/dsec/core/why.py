@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dsec.core.hunger import Appetite, hunger
 from dsec.core.obstacle import Obstacles, appetite
+from dsec.events import STANDING
 from dsec.record import Record
 
 TYPE_CHECKING = False
@@ -101,7 +102,7 @@ def why(plan: Plan, state: RunState, name: str, *, elsewhere: Set[str] = frozens
         gpus_free=sum(uuid not in obstacles.held for uuid in obstacles.would_do(step)),
         cpu_asked_m=step.demand.cpu_m,
         cpu_free_m=obstacles.cpu_free_m,
-        holders=_holders(run, step, {key for key, pause in state.paused.items() if pause.how == "frozen"}),
+        holders=_holders(run, step, obstacles.still),
         out_of_service=tuple(
             (uuid, told.state) for uuid, told in state.devices.items() if told.state != "ok"
         ),
@@ -113,7 +114,7 @@ def _state(run: _Run, name: str, at: int, *, ready: bool) -> str:
     key = (name, at)
     if at < 0:
         return "done"
-    if key in run.state.paused and run.state.paused[key].how == "frozen":
+    if key in run.state.paused and run.state.paused[key].how in STANDING:
         return "paused"
     if key in run.state.running:
         return "running"

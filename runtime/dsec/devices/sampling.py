@@ -102,6 +102,11 @@ class Sampler:
         handle = self._handle(uuid)
         return None if handle is None else self._holding.processes(handle)
 
+    def driver(self) -> str:
+        """The driver's version; "": it does not say."""
+        door = self._reached()
+        return str((door.ask("nvmlSystemGetDriverVersion") if door is not None else None) or "")
+
     def events(self) -> tuple[XidEvent, ...]:
         """Errors since the last look, by the driver and by the kernel's log; it never waits.
 

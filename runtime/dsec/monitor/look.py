@@ -54,6 +54,13 @@ class Looker:
             frozenset(self._running.frozen),
         )
 
+    def members(self, pid: int) -> set[int]:
+        """Processes of the attempt that this one leads, as they are now."""
+        self._running.read()
+        running = [one for one in self._running.running() if one.pid == pid]
+        found = self._kin.members(running, table()) if running else []
+        return {one.pid for mine in found for one in mine}
+
     def _use(
         self, watched: Watched, members: Sequence[Seen], holders: dict[str, dict[int, int | None] | None]
     ) -> Use:

@@ -10,7 +10,7 @@ import sys
 import time
 
 from dsec.auditfile import append
-from dsec.monitor import checks
+from dsec.monitor import checks, cudamemory
 from dsec.monitor.clearing import Clearing, Question
 from dsec.monitor.look import Looker
 from dsec.monitor.running import Running
@@ -19,9 +19,11 @@ from dsec.record import Record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
     from dsec.devices.sampling import Sampler
     from dsec.monitor.checks import Check
+    from dsec.monitor.cudamemory import CudaMemory, Holders
     from dsec.monitor.scene import Scene, Tell
     from dsec.plan import Plan
 
@@ -59,11 +61,20 @@ class Monitor:
         self._looker = Looker(task.run_dir, self._running, sampler=self._sampler, plan=self._read_plan)
         self._checks: list[Check] = checks.found()
         self._clearing = Clearing()
+        self._memory = self._moves_memory(environ)
         self._audit_s = _seconds(environ.get("DSEC_AUDIT_S"), AUDIT_S)
         self._look_s = min(LOOK_S, self._audit_s)
         self._audit_at = 0.0
         self._pids: dict[int, set[int]] = {}
         """Processes that were seen of each running attempt, by its first."""
+
+    def _moves_memory(self, environ: Mapping[str, str]) -> CudaMemory | None:
+        """What moves GPU memory away and back; None: nothing here does."""
+        command = "" if self._sampler is None else cudamemory.program(environ, self._sampler.driver())
+        if not command:
+            return None
+        self._tell({"tell": "cuda-able", "program": command})
+        return cudamemory.CudaMemory(command)
 
     def work(self) -> None:
         """Go on until the executor closes its end."""
@@ -75,8 +86,11 @@ class Monitor:
                 next_look = now + self._look_s
             if self._clearing.pending:
                 self._clear(now)
+            moves = self._memory is not None and self._memory.pending
+            if moves:
+                self._move(now)
             pause = next_look - time.monotonic()
-            if self._clearing.pending:
+            if self._clearing.pending or moves:
                 pause = min(pause, _CLEAR_S)
             ready, _, _ = select.select([self._sock], [], [], max(0.0, pause))
             if ready and not self._heed():
@@ -101,10 +115,32 @@ class Monitor:
         self._pids = seen | dict(list(open_.items())[-256:])
 
     def _clear(self, now: float) -> None:
-        sampler = self._sampler
-        held = (lambda _: None) if sampler is None else sampler.processes
-        for one in self._clearing.look(now, held):
+        for one in self._clearing.look(now, self._held()):
             self._tell(one)
+
+    def _held(self) -> Holders:
+        return (lambda _: None) if self._sampler is None else self._sampler.processes
+
+    def _move(self, now: float) -> None:
+        for one in self._memory.look(now, self._held()) if self._memory is not None else ():
+            self._tell(one)
+
+    def _begin_move(self, asked: dict[str, Any]) -> None:
+        if self._memory is None:
+            return
+        devices, pids = tuple(asked["devices"]), tuple(asked["pids"])
+        if not asked["back"]:
+            pids = cudamemory.members(devices, self._members(asked["pid"]), self._held())
+            if why := cudamemory.no_room(devices, pids, self._held()):
+                self._tell(cudamemory.told(asked["token"], pids, ok=False, why=why))
+                return
+        wanted = cudamemory.Asked(asked["token"], pids, devices, asked["back"], time.monotonic())
+        if (refused := self._memory.ask(wanted)) is not None:
+            self._tell(refused)
+
+    def _members(self, pid: int) -> set[int]:
+        """Processes of the running attempt that this one leads, as they are now."""
+        return self._pids.get(pid, set()) | self._looker.members(pid) | {pid}
 
     def _heed(self) -> bool:
         """Take what the executor asks; False: it is gone."""
@@ -119,6 +155,8 @@ class Monitor:
             pid = asked["pid"]
             pids = frozenset(self._pids.pop(pid, set()) | {pid})
             self._clearing.ask(Question(asked["token"], tuple(asked["devices"]), pids, time.monotonic()))
+        elif asked.get("ask") == "cuda-memory":
+            self._begin_move(asked)
         elif asked.get("ask") == "anew":
             self._checks = checks.found()
         return True

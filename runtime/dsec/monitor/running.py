@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from dsec.errors import StoredFormError
+from dsec.events import STANDING
 from dsec.record import Record
 from dsec.tail import Tail
 
@@ -96,7 +97,7 @@ class Running:
             )
         elif kind == "worker-stop":
             self._workers.pop(data["worker"], None)
-        elif kind == "pause" and data["how"] == "frozen":
+        elif kind == "pause" and data["how"] in STANDING:
             self.frozen.add((data["step"], data["iteration"], data["attempt"]))
         elif kind == "continue":
             self.frozen.discard((data["step"], data["iteration"], data["attempt"]))
