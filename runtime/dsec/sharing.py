@@ -74,6 +74,8 @@ class Sharing:
         """Whether it was told whose devices a Step waits for."""
         self._granted: set[str] = set()
         """What was granted since the last settling."""
+        self._soon_recalled: set[str] = set()
+        """Of what was granted since: called back already, once something was started on it."""
         self._barren = 0
         """Grants in a row that nothing was started on."""
         self._rests_until = 0.0
@@ -134,6 +136,7 @@ class Sharing:
             if first(self._run, self._folder, elected, devices):
                 self._held.update(devices)
                 self._ledger.allow(devices)
+                self._floor.starter.forget()
         pid = place.spawn(self._folder, elected, self._environ)
         self._floor.children.spare(pid)
         self._loop.on_end(pid, lambda *_: None)  # it is to be collected, nothing else
@@ -217,7 +220,11 @@ class Sharing:
             return False
         if self._state != _JOINED:
             return self._lacking.any_gpus
+        if self._soon_recalled:
+            self._withdraw(self._soon_recalled & self._held)
+            self._soon_recalled.clear()
         if not self._others and not self._recalled and self._held.issuperset(self._ledger.usable()):
+            self._granted.clear()
             return False
         for device in self._recalled:
             self._floor.workers.leave(device)
@@ -228,7 +235,7 @@ class Sharing:
             self._ask(sorted(idle))
         else:
             self._ask_for_all(sorted(idle))
-        return bool(self._asked) and self._lacking.any_gpus
+        return (bool(self._asked) or self._rests_until > self._loop.now()) and self._lacking.any_gpus
 
     def _count_barren(self, *, barren: bool) -> None:
         """A grant that nothing could be started on is odd; one after another would go round in circles."""
@@ -317,6 +324,8 @@ class Sharing:
             self._ledger.withhold(one for one in self._ledger.usable() if one not in self._held)
         self._state, self._others = _JOINED, int(told["others"])
         self._grants, self._asked, self._sent = 0, (), None
+        self._soon_recalled.clear()
+        self._granted.clear()
         self._ledger.allow(self._held)  # what another broker had called back, this one has not
         self._recalled.clear()
         self._floor.starter.forget()
@@ -335,12 +344,18 @@ class Sharing:
 
     def _recall(self, told: dict[str, Any]) -> None:
         devices = self._held.intersection(told["devices"])
-        self._recalled |= devices
+        # A grant that is called back before anything could start on it would be for nothing.
+        self._soon_recalled |= devices & self._granted
+        self._withdraw(devices - self._granted)
         self._sent = None
-        self._ledger.withhold(devices)
         self._floor.starter.forget()
         if told["urgent"]:
             self._gave_way |= make_room(self._runner, devices, spared=self._gave_way)
+
+    def _withdraw(self, devices: set[str]) -> None:
+        """Nothing more starts on these."""
+        self._recalled |= devices
+        self._ledger.withhold(devices)
 
     def _check(self) -> None:
         """Now and then: is the broker well, and how long has something been waited for."""

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import signal
 import socket
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from dsec.broker import place
+from dsec.events import Exit, decode
+from dsec.journal import read
 from dsec.simgpu.scenario import box, of_box
 
 GPUS = 8
@@ -177,6 +181,18 @@ def test_small_steps_do_not_keep_a_large_one_of_another_run_waiting(shared, kit)
     assert first.poll() is None, "the large one did not wait for all small ones"
     finish(first)
     assert not shared.twice()
+
+
+def test_three_queues_of_all_sizes_come_to_their_ends(shared, kit):
+    sizes = (1, GPUS, 2, 4)
+    jobs = [
+        shared.job(name, *(shared.step(f"s{at}", "sleep 0.05", sizes[at % 4]) for at in range(8)))
+        for name in ("one", "two", "three")
+    ]
+    for run in [shared.start(job) for job in jobs]:
+        finish(run)
+    assert not shared.twice()
+    assert all(job.ends().count((f"s{at}", "ok")) == 1 for job in jobs for at in range(8))
 
 
 @pytest.mark.parametrize("times", [3, pytest.param(25, marks=pytest.mark.battery)])
@@ -470,3 +486,70 @@ def test_runs_that_see_different_gpus_do_not_wait_for_each_other(shared, kit):
     (shared.root / "go").touch()
     finish(first)
     assert not shared.twice()
+
+
+@pytest.mark.battery
+def test_whatever_is_killed_whenever_no_gpu_is_used_twice_and_nothing_is_lost(shared, kit):
+    """For `DSEC_CHAOS_S` seconds (60); `DSEC_CHAOS_SEED` sets what happens."""
+    chance = random.Random(os.environ.get("DSEC_CHAOS_SEED", "1"))
+    levels = ("pauseable", "critical", "discardable", "elastic")
+    jobs = []
+    for name in ("one", "two", "three"):
+        steps = [
+            shared.step(
+                f"s{at}",
+                f"sleep {chance.uniform(0.02, 0.4):.2f}",
+                chance.choice((1, 1, 1, 2, 4, GPUS)),
+                level=chance.choice(levels),
+                retries=kit.retries(9, 0, 1),
+            )
+            for at in range(40)
+        ]
+        jobs.append(shared.job(name, *steps))
+    numbers = dict.fromkeys(range(3), 0)
+    processes = {}
+    kills: Counter[str] = Counter()
+    until = time.monotonic() + float(os.environ.get("DSEC_CHAOS_S", "60"))
+    while time.monotonic() < until or processes:
+        calm = time.monotonic() >= until
+        for at, job in enumerate(jobs):
+            carry_on(job, at, processes, numbers, calm=calm)
+        time.sleep(chance.uniform(0.05, 1.5) if not calm else 0.1)
+        if not calm:
+            what = chance.choice(("broker", "run", "both", "none"))
+            pids = [shared.broker()] if what in ("broker", "both") else []
+            if what in ("run", "both"):
+                pids.append(chance.choice([one.pid for one in processes.values()]))
+            for pid in filter(alive, filter(None, pids)):
+                os.kill(pid, signal.SIGKILL)
+                kills[what] += 1
+        assert not shared.twice()
+    print(dict(kills), numbers)
+    assert sum(numbers.values()) >= 3
+
+
+def exits(job, name: str) -> list[Exit]:
+    path = job.folder / ".dsec" / "runs" / name / "journal"
+    events = map(decode, read(path.read_bytes(), name=name).payloads[1:])
+    return [one for one in events if isinstance(one, Exit)]
+
+
+def carry_on(job, at: int, processes, numbers, *, calm: bool) -> None:
+    """Begin the job's next run, or resume the one that was killed."""
+    process, name = processes.get(at), f"j{numbers[at]}"
+    if (process is None and calm) or (process is not None and process.poll() is None):
+        return
+    if process is not None and process.returncode == 0:
+        done = Counter(one.step for one in exits(job, name) if one.cause == "ok")
+        assert len(done) == 40
+        assert set(done.values()) == {1}
+        numbers[at] += 1
+        name = f"j{numbers[at]}"
+        del processes[at]
+        if calm:
+            return
+    elif process is not None:
+        assert process.returncode == -signal.SIGKILL, process.stdout.read().decode()
+    begun = (job.folder / ".dsec" / "runs" / name / "journal").exists()
+    words = ("resume", name) if begun else ("run", "plan.json", "--job-id", name)
+    processes[at] = job.start(*words, "--quiet")
