@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec_cli.options_shared import JSON, USAGE
+from dsec_cli.options_shared import JSON, LANG, USAGE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ KEYGEN: Command = (
     ),
     (),
     (
+        LANG,
         (
             "output",
             "o",
@@ -65,6 +66,7 @@ SIGN: Command = (
     (
         ("expires", "", "value", "DAY", (), None, "Last day on which it is to be installed (YYYY-MM-DD)."),
         _KEY,
+        LANG,
     ),
     (("dsec plugin sign skill-manager", "Sign the plugin in that folder."),),
     (
@@ -83,7 +85,11 @@ VERIFY: Command = (
         "version is installed). Nothing of the plugin is run.",
     ),
     (_PACKAGE,),
-    (_CONTRACT, JSON),
+    (
+        _CONTRACT,
+        JSON,
+        LANG,
+    ),
     (("dsec plugin verify skill-manager.zip", "Check a plugin that came in a zip."),),
     ((0, "trusted"), (1, "anything else"), USAGE, _UNREADABLE),
 )
@@ -95,6 +101,7 @@ TRUST: Command = (
     (("KEY", "maybe", (), "Public key (RW...), or a file with one."),),
     (
         JSON,
+        LANG,
         ("name", "", "value", "NAME", (), None, "What you call its owner."),
         (
             "permissions",
@@ -147,6 +154,7 @@ INSTALL: Command = (
         ("allow-unsigned", "", "flag", "", (), None, "Take it without a signature of a key that you trust."),
         _CONTRACT,
         ("dry-run", "", "flag", "", (), None, "Check everything, install nothing."),
+        LANG,
         ("no-merge", "", "flag", "", (), None, "Leave the contract alone."),
     ),
     (("dsec plugin install skill-manager.zip", "Install a plugin for the contract of this folder."),),
@@ -163,7 +171,11 @@ LIST: Command = (
     "List the plugins that are installed.",
     ("With the version in use, others that are there, and who signed it.",),
     (),
-    (_CONTRACT, JSON),
+    (
+        _CONTRACT,
+        JSON,
+        LANG,
+    ),
     (("dsec plugin list", "List this folder's plugins."),),
     ((0, "listed"), USAGE, _UNREADABLE),
 )
@@ -173,7 +185,10 @@ REMOVE: Command = (
     "Take a plugin away, with all its versions.",
     ("Says what of the contract still names it; the contract is left alone.",),
     (("NAME", "one", (), "Name of the plugin."),),
-    (_CONTRACT,),
+    (
+        _CONTRACT,
+        LANG,
+    ),
     (("dsec plugin remove skill-manager", "Remove it."),),
     ((0, "removed"), (1, "it is not installed"), USAGE, _UNREADABLE),
 )

@@ -7,10 +7,12 @@ import sys
 from dsec_cli.commands.plugin_checking import plugins_of
 from dsec_cli.commands.plugin_merging import names_plugin
 from dsec_cli.commands.sources import read_source
+from dsec_cli.commands.speaking import listener
 from dsec_cli.exit import NO, YES
 from dsec_cli.plugins.signing import installed
 from dsec_cli.plugins.signing.contents import is_name
 from dsec_cli.report.output import emit
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +24,10 @@ def main(args: Args) -> int:
     path, root = plugins_of(args.contract)
     found = installed.one(root, args.name) if is_name(args.name) else None
     if found is None:
-        sys.stderr.write(f"dsec: {args.name} is not installed in {root}\n")
+        tell = listener(args.lang)
+        sys.stderr.write(
+            tell(say("dsec: {name} is not installed in {root}", name=args.name, root=root)) + "\n"
+        )
         return NO
     installed.remove(root, args.name)
     emit(f"{found.name} {found.version} is removed\n")

@@ -60,4 +60,9 @@ TEXTS: dict[str, str] = {
     "{where}: a key has not name, key, plugins and permissions": "{where}：有一把密钥缺少 name、key、plugins 或 permissions",
     "dsec plugin trust writes it": "dsec plugin trust 会写出它",
     "mend it, or move it away": "请修好它，或把它移走",
+    "there is no such file": "没有这个文件",
+    "it is neither a folder nor a zip": "它既不是文件夹也不是 zip",
+    "give a key (RW...), or a file with one": "请给出一把密钥（RW...）或含有密钥的文件",
+    "dsec plugin keygen makes one": "dsec plugin keygen 会生成一把",
+    "dsec: {name} is not installed in {root}": "dsec：{root} 中没有安装 {name}",
 }

@@ -42,7 +42,8 @@ def read_package(path: str) -> Package:
             return _zip(path)
     except OSError as problem:
         raise FileProblem(say("{path}: {why}", path=path, why=system(problem))) from None
-    what = "there is no such file" if not os.path.exists(path) else "it is neither a folder nor a zip"
+    absent = not os.path.exists(path)
+    what = say("there is no such file") if absent else say("it is neither a folder nor a zip")
     raise FileProblem(
         say("{path}: {what}", path=path, what=what),
         hint="a package is a folder with plugin.yaml, or a zip of one",

@@ -71,7 +71,7 @@ def _create(path: str, text: str, mode: int) -> None:
 
 def open_secret(path: str, ask: Callable[[], str]) -> SecretKey:
     """The secret key of a file; `ask` gives its password. Raises FileProblem and KeyProblem."""
-    text = _text(path, hint="dsec plugin keygen makes one")
+    text = _text(path, hint=say("dsec plugin keygen makes one"))
     mode = os.stat(path).st_mode & 0o777
     if mode & 0o077:
         raise KeyProblem(
@@ -85,7 +85,7 @@ def public_of(word: str) -> PublicKey:
     """The key of a line (`RW...`) or of a file; raises FileProblem and KeyProblem."""
     if word.startswith("RW") and len(word) == 56:
         return read_public(word, "the key")
-    return read_public(_text(word, hint="give a key (RW...), or a file with one"), word)
+    return read_public(_text(word, hint=say("give a key (RW...), or a file with one")), word)
 
 
 def _text(path: str, *, hint: str) -> str:
