@@ -24,7 +24,7 @@ def packages(folders: list[str]) -> tuple[list[Plain], list[str]]:
     """Every package in these folders in the order of the path, and what could not be read."""
     found: dict[str, Plain] = {}
     reasons: list[str] = []
-    for folder in folders:
+    for folder in dict.fromkeys(folders):
         try:
             names = sorted(os.listdir(folder))
         except OSError as problem:

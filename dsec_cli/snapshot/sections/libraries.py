@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _NOTE = 4
 _BUILD_ID = 3
 MOST_NOTE = 64 << 10
+MOST_TABLE = 1 << 20
 
 
 def capture(scene: Scene) -> Captured:
@@ -68,11 +69,11 @@ def build_id(path: str) -> str | None:
     try:
         with open(path, "rb") as file:
             head = file.read(64)
-            if head[:4] != b"\x7fELF" or head[4] != 2 or head[5] != 1:
+            if len(head) < 64 or head[:6] != b"\x7fELF\x02\x01":
                 return None
             offset, size, count = struct.unpack_from("<Q", head, 32)[0], *struct.unpack_from("<HH", head, 54)
             file.seek(offset)
-            table = file.read(size * count)
+            table = file.read(min(size * count, MOST_TABLE))
             for at in range(0, len(table) - 55, size or 56):
                 if struct.unpack_from("<I", table, at)[0] == _NOTE:
                     start, length = (
