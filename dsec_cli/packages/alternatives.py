@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dsec.core.pep440 import parse
 from dsec.record import Record
-from dsec_cli.packages.conflicts import find
+from dsec_cli.packages.conflicts import against, chains_of
 from dsec_cli.packages.settle import settle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from dsec_cli.packages.conflicts import Conflict, Entry
+    from dsec_cli.packages.conflicts import Chain, Conflict, Entry
     from dsec_cli.packages.known import Shelf
     from dsec_cli.source.tree import Path
 
@@ -47,6 +47,7 @@ class _Trial:
         self.conflict = conflict
         self.shelf = shelf
         self.others = tuple(one for one in entries if one != entry)
+        self.chains: dict[str, list[tuple[int, Chain]]] | None = None
         both = (conflict.one.entry, conflict.other.entry)
         self.partner = tuple(one for one in both if one != entry and one.path)
         self.before = self._against(entry)
@@ -80,9 +81,9 @@ class _Trial:
 
     def _against(self, entry: Entry) -> set[Path]:
         """The entries that it is in conflict with."""
-        disputes = find((*self.others, entry), self.shelf)
-        pairs = [(one.one.entry, one.other.entry) for one in disputes]
-        return {other.path for pair in pairs if entry in pair for other in pair if other != entry}
+        if self.chains is None:
+            self.chains = chains_of(self.others, self.shelf)
+        return {other.path for other in against(entry, self.chains, self.shelf) if other != entry}
 
     def _text(self, version: str) -> str:
         """One version where one was stated; else the run of releases around it that all work."""

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
 CONTRACT, ENVIRONMENT = "contract", "environment"
 _DEEPEST = 3
 """Longest chain of requirements that is followed."""
+_MOST_EACH = 3
+"""Disputes of one entry about one package, with those before it."""
+_MOST_RANGES = 100
+"""Different ranges of one package that are compared with each other."""
 
 
 class Entry(Record):
@@ -104,14 +108,12 @@ def _named(package: str, version: str) -> tuple[str, str, frozenset[str]]:
 
 
 def find(entries: tuple[Entry, ...], shelf: Shelf) -> tuple[Conflict, ...]:
-    """Every pair of entries that cannot be met together, by their order, each with its shortest chains."""
-    by_target: dict[str, list[tuple[int, Chain]]] = {}
-    for at, entry in enumerate(entries):
-        for on, chain in _chains(entry, shelf):
-            by_target.setdefault(on, []).append((at, chain))
-    python = shelf.python()
-    if python:
-        by_target.setdefault(PYTHON, []).append((len(entries), _python(python)))
+    """Pairs of entries that cannot be met together, by their order, each with its shortest chains.
+
+    Of each entry the disputes with the first few before it are named: of 1,000 versions of one package
+    any two are at odds.
+    """
+    by_target = chains_of(entries, shelf)
     shortest: dict[tuple[int, int], Conflict] = {}
     for on, chains in sorted(by_target.items()):
         for pair, conflict in _disputes(on, chains):
@@ -119,6 +121,32 @@ def find(entries: tuple[Entry, ...], shelf: Shelf) -> tuple[Conflict, ...]:
             if before is None or _length(conflict) < _length(before):
                 shortest[pair] = conflict
     return tuple(shortest[pair] for pair in sorted(shortest))
+
+
+def chains_of(entries: tuple[Entry, ...], shelf: Shelf) -> dict[str, list[tuple[int, Chain]]]:
+    """By package, the chains that lead to it, each with its entry's place; the last may be the Python's."""
+    found: dict[str, list[tuple[int, Chain]]] = {}
+    for at, entry in enumerate(entries):
+        for on, chain in _chains(entry, shelf):
+            found.setdefault(on, []).append((at, chain))
+    python = shelf.python()
+    if python:
+        found.setdefault(PYTHON, []).append((len(entries), _python(python)))
+    return found
+
+
+def against(entry: Entry, others: dict[str, list[tuple[int, Chain]]], shelf: Shelf) -> set[Entry]:
+    """The entries, of those whose chains are `others`, that `entry` cannot go with."""
+    found = set()
+    for on, chain in _chains(entry, shelf):
+        for _, other in others.get(on, ()):
+            if not _both_around(chain, other) and intersect(chain.ranges, other.ranges) == NOTHING:
+                found.add(other.entry)
+    return found
+
+
+def _both_around(one: Chain, other: Chain) -> bool:
+    return one.entry.origin == other.entry.origin == ENVIRONMENT
 
 
 def _python(wanted: str) -> Chain:
@@ -133,11 +161,14 @@ def _length(conflict: Conflict) -> int:
 
 def _disputes(on: str, chains: list[tuple[int, Chain]]) -> Iterator[tuple[tuple[int, int], Conflict]]:
     apart = _apart([chain.ranges for _, chain in chains])
-    for place, (at, one) in enumerate(chains):
-        for later in apart.get(one.ranges, ()):
-            beside, other = chains[later]
-            both_around = one.entry.origin == other.entry.origin == ENVIRONMENT
-            if later > place and at != beside and not both_around:
+    for later, (beside, other) in enumerate(chains):
+        named = 0
+        for place in apart.get(other.ranges, ()):
+            at, one = chains[place]
+            if place >= later or named == _MOST_EACH:
+                break
+            if at != beside and not _both_around(one, other):
+                named += 1
                 yield (at, beside), Conflict(on, one, other)
 
 
@@ -145,7 +176,8 @@ def _apart(ranges: list[Ranges]) -> dict[Ranges, list[int]]:
     """For ranges that have nothing in common with some of the others, the places of those."""
     places: dict[Ranges, list[int]] = {}
     for place, one in enumerate(ranges):
-        places.setdefault(one, []).append(place)
+        if one in places or len(places) < _MOST_RANGES:
+            places.setdefault(one, []).append(place)
     found: dict[Ranges, list[int]] = {}
     for one in places:
         others = [at for other, at in places.items() if intersect(one, other) == NOTHING]

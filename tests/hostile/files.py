@@ -228,6 +228,10 @@ GRAPHS = {
     "many-packages": GOOD.replace(
         b"dependencies:\n", b"dependencies:\n" + b'  - {package: torch, version: ">=2"}\n' * 3000
     ),
+    "many-versions-of-one-package": GOOD.replace(
+        b"dependencies:\n",
+        b"dependencies:\n" + b"".join(b'  - {package: torch, version: "==2.%d"}\n' % n for n in range(1000)),
+    ),
     "odd-packages": GOOD.replace(
         b"dependencies:\n",
         b"dependencies:\n  - {package: '', version: ''}\n  - {package: \"../..\\0\", version: '==='}\n"
@@ -254,7 +258,13 @@ HEAVY = frozenset(
         *("ten-thousand-aliases", "one-step-a-thousand-times", "many-suppressions", "binary", "nul-only"),
         *("every-line-broken", "open-quotes", "one-id-a-thousand-times", "chain-of-steps", "cycle-of-steps"),
         *("cycles-in-a-ladder", "every-step-needs-all-before", "unknown-needs", "many-files"),
-        *("tasks-all-talking", "many-packages", "many-egresses", "merge-bomb"),
+        *(
+            "tasks-all-talking",
+            "many-packages",
+            "many-versions-of-one-package",
+            "many-egresses",
+            "merge-bomb",
+        ),
     }
 )
 """Files that take some commands a second; the others take milliseconds."""

@@ -64,6 +64,8 @@ def test_a_lint_is_bounded(name: str, tmp_path: Path) -> None:
         ("long-flow-line", ("fmt", "dsandbox.yaml", "--diff")),
         ("unknown-needs", ("dag", "dsandbox.yaml")),
         ("many-packages", ("packages", "dsandbox.yaml")),
+        ("many-versions-of-one-package", (*LINT, "-f", "text")),
+        ("many-versions-of-one-package", ("packages", "dsandbox.yaml")),
         ("cycles-in-a-ladder", ("dag", "dsandbox.yaml", "--output", "html")),
         ("chain-of-steps", ("plan", "dsandbox.yaml", "--json", *POOL)),
     ],

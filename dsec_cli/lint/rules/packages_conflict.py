@@ -97,7 +97,7 @@ def reason(conflict: Conflict) -> str:
 def _help(alternative: Alternative | None) -> str:
     if alternative is None:
         return say(
-            "no version of one of the two is known to fit all else: dsec packages --resolve looks further"
+            "no version of one of the two was found that fits all else: dsec packages --resolve looks further"
         )
     wanted, package = alternative.wanted, alternative.entry.name
     if len(alternative.works) < 2:

@@ -89,9 +89,10 @@ def _mixed(text: str) -> Iterator[tuple[Span, str]]:
 
 
 def _find(text: str, end: str) -> int:
+    """The first such line end, which is there; one of two characters is none of its halves."""
     at = text.find(end)
-    while len(end) == 1 and "\r\n" in (text[at - 1 : at + 1], text[at : at + 2]):
-        at = text.find(end, at + 2)
+    while len(end) == 1 and "\r\n" in (text[max(at - 1, 0) : at + 1], text[at : at + 2]):
+        at = text.find(end, at + 1)
     return at
 
 
