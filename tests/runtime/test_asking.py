@@ -139,3 +139,21 @@ def test_a_device_is_had_again_only_when_it_is_neither_lost_nor_another_runs():
     ledger.release(lease)
     assert ledger.usable() == list(NAMES)
     assert ledger.grant(demand(8)) is None
+
+
+def test_what_was_lent_stays_in_use_and_goes_on_where_it_was():
+    ledger = Ledger(BOX)
+    lease = ledger.grant(demand())
+    assert lease is not None
+    ledger.park(lease, devices=True)
+    assert ledger.in_use() == {"g0"}
+    borrowed = ledger.grant(demand(), ("g0",))
+    assert borrowed is not None
+    ledger.withhold(["g0"])
+    assert not ledger.unpark(lease)
+    ledger.release(borrowed)
+    assert ledger.grant(demand(), ("g0",)) != borrowed
+    assert ledger.unpark(lease), "another run has it next, and waits for the end of what runs there"
+    ledger.release(lease)
+    assert "g0" not in ledger.in_use()
+    assert ledger.grant(demand(8)) is None

@@ -134,7 +134,13 @@ class Ledger:
         """Hold the very devices that it lent."""
         demand = Demand(0, 0, len(lease.devices), lease.gpu_memory_bytes, (), 0, 0, lease.terms)
         slots_ = [self._by_uuid[uuid] for uuid in lease.devices]
-        if not all(slot.free_for(demand) for slot in slots_):
+        # It has never ended there, so it goes on there, too, where another run is to have them next.
+        for slot in slots_:
+            slot.healthy = slot.device.uuid not in self._lost
+        free = all(slot.free_for(demand) for slot in slots_)
+        for slot in slots_:
+            slot.healthy = slot.device.uuid not in self._lost | self._withheld
+        if not free:
             return False
         for slot in slots_:
             slot.take(demand)
