@@ -28,7 +28,15 @@ _PROBES: Option = (
     "Make only these, with commas: echo, sizes, stream, bulk, messages.",
 )
 _RATE: Option = ("rate", "", "value", "RATE", (), "100Mbps", "Most of the steady stream of datagrams.")
-_STREAMS: Option = ("streams", "", "int", "N", (), 1, "Processes that send at a time, above one core's rate.")
+_STREAMS: Option = (
+    "streams",
+    "",
+    "int",
+    "N",
+    (),
+    None,
+    "Processes that send at a time; default: one, and more above what one can send here.",
+)
 _ENGINE: Option = (
     "engine",
     "",

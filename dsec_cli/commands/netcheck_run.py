@@ -34,7 +34,7 @@ from dsec_cli.netcheck.flows import (
     overridden,
     parse_flow,
 )
-from dsec_cli.netcheck.replay import Replay, Wish, replayed
+from dsec_cli.netcheck.replay import MOST_STREAMS, Replay, Wish, replayed
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -70,13 +70,13 @@ def main(args: Args) -> int:
 
 def wish_of(args: Args) -> Wish:
     """How to measure, as the options say."""
-    if not 1 <= args.streams <= 64:
-        raise UsageError(say("--streams {count}: from 1 to 64", count=args.streams))
+    if args.streams is not None and not 1 <= args.streams <= MOST_STREAMS:
+        raise UsageError(say("--streams {count}: from 1 to {most}", count=args.streams, most=MOST_STREAMS))
     return Wish(
         probes=probes_of(args.probes),
         span_ms=int(seconds("duration", args.duration, most=60.0) * 1000),
         stream_bps=max(64_000, int(quantity(units.BitsPerSecond, "rate", args.rate))),
-        streams=args.streams,
+        streams=args.streams or 0,
         engine=args.engine,
     )
 

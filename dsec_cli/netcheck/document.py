@@ -79,7 +79,7 @@ def from_json(text: str, *, where: str) -> Report:
     if not isinstance(found, str) or not found.startswith(_FAMILY):
         raise StoredFormError(
             say("{where} is no report of netcheck", where=where),
-            hint="write one with: ds-netcheck run --format json -o FILE"
+            hint="write one with: ds-netcheck run --format json -o FILE",
         )
     if found != FORMAT:
         raise StoredFormError(

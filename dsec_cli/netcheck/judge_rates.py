@@ -84,10 +84,9 @@ def _device(leg: Leg) -> str:
 
 
 def _none_lost(found: Stream) -> Statement:
-    bound = below(at_most_ppm(0, found.sent))
-    return Statement(
-        "loss", OK, f"0 of {many(found.sent, 'packet')} lost (less than {bound} with 95 % confidence)"
-    )
+    seen = max(1, found.sent - found.peer_drops)
+    bound = below(at_most_ppm(0, seen))
+    return Statement("loss", OK, f"0 of {many(seen, 'packet')} lost (less than {bound} with 95 % confidence)")
 
 
 def _lost(found: Stream, lost: int, leg: Leg) -> Statement:

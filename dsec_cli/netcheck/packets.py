@@ -144,6 +144,31 @@ def path_mtu(peer: tuple[str, int], family: int) -> int | None:
             return None
 
 
+def dropped(sock: socket.socket) -> int:
+    """Datagrams that this socket lost because nobody fetched them, by the kernel's table; 0: no table.
+
+    `overflowed` of the last datagram does not know of those that came after it.
+    """
+    name = "/proc/net/udp6" if sock.family == socket.AF_INET6 else "/proc/net/udp"
+    port = f":{sock.getsockname()[1]:04X}"
+    try:
+        with open(name, encoding="ascii") as file:
+            rows = [line.split() for line in file]
+    except OSError:
+        return 0
+    mine = [row[12] for row in rows if len(row) > 12 and row[1].endswith(port)]
+    return sum(int(count) for count in mine if count.isdecimal())
+
+
+def backlogged() -> int:
+    """Packets that this host dropped before any socket, since it was started: it was too busy."""
+    try:
+        with open("/proc/net/softnet_stat", encoding="ascii") as file:
+            return sum(int(line.split()[1], 16) for line in file)
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
 def try_send(sock: socket.socket, data: bytes, peer: tuple[str, int]) -> int:
     """Send once; 0, or the errno. A complaint about an earlier datagram does not count for this one."""
     for _ in range(3):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from math import ceil
 from typing import Any
 
 from dsec.codec import decode
@@ -25,6 +26,11 @@ if TYPE_CHECKING:
 
 _RELAY_S = 30.0
 _FLOOR_MS = 300
+MOST_STREAMS = 64
+_DATAGRAMS_BPS = 400_000_000
+"""What one process may be asked to send as datagrams of 1500 bytes, also beside others on its core."""
+_SHARE = 0.7
+"""Of what one process carries over TCP here: near its limit the process would be measured, not the path."""
 
 
 class Wish(Record):
@@ -35,6 +41,7 @@ class Wish(Record):
     stream_bps: int
     """At most; a flow that asks for less gets less."""
     streams: int
+    """Processes that send at a time; 0: as many as the rate needs."""
     engine: str = "own"
 
 
@@ -76,6 +83,8 @@ class Replay:
     ) -> None:
         self._peers, self._token, self._wish, self._tell = dict(peers), token, wish, tell
         self._servers: dict[str, Server] = {}
+        self._one_process_bps = 0
+        """What one process carries over TCP within this host; 0: not measured."""
 
     def floor(self) -> Floor:
         """Echo, stream and TCP over the loopback."""
@@ -85,7 +94,9 @@ class Replay:
         try:
             names = tuple(name for name in ("echo", "stream", "bulk") if name in self._wish.probes)
             ask = Ask(1 << 20, 0, 1, min(self._wish.stream_bps, 200_000_000), _FLOOR_MS)
-            return Floor(measured(line, ask, names, token=self._token, port=server.address[1]))
+            found = measured(line, ask, names, token=self._token, port=server.address[1])
+            self._one_process_bps = found.bulk.forward_bps if found.bulk is not None else 0
+            return Floor(found)
         finally:
             line.close()
 
@@ -116,8 +127,14 @@ class Replay:
             connections=flow.connections,
             stream_bps=min(rate, self._wish.stream_bps),
             span_ms=self._wish.span_ms,
-            streams=self._wish.streams,
+            streams=self._wish.streams or self._enough(flow.asked_bps),
         )
+
+    def _enough(self, asked_bps: int) -> int:
+        """Processes for a flow and its stream of datagrams."""
+        of_flow = asked_bps / (_SHARE * self._one_process_bps) if self._one_process_bps else 0
+        of_stream = min(asked_bps or self._wish.stream_bps, self._wish.stream_bps) / _DATAGRAMS_BPS
+        return max(1, min(MOST_STREAMS, ceil(max(of_flow, of_stream))))
 
     def _from_here(self, flow: Flow, target: str, ask: Ask) -> Leg:
         address = self._server("127.0.0.1").address if target == HERE else self._peers[target]

@@ -106,6 +106,25 @@ def test_a_flow_to_a_peer(serve: Callable[..., Serving], ds: Callable[..., Ran],
     assert "http" not in page
 
 
+def test_a_flow_between_two_other_hosts(serve: Callable[..., Serving], ds: Callable[..., Ran]) -> None:
+    one, two = serve(), serve()
+    peers = f"a=127.0.0.1:{one.port},b=127.0.0.1:{two.port}"
+    words = ("--peers", peers, "--token-file", "token", "--flow", "a:b:16KiB@50/s", *FAST)
+    ran = ds("dsec", "netcheck", "run", *words, "--probes", "echo,sizes,messages", "--format", "json")
+    assert ran.returncode == 0, ran.stdout
+    found = json.loads(ran.stdout)["legs"][0]["found"]
+    assert found["echo"]["back"] > 0
+    assert found["messages"]["done"] == found["messages"]["asked"]
+    two.process.kill()
+    two.process.wait()
+    ran = ds("dsec", "netcheck", "run", *words, "--probes", "echo")
+    assert ran.returncode == 3
+    assert b"cannot be reached" in ran.stdout
+    ran = ds("dsec", "netcheck", "run", *words[:4], "--flow", "a:nobody:1KiB", *FAST)
+    assert ran.returncode == 3
+    assert b"nobody knows where" in ran.stderr
+
+
 def test_another_token_is_told(serve: Callable[..., Serving], ds: Callable[..., Ran], tmp_path: Path) -> None:
     server = serve()
     other = tmp_path / "other"

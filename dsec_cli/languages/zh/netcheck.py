@@ -10,7 +10,7 @@ TEXTS: dict[str, str] = {
     "namespaces are not allowed here: {why}": "这里不允许使用命名空间：{why}",
     "the lab needs the program {name}": "实验网络需要程序 {name}",
     "`dsec doctor` says what forbids them": "`dsec doctor` 会说明是什么禁止了它们",
-    "--streams {count}: from 1 to 64": "--streams {count}：应为 1 到 64",
+    "--streams {count}: from 1 to {most}": "--streams {count}：应为 1 到 {most}",
     "no flow of {plan} crosses a network: its Steps run on one machine": "{plan} 中没有流经过网络：各 Step 都在一台机器上运行",
     "--peers STEP=HOST says where a Step will run; or --flow states one": "--peers STEP=HOST 说明某个 Step 将在哪里运行；或用 --flow 写出一个流",
     "ds-netcheck: listening on {address}; the token is in {path}": "ds-netcheck：正在监听 {address}；令牌在 {path} 中",

@@ -1,0 +1,180 @@
+"""What readings mean, case by case: readings in, statements out, no packet sent."""
+
+from __future__ import annotations
+
+import pytest
+
+from dsec_cli.netcheck.comparing import compare
+from dsec_cli.netcheck.document import FORMAT, Report, from_json, state_of, to_json
+from dsec_cli.netcheck.facts import Facts, Seen
+from dsec_cli.netcheck.flows import Flow, Wants
+from dsec_cli.netcheck.host import Interface
+from dsec_cli.netcheck.judge import judge
+from dsec_cli.netcheck.measuring import Measured
+from dsec_cli.netcheck.page import render as page
+from dsec_cli.netcheck.readings import Bulk, Delays, Echo, Messages, Sizes, Stream
+from dsec_cli.netcheck.replay import Floor, Leg
+from dsec_cli.netcheck.text import render
+
+MS = 1_000_000
+QUIET = Delays(100, 0, 10_000, 20_000, 30_000, 40_000, 5_000)
+ECHO = Echo(100, 100, Delays(100, 80_000, 100_000, 200_000, 300_000, 400_000, 20_000), 100, 0, 100, 0)
+SIZES = Sizes(1500, 1500, 1500, "", 1500, "", 1500)
+STREAM = Stream(10_000_000, 1500, 1000, 1200 * MS, 0, 0, 1000, 0, 0, 1200 * MS, 0, QUIET, 1000, 0, 0)
+BULK = Bulk(10**9, 0, 100_000, MS, MS, "network", 1, 1, 10**9, 0, 1)
+MESSAGES = Messages(4 << 20, 20, 20, 671_088_640, 671_088_640, QUIET, 0, 1)
+FULL = Measured(ECHO, SIZES, STREAM, BULK, MESSAGES)
+FLOOR = Floor(Measured(echo=ECHO, stream=STREAM, bulk=BULK._replace(forward_bps=20 * 10**9)))
+FLOW = Flow("actor", "learner", 4 << 20, 20_000, 1, "tcp", "command line")
+CARD = Interface("eth0", 1500, 10**10, "full", "mlx5_core", 0, (("rx_errors", 5), ("rx_dropped", 1)))
+END = Facts("host", "6.1", 0, CARD, (Seen("rdma", (), "", "no RDMA device here"),))
+LEG = Leg(FLOW, FULL, before=(END, END), after=(END, END), addresses=("10.0.0.1", "10.0.0.2"))
+
+
+def wrong(leg: Leg, wants: Wants | None = None) -> set[tuple[str, str, str]]:
+    found = judge(leg, FLOOR, wants or Wants())
+    return {
+        (one.aspect, one.state, one.cause) for one in found.statements if one.state not in ("ok", "absent")
+    }
+
+
+def test_nothing_wrong_is_said_where_nothing_is() -> None:
+    assert wrong(LEG) == set()
+    assert judge(LEG, FLOOR, Wants()).state == "ok"
+
+
+LOSSY = STREAM._replace(received=900, kept=900, slower_sent=500, slower_received=450)
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [
+        ({"stream": LOSSY}, {("loss", "problem", "path")}),
+        ({"stream": LOSSY._replace(slower_received=500)}, {("loss", "problem", "path")}),
+        ({"stream": STREAM._replace(received=997, kept=997)}, {("loss", "problem", "path")}),
+        ({"stream": STREAM._replace(received=900, kept=900, peer_drops=100)}, {("loss", "note", "peer")}),
+        ({"stream": STREAM._replace(sent_ns=3000 * MS, blocked_ns=2000 * MS)}, {("rate", "problem", "here")}),
+        ({"stream": STREAM._replace(sent_ns=3000 * MS, own_drops=9)}, {("rate", "problem", "here")}),
+        ({"stream": STREAM._replace(sent_ns=3000 * MS)}, {("rate", "note", "here")}),
+        ({"stream": STREAM._replace(sent_ns=3000 * MS), "messages": None}, {("rate", "unknown", "here")}),
+        ({"stream": STREAM._replace(late=4)}, {("order", "note", "path")}),
+        ({"stream": STREAM._replace(waiting=QUIET._replace(median_ns=40 * MS))}, {("queue", "note", "path")}),
+        ({"stream": STREAM._replace(kept=900, marked=100)}, {("ecn", "problem", "path")}),
+        ({"stream": STREAM._replace(kept=0, bleached=1000),
+          "echo": ECHO._replace(kept_there=0)}, {("ecn", "note", "path")}),
+        ({"echo": ECHO._replace(kept_back=0)}, {("ecn", "note", "path")}),
+        ({"echo": Echo(100, 0, None, 0, 0, 0, 0)}, {("latency", "problem", "")}),
+        ({"sizes": SIZES._replace(forward_bytes=1400, forward_by="silent")}, {("mtu", "problem", "path")}),
+        ({"sizes": SIZES._replace(peer_bytes=1400, forward_bytes=1404, forward_by="silent")},
+         {("mtu", "problem", "peer")}),
+        ({"sizes": SIZES._replace(forward_bytes=1400, forward_by="10.0.0.9")}, {("mtu", "note", "10.0.0.9")}),
+        ({"sizes": SIZES._replace(here_bytes=1400, forward_bytes=1400, back_bytes=1404, back_by="silent")},
+         {("mtu", "problem", "here")}),
+        ({"sizes": SIZES._replace(here_bytes=1400, forward_bytes=1400)}, {("mtu", "note", "here")}),
+        ({"sizes": SIZES._replace(forward_bytes=None, forward_by="silent")}, {("mtu", "problem", "path")}),
+        ({"bulk": BULK._replace(back_bps=10**8)}, {("tcp", "problem", "path")}),
+        ({"bulk": BULK._replace(forward_resent=5000)}, {("tcp", "note", "path")}),
+        ({"messages": MESSAGES._replace(achieved_bps=10**8)}, {("flow", "problem", "path")}),
+        ({"lost": "gone", "lost_at": "bulk"}, {("reach", "unknown", "")}),
+        ({"lost": "no answer"}, {("reach", "unknown", "")}),
+        ({"lost": "stands still", "lost_at": "bulk", "stalled": True}, {("tcp", "problem", "path")}),
+    ],
+)  # fmt: skip
+def test_each_reading_has_its_meaning(found: dict[str, object], wanted: set[tuple[str, str, str]]) -> None:
+    assert wrong(LEG._replace(found=FULL._replace(**found))) == wanted  # type: ignore[arg-type]
+
+
+def test_kinds_of_loss_are_told_apart() -> None:
+    def said(stream: Stream) -> str:
+        leg = LEG._replace(found=FULL._replace(stream=stream))
+        return next(one.text for one in judge(leg, FLOOR, Wants()).statements if one.aspect == "loss")
+
+    assert "does not depend on the rate" in said(LOSSY)
+    assert "a hop carries only" in said(LOSSY._replace(slower_received=500))
+    # Half the rate is still above what the hop carries: as much arrives a second as before.
+    assert "a hop carries only" in said(LOSSY._replace(received=200, slower_received=195))
+    assert "too few to tell why" in said(STREAM._replace(received=997))
+    assert "less than" in said(STREAM)
+
+
+def test_rates_that_hosts_bound_are_not_the_paths() -> None:
+    found = FULL._replace(bulk=BULK._replace(forward_bps=20 * 10**9, back_bps=8 * 10**9))
+    assert wrong(LEG._replace(found=found)) == set()
+
+
+@pytest.mark.parametrize(
+    ("wants", "state"),
+    [
+        (Wants(bandwidth_min_bps=10**8), "ok"),
+        (Wants(bandwidth_min_bps=2 * 10**9), "problem"),
+        (Wants(latency_cap_ns=MS), "ok"),
+        (Wants(latency_cap_ns=200_000), "problem"),
+        (Wants(bandwidth_cap_bps=10**9), "ok"),
+        (Wants(bandwidth_cap_bps=10**8), "problem"),
+    ],
+)
+def test_against_the_contract(wants: Wants, state: str) -> None:
+    rows = [one for one in judge(LEG, FLOOR, wants).statements if one.aspect == "contract"]
+    assert [one.state for one in rows] == [state]
+    assert bool(rows[0].mend) == (state == "problem")
+
+
+def test_counters_that_rose_are_told() -> None:
+    risen = END._replace(interface=CARD._replace(counters=(("rx_errors", 9), ("rx_dropped", 1))))
+    assert wrong(LEG._replace(after=(END, risen))) == {("nic", "problem", "here")}
+    half = END._replace(interface=CARD._replace(duplex="half"))
+    assert wrong(LEG._replace(before=(half, END), after=(half, END))) == {("nic", "problem", "here")}
+    before = END._replace(
+        seen=(Seen("rdma", (("mlx5_0/1/out_of_sequence", 1), ("rx_prio3_pause", 7)), "up", ""),)
+    )
+    after = END._replace(
+        seen=(Seen("rdma", (("mlx5_0/1/out_of_sequence", 3), ("rx_prio3_pause", 9)), "up", ""),)
+    )
+    leg = LEG._replace(before=(before, END), after=(after, END))
+    assert wrong(leg) == {("rdma", "problem", "path"), ("rdma", "note", "path")}
+
+
+def test_clocks_that_differ_are_told() -> None:
+    assert wrong(LEG._replace(skew_ns=5 * 10**9, skew_within_ns=10**6)) == {("clock", "note", "here")}
+    assert wrong(LEG._replace(skew_ns=10**6, skew_within_ns=10**6)) == set()
+
+
+def report(leg: Leg = LEG, wants: Wants | None = None) -> Report:
+    return Report(FORMAT, "dsec", 1_700_000_000, "host", wants or Wants(bandwidth_min_bps=1), FLOOR, (leg,))
+
+
+def test_every_problem_has_a_mend_and_all_outputs_show_it() -> None:
+    bad = LEG._replace(
+        found=FULL._replace(stream=LOSSY, sizes=SIZES._replace(forward_bytes=1400, forward_by="silent")),
+        flow=FLOW._replace(target="<b>"),
+    )
+    one = report(bad)
+    statements = [row for row in judge(bad, FLOOR, one.wants).statements if row.state == "problem"]
+    assert statements
+    assert all(row.mend for row in statements)
+    assert state_of(one) == "problem"
+    assert from_json(to_json(one), where="x") == one
+    text, html = render(one, width=80), page(one)
+    assert max(map(len, text.splitlines())) <= 80
+    assert text.index("PROBLEM") < text.index("  ok")
+    assert "&lt;b&gt;" in html
+    assert "<b>" not in html
+    assert "<code>" in html
+
+
+def test_two_reports_are_compared() -> None:
+    slower = LEG._replace(
+        found=FULL._replace(
+            bulk=BULK._replace(forward_bps=10**8),
+            stream=LOSSY,
+            sizes=SIZES._replace(forward_bytes=1400),
+            messages=None,
+        )
+    )
+    turns = {row.figure: row.turn for row in compare(report(), report(slower))}
+    assert turns["tcp there"] == turns["loss"] == turns["mtu there"] == "worse"
+    assert turns["tcp back"] == turns["round trip"] == "same"
+    assert {row.figure: row.turn for row in compare(report(slower), report())}["tcp there"] == "better"
+    assert {row.turn for row in compare(report(), report())} == {"same"}
+    other = report(LEG._replace(flow=FLOW._replace(source="x")))
+    assert [row.turn for row in compare(report(), other)] == ["new", "gone"]
