@@ -31,6 +31,7 @@ from dsec_cli.options_import import IMPORT
 from dsec_cli.options_knowledge import KNOWLEDGE
 from dsec_cli.options_lint import LINT, RULES
 from dsec_cli.options_netcheck import NETCHECK
+from dsec_cli.options_package import PACKAGE_COMMANDS
 from dsec_cli.options_packages import PACKAGES
 from dsec_cli.options_plugin import PLUGINS
 from dsec_cli.options_run import CANCEL, HASH, LOGS, REPORT, RESUME, RUN, STATUS
@@ -73,6 +74,7 @@ COMMANDS: tuple[Command, ...] = (
     SCHEMA,
     SIM_GPU,
     SIMULATE,
+    *PACKAGE_COMMANDS,
     *SNAPSHOTS,
     STATUS,
     TOP,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 from dsec.store import Damaged, Missing
 from dsec_cli.cells import shown
@@ -10,6 +11,10 @@ from dsec_cli.commands.snapshotting import project, store_of, view_of
 from dsec_cli.exit import NO, YES
 from dsec_cli.report.output import emit
 from dsec_cli.snapshot.manifest import contents
+from dsec_cli.snapshot.package import reading
+from dsec_cli.snapshot.package.form import SUFFIX
+from dsec_cli.snapshot.package.keys import fingerprint
+from dsec_cli.snapshot.package.standing import FORGED, told
 from dsec_cli.snapshot.views.quantities import counted, size
 
 TYPE_CHECKING = False
@@ -25,6 +30,8 @@ FORMAT = "dsec.snapshot-verify/1"
 
 def main(args: Args) -> int:
     """Read it all and compare it with its hashes; exit code 1 for damage."""
+    if args.name is not None and args.name.endswith(SUFFIX) and reading.is_package(args.name):
+        return packaged(args)
     with store_of(project(None)) as store:
         if args.name is not None:
             return _one(args, view_of(store, args.name))
@@ -45,6 +52,33 @@ def _one(args: Args, view: View) -> int:
         lines.append(f"{name}  {view.manifest.id[:12]}  {'damaged' if damage else 'intact'}")
         emit("".join(f"{line}\n" for line in lines))
     return NO if damage else YES
+
+
+def packaged(args: Args) -> int:
+    """A package: whether it is intact, who signed it, and whether that key is trusted; 1 for damage, too."""
+    with reading.opened(args.name) as package:
+        found = reading.standing(package, os.environ)
+        try:
+            reading.checked(package)
+            damage = []
+        except (Damaged, Missing) as problem:
+            damage = [problem.what]
+        manifest = package.manifest
+    intact = not damage and found.verdict != FORGED
+    words = told(found, fingerprint(found.key))
+    if args.json:
+        document = {"format": FORMAT, "name": manifest.name, "intact": intact, "damage": damage}
+        document |= {"signature": found.verdict, "key": found.key or None, "signer": found.label or None}
+        emit(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    else:
+        lines = [f"damaged: {shown(one)}" for one in damage]
+        verdict = "intact" if intact else "damaged"
+        emit(
+            "".join(
+                f"{line}\n" for line in (*lines, f"{manifest.name}  {manifest.id[:12]}  {verdict}, {words}")
+            )
+        )
+    return YES if intact else NO
 
 
 def _damage(view: View) -> Iterator[str]:

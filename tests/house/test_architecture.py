@@ -19,6 +19,7 @@ DOORS = {
     "typer": ("dsec_cli/cli.py", "dsec_cli/commands/"),
     "click": ("dsec_cli/cli.py",),
     "pynvml": ("runtime/dsec/devices/door.py",),
+    "cryptography": ("runtime/dsec/ed25519.py", "dsec_cli/snapshot/package/crypto.py"),
     "zstandard": ("runtime/dsec/store/compression.py", "runtime/dsec/state/coding.py"),
     # States are written and read by trainings, where BLAKE3 and zstd may be missing.
     "blake3": ("runtime/dsec/hashing.py", "runtime/dsec/state/coding.py"),

@@ -1,12 +1,14 @@
 """Sealing in the format of age (age-encryption.org/v1), for X25519 recipients: the tool `age` opens it too.
 
-The file key, the ephemeral key and the nonce are not drawn but derived from a secret of the sealer's and from what
-is sealed, so that sealing the same twice gives the same bytes. Whoever sees two of them learns that they are equal.
+The file key, the ephemeral key and the nonce are not drawn but derived from a secret of the sealer's and
+from what is sealed, so that sealing the same twice gives the same bytes. Whoever sees two of them learns
+that they are equal.
 """
 
 from __future__ import annotations
 
 import hmac
+import itertools
 from base64 import b64decode, b64encode
 from binascii import Error
 from hashlib import sha256
@@ -56,7 +58,7 @@ def secret_key(text: str) -> bytes | None:
 
 
 def sealed(data: bytes, recipients: Sequence[bytes], *, secret: bytes) -> bytes:
-    """`data`, to be opened by any of the recipients (public keys); `secret` is any 32 bytes of the sealer's."""
+    """`data`, to be opened by any of these public keys; `secret` is any 32 bytes of the sealer's."""
     salt = blake3_of()(len(recipients).to_bytes(8, "little") + b"".join(recipients) + data).digest()
     file_key = derived(secret, salt=salt, info=b"dsec.seal.file/1")[:16]
     header = _FIRST
@@ -123,7 +125,7 @@ def opened(data: bytes, secret: bytes) -> bytes:
 
 def _file_key(lines: list[bytes], secret: bytes) -> bytes:
     public = agreement_key(secret)
-    for head, body in zip(lines, lines[1:], strict=False):
+    for head, body in itertools.pairwise(lines):
         words = head.split(b" ")
         if words[:2] != [b"->", b"X25519"] or len(words) != 3:
             continue

@@ -1,8 +1,8 @@
-"""`audit_log.enc`, before it is sealed: what was done and seen, line by line, each bound to the one before. Pure.
+"""`audit_log.enc` before it is sealed: what was done and seen, each line bound to the one before. Pure.
 
-Every line is canonical JSON with `n`, `previous` (the BLAKE3 of the line before, of nothing for the first) and
-`what`. Taking a line out, or putting one in, breaks the chain; cutting lines off the end shows in the count that
-the first one states. What DSec does and captures is here; what programs do that it does not see is not, and the
+Every line is canonical JSON with `n`, `previous` (the BLAKE3 of the line before; "" in the first) and `what`.
+Taking a line out, or putting one in, breaks the chain; cutting lines off the end shows in the count that the
+first one states. What DSec does and captures is here; what programs do that it does not see is not, and the
 first line says so.
 """
 
@@ -51,8 +51,9 @@ def events(manifest: Manifest, sections: Mapping[str, Plain]) -> Iterator[Plain]
     for one in mounts["mounts"] if mounts is not None else ():
         yield {"what": "mount", **one}
     run = sections.get("run")
-    for one in run["steps"] if run is not None else ():
-        yield {"what": "step", "job": run["job"], **one}
+    if run is not None:
+        for one in run["steps"]:
+            yield {"what": "step", "job": run["job"], **one}
 
 
 def chained(manifest: Manifest, found: Iterable[Plain]) -> bytes:

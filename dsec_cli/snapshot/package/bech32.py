@@ -1,4 +1,4 @@
-"""Bech32 (BIP 173), as age writes its keys: a readable beginning, `1`, data in 32 letters, a checksum. Pure."""
+"""Bech32 (BIP 173), as age writes keys: a readable beginning, `1`, data in 32 letters, a checksum. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The door to `cryptography`: signatures (Ed25519), key agreement (X25519), sealed bytes (ChaCha20-Poly1305)."""
+"""The door to `cryptography`: key agreement (X25519) and sealing (ChaCha20-Poly1305)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ if TYPE_CHECKING:
     from typing import Any
 
 KEY_BYTES = 32
-SIGNATURE_BYTES = 64
+
+
+class NoSealingError(DSecError):
+    """Nothing can be sealed or opened here."""
 
 
 class UnsealError(Exception):
@@ -21,41 +24,16 @@ class UnsealError(Exception):
 
 
 def _library(name: str) -> Any:
-    """A module of `cryptography`; raises DSecError where that is not installed."""
+    """A module of `cryptography`; raises NoSealingError where that is not installed."""
     from importlib import import_module
 
     try:
         return import_module(f"cryptography.hazmat.primitives.{name}")
     except ImportError:
-        raise DSecError(
-            say("signing and sealing need the package cryptography, which is not installed"),
+        raise NoSealingError(
+            say("sealing needs the package cryptography, which is not installed"),
             hint=say("pip install 'dsec[snapshot]'"),
         ) from None
-
-
-def verifying_key(secret: bytes) -> bytes:
-    """The public half of a signing key."""
-    key = _library("asymmetric.ed25519").Ed25519PrivateKey.from_private_bytes(secret)
-    made: bytes = key.public_key().public_bytes_raw()
-    return made
-
-
-def sign(secret: bytes, message: bytes) -> bytes:
-    """A signature, the same for the same message."""
-    made: bytes = _library("asymmetric.ed25519").Ed25519PrivateKey.from_private_bytes(secret).sign(message)
-    return made
-
-
-def is_signed(public: bytes, signature: bytes, message: bytes) -> bool:
-    """Whether the holder of this key signed this message."""
-    library = _library("asymmetric.ed25519")
-    from cryptography.exceptions import InvalidSignature
-
-    try:
-        library.Ed25519PublicKey.from_public_bytes(public).verify(signature, message)
-    except (InvalidSignature, ValueError):
-        return False
-    return True
 
 
 def agreement_key(secret: bytes) -> bytes:

@@ -21,6 +21,7 @@ from dsec.hashing import blake3_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import mmap
     from collections.abc import Iterable, Iterator
 
     from dsec_cli.snapshot.manifest import Plain
@@ -44,30 +45,35 @@ class FingerprintError(Exception):
 
 def encoded(items: Iterable[Item]) -> bytes:
     """The fingerprint of these entries; of two with one kind and name the last counts."""
-    hashed, texts = blake3_of(), {}
+    hashed, texts = blake3_of(), dict[bytes, tuple[bytes, bytes]]()
     for kind, name, facts in items:
         text = canonical([kind, name, facts])
         texts[hashed(f"{kind}\0{name}".encode()).digest()[:16]] = (hashed(text).digest()[:16], text)
     rows, buckets, starts, at, names = [], [], [0], 0, sorted(texts)
     for first in range(256):
-        inside = [name for name in names[starts[-1] :] if name[0] == first]
-        for name in inside:
-            content, text = texts[name]
-            rows.append(_ROW.pack(name, content, at, len(text)))
+        inside = [one for one in names[starts[-1] :] if one[0] == first]
+        for one in inside:
+            content, text = texts[one]
+            rows.append(_ROW.pack(one, content, at, len(text)))
             at += len(text)
-        ids = b"".join([name + texts[name][0] for name in inside])
+        ids = b"".join([one + texts[one][0] for one in inside])
         buckets.append(hashed(ids).digest()[:_DIGEST] if inside else bytes(_DIGEST))
         starts.append(starts[-1] + len(inside))
     digests = b"".join(buckets)
     head = _HEAD.pack(_MAGIC, VERSION, VERSION, len(rows), hashed(digests).digest())
-    return head + digests + _STARTS.pack(*starts) + b"".join(rows) + b"".join([texts[n][1] for n in names])
+    return (
+        head + digests + _STARTS.pack(*starts) + b"".join(rows) + b"".join([texts[one][1] for one in names])
+    )
 
 
 class Fingerprint:
     """One that was read; only what is asked for is decoded, and compared with its id then."""
 
-    def __init__(self, data: bytes) -> None:
-        """Raises FingerprintError for bytes that are none, or of a newer version."""
+    def __init__(self, data: bytes | mmap.mmap) -> None:
+        """Raises FingerprintError for bytes that are none, or of a newer version.
+
+        Of a file that is mapped into memory only the pages are read that are needed.
+        """
         if len(data) < _AT_ROWS:
             raise FingerprintError("it is too short")
         magic, version, oldest, self.count, self.root = _HEAD.unpack_from(data)

@@ -1,4 +1,4 @@
-"""`gpu_layout.dot`: GPUs, the memory nodes that they hang on, and the links between them, as a graph. Pure."""
+"""`gpu_layout.dot`: GPUs, the memory nodes that they hang on, and their links, as a graph. Pure."""
 
 from __future__ import annotations
 

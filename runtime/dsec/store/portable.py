@@ -69,12 +69,16 @@ class Writing:
         self._objects: list[tuple[bytes, int, int, int, int]] = []
         self._gathered: list[bytes] = []
         self._parts: list[tuple[bytes, int, int, int]] = []
+        self._known: set[bytes] = set()
         self._size = 0
         self.length = HEADER.size
         write(header())
 
     def add(self, name: bytes, data: bytes, kind: int) -> None:
-        """An object; those that are given one after the other share frames."""
+        """An object, unless it is there already; those that are given one after the other share frames."""
+        if name in self._known:
+            return
+        self._known.add(name)
         if kind == PIECE:
             self._cut()
             self._frame(*self._codec.pack_piece(data), len(data), [(name, 0, len(data), BLOB)])

@@ -186,13 +186,20 @@ class Store:
         return Checkout(target, self._reading()).write(entries if only is None else only_below(entries, only))
 
     def export(
-        self, write: Callable[[bytes], object], *, trees: Iterable[str], contents: Iterable[str]
+        self,
+        write: Callable[[bytes], object],
+        *,
+        trees: Iterable[str],
+        contents: Iterable[str],
+        beside: Iterable[bytes] = (),
     ) -> int:
-        """Write a pack that stands alone, with all that these need; its length.
+        """Write a pack that stands alone: all that these need, and bytes from beside the store; its length.
 
-        The same ids give the same bytes, with the same version of zstandard.
+        The same ids and bytes give the same pack, with the same version of zstandard.
         """
         get, pack = self._reading(), portable.Writing(write)
+        for data in beside:
+            pack.add(self._objects.id_of(data), data, BLOB)
         for one, kind in portable.reached(get, map(_id, trees), map(_id, contents)):
             pack.add(one, get(one), kind)
         return pack.finish()
