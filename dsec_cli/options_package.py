@@ -15,8 +15,8 @@ AUDIT: Command = (
     "Open the audit log of a package that was sealed for you.",
     (
         "The log says what was captured, which secrets were left out, which variables were set, what was "
-        "mounted and which Steps ran; each line is bound to the one before, and that is checked. Who exported "
-        "the package and those who were named with --recipient can open it.",
+        "mounted and which Steps ran; each line is bound to the one before, and that is checked. Those who "
+        "exported the package or were named with --recipient can open it.",
     ),
     (FILE,),
     (LANG, OUTPUT),

@@ -42,12 +42,14 @@ LINES = [
     "netcheck compare a", "netcheck history",
     "netcheck lab --streams 0", "netcheck run --peers q", "netcheck serve --max-rate 1kbps",
     "plugin scan none.so", "plugin scan good.yaml", "plugin keygen --password",
-    "plugin sign none", "plugin verify none", "plugin trust none", "plugin install none", "plugin list --contract none",
-    "plugin remove none", "sim-gpu --list", "sim-gpu", "snapshot list", "snapshot inspect none", "snapshot diff none",
+    "plugin sign none", "plugin verify none", "plugin trust none", "plugin install none",
+    "plugin list --contract none",
+    "plugin remove none", "sim-gpu --list", "sim-gpu", "snapshot list", "snapshot inspect none",
+    "snapshot diff none",
     "snapshot verify", "snapshot prune", "snapshot restore none", "snapshot run none", "sandbox run",
     "snapshot create none.yaml", "code bundle none", "snapshot create --name /",
-    "snapshot export none", "snapshot export none --recipient x", "snapshot import none", "snapshot audit none",
-    "snapshot keys",
+    "snapshot export none", "snapshot export none --recipient x", "snapshot import none",
+    "snapshot audit none", "snapshot keys",
 ]  # fmt: skip
 """`dsec` lines; those of runs are below."""
 PHRASE = re.compile(r"[A-Za-z]{2,} [a-z]{2,} [a-z]{2,}")
