@@ -24,6 +24,15 @@ SIMULATE: Command = (
         ("detect", "", "value", "TIME", (), None, "Assumed from a fault until it is noticed; default: 0s."),
         ("fault", "", "multi", "FAULT", (), None, "Something that goes wrong; may be repeated."),
         ("hold", "", "value", "WHAT", ("agent", "step"), None, "Fleets: what an agent holds GPUs for."),
+        (
+            "html",
+            "",
+            "value",
+            "FILE",
+            (),
+            None,
+            "Write a page with the graph and its time line to FILE, too.",
+        ),
         INVENTORY,
         ("iterations", "", "int", "N", (), None, "Play so many iterations instead of the stated ones."),
         JSON,
@@ -60,6 +69,7 @@ SIMULATE: Command = (
             "dsec simulate dsandbox.yaml --inventory builtin:8xh100-sxm-80gb --price 2.50",
             "What it would take, and cost, on a machine one does not have.",
         ),
+        ("dsec simulate plan.json --html sim.html", "See it: the graph, as planned and as played."),
         ("dsec simulate fleet.yaml --trace fleet.json", "Thousands of agents on several servers."),
     ),
     (

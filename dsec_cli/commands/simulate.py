@@ -38,6 +38,10 @@ def main(args: Args) -> int:
         show(found, args.lang)
         return NO
     played = _of_fleet(args, found) if isinstance(found, Fleet) else _of_plan(args, found)
+    if args.html is not None and isinstance(found, Planned):
+        from dsec_cli.simulation.page import page
+
+        emit(page(found.plan, played), args.html)
     if args.trace is not None:
         emit(trace(played), args.trace)
     emit(document(played) if args.json else render(played, listener(args.lang)), args.output)
@@ -51,6 +55,11 @@ def _of_fleet(args: Args, fleet: Fleet) -> Played:
                 say("--{name} is for contracts and plans: a fleet states its own", name=name),
                 hint="change the fleet's file",
             )
+    if args.html is not None:
+        raise UsageError(
+            "--html draws the graph of a contract or a plan: a fleet has none",
+            hint="--trace FILE has every attempt of every agent",
+        )
     fleet = fleet._replace(
         seed=fleet.seed if args.seed is None else args.seed,
         hold=fleet.hold if args.hold is None else args.hold,

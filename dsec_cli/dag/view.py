@@ -72,6 +72,8 @@ class Run(Record):
     """From the first executor's start to the last event."""
     devices: tuple[tuple[str, str], ...] = ()
     """UUID and name of the devices that the run's plan knows."""
+    simulated: bool = False
+    """It was played on a simulated clock; the job is then the plan's name."""
     account: Mapping[str, object] | None = None
     """JSON-ready: what a report adds (`settlement`, `heat`, `curves`, `failures`, `remarks`); None: none."""
 

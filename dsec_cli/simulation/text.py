@@ -157,7 +157,7 @@ def _recoveries(played: Played, tell: Tell) -> Iterator[str]:
     manners = played.scene.manners
     assumed = manners.detect_ms + manners.restore_ms
     for one in played.history.recoveries:
-        yield _cut(tell(say("fault {fault}: {effect}", fault=one.fault.text, effect=_effect(one))))
+        yield _cut(tell(say("fault {fault}: {effect}", fault=one.fault.text, effect=effect(one))))
         if not one.waits_ms:
             continue
         waits = sorted(one.waits_ms)
@@ -194,7 +194,8 @@ def _too_late(played: Played, tell: Tell) -> Iterator[str]:
             yield _cut(tell(text))
 
 
-def _effect(one: Recovery) -> str:
+def effect(one: Recovery) -> str:
+    """What a fault did, in words."""
     if one.fault.kind in ("slow", "straggler"):
         if not one.hit:
             return say("no Step was slowed down at that time")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from dsec_cli.cells import cells
+from dsec_cli.exit import UsageError
 from dsec_cli.fast import run
 from dsec_cli.options import COMMANDS
 from dsec_cli.simulation.fleetfile import KEYS
@@ -281,3 +282,41 @@ def test_a_node_of_several_loses_its_devices(folder, capfd):
     late = [one for one in found["attempt"] if one["from_ms"] >= 60_000]
     assert late
     assert {uuid.rpartition("-")[2] for one in late for uuid in one["devices"]} <= {"4", "5", "6", "7"}
+
+
+def page_data(path):
+    """What the page's script is given."""
+    text = path.read_text()
+    start = text.index(">", text.index('id="data"')) + 1
+    return json.loads(text[start : text.index("</script>", start)])
+
+
+def test_the_page_shows_the_graph_as_planned_and_as_played(folder, capfd):
+    assert simulate("dsandbox.yaml", *BOX, "--fault", "gpu-lost:0@1m", "--html", "sim.html", "--json") == 0
+    found = json.loads(capfd.readouterr().out)
+    data = page_data(folder / "sim.html")
+    run = data["run"]
+    assert (run["simulated"], run["outcome"], run["span"]) == (True, "done", found["makespan_ms"])
+    assert data["iterations"] == 4
+    assert [row["text"] for row in run["account"]["remarks"]] == ["gpu-lost:0@1m: 1 Step hit"]
+    assert sorted(bar[6] for bar in run["bars"]) == ["gpu-lost", *["ok"] * 12]
+    listed = [[one["step"], one["from_ms"], one["to_ms"], one["devices"]] for one in found["attempt"]]
+    ids = [step["id"] for step in data["steps"]]
+    assert sorted([ids[at], *rest] for at, *rest in (bar[:4] for bar in run["bars"])) == sorted(listed)
+    roll = data["steps"][ids.index("roll")]["run"]
+    assert (roll["state"], roll["done"], roll["attempts"], roll["failures"]) == ("done", 4, 5, 1)
+    assert roll["median_ms"] == 90_000
+    assert data["steps"][ids.index("score")]["run"]["gpu_ms"] is None
+
+
+def test_what_is_never_done_is_told_on_the_page(folder):
+    assert simulate("dsandbox.yaml", *BOX, "--fault", "node-lost:machine@2m", "--html", "x.html") == 1
+    data = page_data(folder / "x.html")
+    assert data["run"]["outcome"] == "not all done"
+    assert ["simulation", "not all done", True] in data["figures"]
+
+
+def test_a_fleet_has_no_page(folder):
+    with pytest.raises(UsageError, match="a fleet has none"):
+        simulate("fleet.yaml", "--html", "x.html")
+    assert not (folder / "x.html").exists()

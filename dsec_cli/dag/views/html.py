@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 SCRIPTS = ("basics", "layout", "graph", "about", "timeline", "report", "start")
 """In the order in which they need each other."""
+_BAD = ("failed", "stopped", "not all done")
+"""Outcomes that are bad news."""
 CARRIED, LOOP, LONG = 1, 2, 4
 """Flags of an edge."""
 
@@ -201,7 +203,8 @@ def _figures(picture: Picture) -> list[list[object]]:
 
 
 def _of_run(run: Run) -> list[list[object]]:
-    rows: list[list[object]] = [["run", run.outcome.partition(" (")[0], run.outcome in ("failed", "stopped")]]
+    word = "simulation" if run.simulated else "run"
+    rows: list[list[object]] = [[word, run.outcome.partition(" (")[0], run.outcome in _BAD]]
     rows.append(["it took", time_text(run.span_ms), False])
     held = [seen.gpu_permille for seen in run.steps.values() if seen.gpu_permille is not None]
     if held:
@@ -226,6 +229,7 @@ def _run(picture: Picture, run: Run) -> dict[str, object]:
         "outcome": run.outcome,
         "span": run.span_ms,
         "bars": bars,
+        "simulated": run.simulated,
         "account": run.account,
     }
 

@@ -114,6 +114,9 @@ TEXTS: dict[str, str] = {
         "--{name} 用于集群文件：计划中的 Step 按预计时长运行"
     ),
     "--{name} {text}: {reason}": "--{name} {text}：{reason}",
+    "--html draws the graph of a contract or a plan: a fleet has none": "--html 绘制契约或计划的图：集群文件没有图",
+    "--trace FILE has every attempt of every agent": "--trace FILE 含有每个智能体的每次尝试",
+    "delete it: durations are learned again with the next run": "删除它：下次运行会重新学习时长",
     "write a time, such as {text}": "写一个时间，例如 {text}",
     "a simulation needs a file, not standard input": "模拟需要文件，不能用标准输入",
     "name a contract, plan or fleet": "给出契约、计划或集群文件",

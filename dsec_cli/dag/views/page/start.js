@@ -57,7 +57,7 @@ function which() {
   const box = by("which");
   box.replaceChildren();
   if (!data.run) return;
-  for (const [name, actual] of [["planned", false], ["actual", true]]) {
+  for (const [name, actual] of [["planned", false], [data.run.simulated ? "simulated" : "actual", true]]) {
     const button = html("button", name, { "aria-pressed": String(state.actual === actual) });
     button.addEventListener("click", () => { state.actual = actual; which(); gantt(); });
     box.append(button);

@@ -52,7 +52,7 @@ function gantt() {
   const high = Math.min(36, Math.max(3, (floor - TOP) * (filled && found.rest.length ? 0.56 : 1) / Math.max(rows.length, 1)));
   rows.forEach((row, index) => lane(plot, row, TOP + index * high, high));
   if (filled && found.rest.length) area(plot, list, TOP + rows.length * high + (rows.length ? 10 : 2));
-  by("when").textContent = state.actual ? `What run ${data.run.job} did (${data.run.outcome})` : data.makespan === null ? "No times: the graph has cycles" : "One iteration as planned";
+  by("when").textContent = state.actual ? data.run.simulated ? `As simulated (${data.run.outcome})` : `What run ${data.run.job} did (${data.run.outcome})` : data.makespan === null ? "No times: the graph has cycles" : "One iteration as planned";
 }
 function lane(plot, row, y, high) {
   const { pen } = plot;
