@@ -110,7 +110,7 @@ LINT: Command = (
             "CODES",
             (),
             None,
-            "Leave out these codes or prefixes (DS3), comma separated.",
+            "Leave out these codes, prefixes (DS3) or names, comma separated.",
         ),
         INVENTORY,
         ("isolated", "", "flag", "", (), None, "Read no configuration file."),
@@ -159,7 +159,7 @@ LINT: Command = (
             "CODES",
             (),
             None,
-            "Only these codes or prefixes (DS5), comma separated.",
+            "Only these codes, prefixes (DS5) or names, comma separated.",
         ),
         ("show-config", "", "flag", "", (), None, "Print what is configured and where, and leave."),
         (

@@ -7,6 +7,8 @@ from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from dsec_cli.commands.configuring import Configured
     from dsec_cli.lint.rule import Rule
     from dsec_cli.options import Args
@@ -43,8 +45,10 @@ def _prefixes(
         return ()
     if not given:
         where = configured.place(key)
-    prefixes = tuple(part.strip().upper() for text in lists for part in text.split(",") if part.strip())
-    _check(prefixes, where, rules)
+    words = [part.strip() for text in lists for part in text.split(",") if part.strip()]
+    codes = {rule.name: rule.code for rule in rules}
+    prefixes = tuple(codes.get(word.lower(), word.upper()) for word in words)
+    _check(prefixes, where, rules, words)
     return prefixes
 
 
@@ -52,16 +56,21 @@ def _check_ignores(configured: Configured, rules: tuple[Rule, ...]) -> None:
     """Refuse an entry of `per-file-ignores` that can silence nothing."""
     for entry in configured.values.get("per-file-ignores", ()):  # type: ignore[attr-defined]  # a tuple
         prefixes = tuple(code.upper() for code in entry.codes)
-        _check(prefixes, f"{configured.file}:{entry.line}: ", rules)
+        _check(prefixes, f"{configured.file}:{entry.line}: ", rules, entry.codes)
 
 
-def _check(prefixes: tuple[str, ...], where: str, rules: tuple[Rule, ...]) -> None:
-    for prefix in prefixes:
+def _check(prefixes: tuple[str, ...], where: str, rules: tuple[Rule, ...], words: Iterable[str]) -> None:
+    """Refuse a word that names no rule, as it was written."""
+    for prefix, word in zip(prefixes, words, strict=True):
         if not any(rule.code.startswith(prefix) for rule in rules):
             from dsec_cli.lint.nearest import did_you_mean
 
-            hint = did_you_mean(prefix, [rule.code for rule in rules])
+            looks_like_code = prefix.startswith("DS")
+            hint = did_you_mean(
+                prefix if looks_like_code else word.lower(),
+                [rule.code if looks_like_code else rule.name for rule in rules],
+            )
             raise UsageError(
-                say("{where}no rule's code begins with {prefix!r}", where=where, prefix=prefix),
+                say("{where}no rule's code begins with {prefix!r}", where=where, prefix=word),
                 hint=hint or "dsec rules lists all codes",
             )

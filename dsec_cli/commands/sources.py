@@ -35,6 +35,13 @@ def expand(paths: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[FileProblem, 
                 found.update(matching)
                 if matching:
                     continue
+                problems.append(
+                    FileProblem(
+                        say("no file matches {pattern}", pattern=path),
+                        hint="check the pattern and the folder",
+                    )
+                )
+                continue
             found.add(path if path == STDIN else os.path.normpath(path) if path else path)
             continue
         inside = _contracts_in(path)
@@ -59,6 +66,10 @@ def _nothing_in(folder: str) -> FileProblem:
 
 def read_source(path: str, *, stdin_name: str = "<stdin>") -> SourceText:
     """Read one file, or standard input for `-`; raises FileProblem."""
+    if not path:
+        raise FileProblem(
+            say("an empty word names no file"), hint="the command line may hold a variable that is not set"
+        )
     if path == STDIN:
         if sys.stdin is None:
             raise FileProblem("standard input is closed", hint="name a file instead of -")

@@ -324,3 +324,29 @@ def test_the_contract_is_held_against_the_agents_code(ds: Ds, tmp_path: Path) ->
     assert "api.example.org" in one["message"]
     assert one["related"][0]["place"]["file"].endswith("tool.py")
     one_line(ds("ds-contract-lint", "--code", "none"), "none does not exist")
+
+
+def test_a_pattern_that_nothing_matches_is_not_called_a_file(ds: Ds, tmp_path: Path) -> None:
+    ran = ds("ds-contract-lint", "jobs/*.yaml")
+    assert (ran.returncode, ran.stdout) == (3, b"")
+    assert b"no file matches jobs/*.yaml (hint: check the pattern and the folder)" in ran.stderr
+
+
+def test_an_empty_word_is_told_as_what_it_is(ds: Ds, tmp_path: Path) -> None:
+    ran = ds("ds-contract-lint", "")
+    assert (ran.returncode, ran.stdout) == (3, b"")
+    assert (
+        b"an empty word names no file (hint: the command line may hold a variable that is not set)"
+        in ran.stderr
+    )
+
+
+def test_rules_are_chosen_by_name_too(ds: Ds, tmp_path: Path) -> None:
+    (tmp_path / "dsandbox.yaml").write_text("version: 1.10\nnmae: x\n")
+    by_name = ds("ds-contract-lint", "-q", "--select", "unknown-key, Version-Reads-As-Number")
+    by_code = ds("ds-contract-lint", "-q", "--select", "DS101,ds103")
+    assert (by_name.returncode, by_name.stdout) == (1, by_code.stdout)
+    assert b"DS101" not in ds("ds-contract-lint", "-q", "--ignore", "unknown-key").stdout
+    ran = ds("ds-contract-lint", "--ignore", "unknwon-key")
+    assert ran.returncode == 2
+    assert b"no rule's code begins with 'unknwon-key' (hint: did you mean 'unknown-key'?)" in ran.stderr
