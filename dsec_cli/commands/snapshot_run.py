@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 import time
 
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
 
     Paint = Callable[[str, str], str]
 
+_SHOWN_OTHERWISE = ("hardware", "environment", "mounts", "code")
+_OF_THE_SYSTEM = ("overlay", "tmpfs", "ramfs", "devtmpfs", "rootfs")
+"""Kinds of mounts that a machine or a container brings along."""
 _COLOURS = {SAME: "32", "compatible": "32", DEGRADED: "33", BLOCKED: "31"}
 
 
@@ -58,6 +62,7 @@ def rerun(args: Args, name: str) -> int:
             if code != YES:
                 return code
             _tell_environment(replayed := _replayed(view, now))
+            _tell(_mounts(view, now))
             if args.dry_run:
                 _tell(["nothing was started (--dry-run)"])
                 return YES
@@ -87,6 +92,7 @@ def _checked(
         found, built = _rebuilt(found, view, place)
     if found.stops:
         _tell_drift(found.stops, color)
+    _tell(_also(found.told))
     if verdict == BLOCKED or (verdict == DEGRADED and not args.compat):
         more = "" if verdict == BLOCKED else "; --compat goes on with what is named above"
         _tell([color(f"stopped: this machine is {verdict}{more}", "1;31")])
@@ -150,6 +156,33 @@ def _tell_drift(stops: tuple[Difference, ...], color: Paint) -> None:
     _tell(line for one in stops[:20] for line in difference(one, color))
     if len(stops) > 20:
         _tell([f"  ... and {len(stops) - 20} more"])
+
+
+def _also(found: tuple[Difference, ...]) -> list[str]:
+    """What differs and does not stop a run, counted: diff shows it."""
+    counts: dict[str, int] = {}
+    for one in found:
+        if one.section not in _SHOWN_OTHERWISE and one.kind not in ("unknown", "suspect"):
+            counts[one.section] = counts.get(one.section, 0) + 1
+    if not counts:
+        return []
+    told_of = ", ".join(f"{name} {count}" for name, count in counts.items())
+    return [f"also differs, and does not stop it: {told_of}"]
+
+
+def _mounts(view: View, now: View) -> list[str]:
+    """Mounts that were there then and are not now, with what would bring them back; that needs root."""
+    before, after = view.side("mounts"), now.side("mounts")
+    if ABSENT in (before.status, after.status):
+        return []
+    here = {one["at"]: (one["source"], one["kind"]) for one in after.data["mounts"]}
+    lines = []
+    for one in before.data["mounts"]:
+        if one["kind"] in _OF_THE_SYSTEM or here.get(one["at"]) == (one["source"], one["kind"]):
+            continue
+        words = ("mount", "-t", one["kind"], "-o", one["options"], one["source"], one["at"])
+        lines.append(f"mount: {shown(one['at'])} is not as it was: {shown(shlex.join(words))}")
+    return lines
 
 
 def _replayed(view: View, now: View) -> Replayed | None:

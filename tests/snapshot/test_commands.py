@@ -297,3 +297,37 @@ def test_colours_only_where_they_are_wanted(shell: Shell) -> None:
     assert "\x1b[" not in shell.ok("snapshot diff v1 .", 1)
     assert "\x1b[32m" in shell.ok("snapshot diff v1 . --color always", 1)
     assert "\x1b[" not in shell.ok("snapshot diff v1 .", 1, NO_COLOR="1")
+
+
+def test_a_resumed_run_has_a_start_of_its_own(shell: Shell) -> None:
+    write(shell.project, {"train.sh": "#!/bin/sh\nsleep 0.5\nfalse\n"})
+    assert "failed" in shell.ok("run --snapshots always --job-id again", 1)
+    write(shell.project, {"train.sh": TRAIN + "sleep 0.5\n"})
+    assert "snapshot: again-finish-2" in shell.ok("resume again --snapshots always")
+    names = [one["name"] for one in json.loads(shell.ok("snapshot list --json"))["snapshots"]]
+    assert names == ["again-start", "again-finish", "again-start-2", "again-finish-2"]
+    assert "train.sh" in shell.ok("snapshot diff again-finish again-finish-2", 1)
+
+
+def test_a_mount_that_is_gone_is_told_with_what_would_bring_it_back(shell: Shell) -> None:
+    from dsec.store import open_store
+    from dsec_cli.snapshot.manifest import encode, identity
+    from dsec_cli.snapshot.shelf import find
+
+    shell.ok("run -q --job-id first")
+    shell.ok("snapshot create --name v1")
+    with open_store(str(shell.project / ".dsec" / "store")) as store:
+        one = find(store, "v1")
+        mount = {"at": "/data", "kind": "nfs4", "source": "h:/x", "options": "rw,vers=4"}
+        content = store.put_bytes(json.dumps({"mounts": [mount]}).encode())
+        sections = tuple(
+            each._replace(document=content) if each.name == "mounts" else each for each in one.sections
+        )
+        later = one._replace(name="v2", sections=sections, id=identity(sections))
+        trees = [tree for each in sections for _, tree in each.trees]
+        kept = [each.document for each in sections if each.document] + [
+            c for each in sections for _, c in each.contents
+        ]
+        store.put_record("v2", encode(later), trees=trees, contents=kept)
+    text = shell.ok("snapshot run v2 --dry-run")
+    assert "mount: /data is not as it was: mount -t nfs4 -o rw,vers=4 h:/x /data" in text
