@@ -72,7 +72,8 @@ _Sorted = tuple[
 def _sorted_out(pair: Pair) -> _Sorted:
     """Entries that only one side has, and those of both that differ."""
     before, after = dict[bytes, "TreeEntry"](), dict[bytes, "TreeEntry"]()
-    if pair.before.store is pair.after.store and not _redacted(pair.before) and not _redacted(pair.after):
+    if pair.before.store is pair.after.store:
+        before, after = entries(pair.before, "redacted"), entries(pair.after, "redacted")
         for change in pair.before.store.diff(pair.before.trees["code"], pair.after.trees["code"]):
             if change.before is not None and change.before.kind != "dir":
                 before[change.path] = change.before
@@ -90,20 +91,19 @@ def _sorted_out(pair: Pair) -> _Sorted:
     return removed, added, changed
 
 
-def _redacted(side: Side) -> bool:
-    return "redacted" in side.trees
-
-
 def _differ(one: TreeEntry, two: TreeEntry) -> bool:
     if (one.kind, one.content, one.target) != (two.kind, two.content, two.target):
         return True
     return one.kind == "file" and bool(one.mode & 0o100) != bool(two.mode & 0o100)
 
 
-def entries(side: Side) -> dict[bytes, TreeEntry]:
-    """Files and links of the code by path, those without their secrets among them."""
+def entries(side: Side, *labels: str) -> dict[bytes, TreeEntry]:
+    """Files and links of the code by path, those without their secrets among them.
+
+    `labels`: of these trees only.
+    """
     found: dict[bytes, TreeEntry] = {}
-    for label in ("code", "redacted"):
+    for label in labels or ("code", "redacted"):
         if label in side.trees:
             found.update(
                 (entry.path, entry) for entry in side.store.tree(side.trees[label]) if entry.kind != "dir"

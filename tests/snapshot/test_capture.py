@@ -214,3 +214,10 @@ def test_lines_of_a_package_that_is_installed_in_place(tmp_path: Path, store: St
     found = {each.subject: each for each in compare(one, two)}
     assert set(found) == {"edit", "edit: lib.py"}
     assert found["edit: lib.py"].hunks[0].where == "f"
+
+
+def test_the_page_has_every_section() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "snapshots.md").read_text()
+    assert [line.split("`")[1] for line in page.splitlines() if line.startswith("| `")] == [
+        part.name for part in parts()
+    ]
