@@ -35,7 +35,7 @@ def main() -> int:
         for fault, value in faults:
             for line in fault.lines(value):
                 _run(line)
-        token = os.urandom(32)
+        token = os.urandom(32).hex().encode()
         stranger = any(fault.name == lab.STRANGER for fault, _ in faults)
         peer = _serve(os.urandom(32) if stranger else token)
         _enter(lab.HERE)
@@ -104,17 +104,13 @@ def _command(words: list[str], token: bytes) -> int:
         with open(
             path, "w", encoding="ascii", opener=lambda name, flags: os.open(name, flags, 0o600)
         ) as file:
-            file.write(token.hex())
-        environ = {
-            **os.environ,
-            "DSEC_NETCHECK_TOKEN_FILE": path,
-            "DSEC_NETCHECK_PEERS": f"b={lab.PEER_ADDRESS}",
-        }
-        with open("/dev/tty" if job_has_terminal() else os.devnull, encoding="utf-8") as terminal:
+            file.write(token.decode())
+        environ = {**os.environ, "DSEC_NETCHECK_TOKEN_FILE": path}
+        with open("/dev/tty" if _terminal() else os.devnull, encoding="utf-8") as terminal:
             return subprocess.run(words, env=environ, stdin=terminal, check=False).returncode
 
 
-def job_has_terminal() -> bool:
+def _terminal() -> bool:
     """Whether somebody sits there: the job itself came by a pipe."""
     try:
         os.close(os.open("/dev/tty", os.O_RDWR))
