@@ -216,12 +216,20 @@ def write(
     present = {one.fingerprint for one in entries}
     added = sum(one.fingerprint not in reasons for one in entries)
     dropped = sum(key not in present for key in reasons)
-    template = _ONE if len(entries) == 1 else _SEVERAL
-    return say(template, file=path, count=len(entries), added=added, dropped=dropped)
-
-
-_ONE = say("{file}: {count} finding, {added} of them new, {dropped} dropped")
-_SEVERAL = say("{file}: {count} findings, {added} of them new, {dropped} dropped")
+    if len(entries) == 1:
+        return say(
+            "{file}: 1 finding, {added} of them new, {dropped} dropped",
+            file=path,
+            added=added,
+            dropped=dropped,
+        )
+    return say(
+        "{file}: {count} findings, {added} of them new, {dropped} dropped",
+        file=path,
+        count=len(entries),
+        added=added,
+        dropped=dropped,
+    )
 
 
 def _folder(path: str) -> str:

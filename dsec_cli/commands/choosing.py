@@ -65,11 +65,14 @@ def _check(prefixes: tuple[str, ...], where: str, rules: tuple[Rule, ...], words
         if not any(rule.code.startswith(prefix) for rule in rules):
             from dsec_cli.lint.nearest import did_you_mean
 
-            looks_like_code = prefix.startswith("DS")
-            hint = did_you_mean(
-                prefix if looks_like_code else word.lower(),
-                [rule.code if looks_like_code else rule.name for rule in rules],
-            )
+            called = [rule.code for rule in rules if rule.name == word.lower()]
+            hint = ""
+            if called:
+                hint = say("did you mean {word!r}?", word=called[0])
+            elif prefix.startswith("DS"):
+                hint = did_you_mean(prefix, [rule.code for rule in rules])
+            else:
+                hint = did_you_mean(word.lower(), [rule.name for rule in rules])
             raise UsageError(
                 say("{where}no rule's code begins with {prefix!r}", where=where, prefix=word),
                 hint=hint or "dsec rules lists all codes",

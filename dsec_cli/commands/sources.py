@@ -35,12 +35,7 @@ def expand(paths: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[FileProblem, 
                 found.update(matching)
                 if matching:
                     continue
-                problems.append(
-                    FileProblem(
-                        say("no file matches {pattern}", pattern=path),
-                        hint="check the pattern and the folder",
-                    )
-                )
+                problems.append(_nothing_like(path))
                 continue
             found.add(path if path == STDIN else os.path.normpath(path) if path else path)
             continue
@@ -49,6 +44,15 @@ def expand(paths: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[FileProblem, 
         if not inside:
             problems.append(_nothing_in(path))
     return tuple(sorted(found)), tuple(problems)
+
+
+def _nothing_like(pattern: str) -> FileProblem:
+    from dsec_cli.commands.globbing import matches_folders
+
+    hint = say("check the pattern and the folder")
+    if matches_folders(pattern):
+        hint = say("it matches folders only; name files: {pattern}/*.yaml", pattern=pattern.rstrip("/"))
+    return FileProblem(say("no file matches {pattern}", pattern=pattern), hint=hint)
 
 
 def _contracts_in(folder: str) -> tuple[str, ...]:

@@ -330,6 +330,9 @@ def test_a_pattern_that_nothing_matches_is_not_called_a_file(ds: Ds, tmp_path: P
     ran = ds("ds-contract-lint", "jobs/*.yaml")
     assert (ran.returncode, ran.stdout) == (3, b"")
     assert b"no file matches jobs/*.yaml (hint: check the pattern and the folder)" in ran.stderr
+    (tmp_path / "jobs").mkdir()
+    ran = ds("ds-contract-lint", "jo*/")
+    assert b"no file matches jo*/ (hint: it matches folders only; name files: jo*/*.yaml)" in ran.stderr
 
 
 def test_an_empty_word_is_told_as_what_it_is(ds: Ds, tmp_path: Path) -> None:
@@ -350,3 +353,11 @@ def test_rules_are_chosen_by_name_too(ds: Ds, tmp_path: Path) -> None:
     ran = ds("ds-contract-lint", "--ignore", "unknwon-key")
     assert ran.returncode == 2
     assert b"no rule's code begins with 'unknwon-key' (hint: did you mean 'unknown-key'?)" in ran.stderr
+    entry = 'files = ["*"]\ncodes = ["unknown-key"]\nreason = "x"\n'
+    (tmp_path / ".dsec.toml").write_text(f"[[lint.per-file-ignores]]\n{entry}")
+    assert b"(hint: did you mean 'DS101'?)" in ds("ds-contract-lint").stderr
+
+
+def test_a_suppression_by_name_is_told_the_code(ds: Ds, tmp_path: Path) -> None:
+    (tmp_path / "dsandbox.yaml").write_text("nmae: x  # dsec: ignore[unknown-key] as it is\n")
+    assert b"help: did you mean 'DS101'?" in ds("ds-contract-lint", "--select", "DS902").stdout

@@ -175,6 +175,7 @@ TEXTS: dict[str, str] = {
     "an empty word names no file": "空字符串不是文件名",
     "the command line may hold a variable that is not set": "命令行中可能有未设置的变量",
     "no file matches {pattern}": "没有与 {pattern} 匹配的文件",
+    "it matches folders only; name files: {pattern}/*.yaml": "它只匹配文件夹；请写出文件：{pattern}/*.yaml",
     "check the pattern and the folder": "请检查该模式和所在文件夹",
     "git knows no commit {ref!r}": "git 找不到提交 {ref!r}",
     "{file} is not in the repository {top}": "{file} 不在仓库 {top} 中",

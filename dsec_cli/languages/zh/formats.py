@@ -1,7 +1,7 @@
 """Chinese for the words around findings: formats, summaries, fixes."""
 
 TEXTS: dict[str, str] = {
-    "{file}: {count} finding, {added} of them new, {dropped} dropped": "{file}：{count} 个问题，其中新增 {added} 个，去掉 {dropped} 个",
+    "{file}: 1 finding, {added} of them new, {dropped} dropped": "{file}：1 个问题，其中新增 {added} 个，去掉 {dropped} 个",
     "{file}: {count} findings, {added} of them new, {dropped} dropped": "{file}：{count} 个问题，其中新增 {added} 个，去掉 {dropped} 个",
     "{place}: this entry of per-file-ignores silences nothing: remove it": "{place}：per-file-ignores 的这一条没有抑制任何问题：请删去",
     "{file}: taken for renamed: {files} (--write-baseline {file} notes it)": "{file}：视为已改名：{files}（用 --write-baseline {file} 记下）",

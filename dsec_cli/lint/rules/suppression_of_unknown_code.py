@@ -42,11 +42,19 @@ def check(facts: Facts) -> Iterator[Finding]:
             if named
             else say("this suppression names no code", "suppression-names-code"),
             reason=say("it suppresses nothing, although its author believes that it does"),
-            help=(did_you_mean(named, facts.codes) if named else "") or EXAMPLE,
+            help=(_advice(named, facts.codes) if named else "") or EXAMPLE,
         )
         from dsec_cli.lint.mend import with_code  # only a finding pays for it
 
         yield with_code(facts, found, suppression, str(arguments(found.help).get("word", "")))
+
+
+def _advice(named: str, codes: frozenset[str]) -> str:
+    """The code that is meant, also where a rule was called by its name."""
+    from dsec_cli.lint.register import known_rules  # as above
+
+    called = [rule.code for rule in known_rules() if rule.name == named.lower()]
+    return say("did you mean {word!r}?", word=called[0]) if called else did_you_mean(named, codes)
 
 
 RULE = Rule("DS902", "suppression-of-unknown-code", Severity.WARNING, check, TEXT, when=("suppression",))
