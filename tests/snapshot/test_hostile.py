@@ -287,7 +287,9 @@ def test_limits_of_the_process(shell: Shell, number: int, value: int) -> None:
     assert "intact" in shell.ok("snapshot verify")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.battery), signal.SIGKILL]
+)
 def test_ended_in_the_middle(shell: Shell, number: signal.Signals) -> None:
     write(shell.project, {f"d{name}/f.txt": os.urandom(40_000).hex() for name in range(100)})
     running = subprocess.Popen(

@@ -71,6 +71,7 @@ def test_another_build_is_not_taken_for_it(wheels: Path, shell: Shell) -> None:
     assert not (shell.project / ".dsec" / "runs").exists()
 
 
+@pytest.mark.battery
 def test_what_cannot_be_had(wheels: Path, shell: Shell, tmp_path: Path) -> None:
     text = shell.ok(
         "snapshot run v1 --rebuild-env", 3, PIP_NO_INDEX="1", PIP_FIND_LINKS=str(tmp_path / "none")
