@@ -19,10 +19,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from dsec.broker import place
 from dsec.simgpu.scenario import box, of_box
 
 ITERATIONS = 4
-GPUS = 4
+GPUS = 2
 LATE = ("timeout", "stalled")
 
 
@@ -146,10 +147,22 @@ def contract(folder: Path) -> None:
     text = text.replace("  gpu:\n    count: 1\n", "  gpu: {count: 1, memory: 40GiB, type: h100-sxm-80gb}\n")
     for step in ("S2", "S5"):
         text = text.replace(
-            f"steps.py {step} seed=0\n",
-            f"steps.py {step} seed=0\n    resources: {{gpu: {{count: 1, memory: 40GiB}}}}\n",
+            f"run: python3 steps.py {step} seed=0\n",
+            f"run: sh guard.sh {step}\n"
+            "    resources: {gpu: {count: 1, memory: 40GiB}}\n",
         )
     path.write_text(text)
+    mine, other = folder.name, {"one": "two", "two": "one"}.get(folder.name, "nobody")
+    (folder / "guard.sh").write_text(GUARD.format(mine=mine, other=other))
+
+
+GUARD = """\
+exec 9>> "$LOCKS/{mine}.$CUDA_VISIBLE_DEVICES"
+flock -s 9
+flock -n "$LOCKS/{other}.$CUDA_VISIBLE_DEVICES" true || echo "{mine} $1" >> "$LOCKS/twice"
+exec python3 steps.py "$1" seed=0
+"""
+"""Holds a lock for its run and GPU as long as the Step lives, and looks whether the other run has one."""
 
 
 def kill(pids: list[int], chance: random.Random, number: int) -> bool:
@@ -169,8 +182,10 @@ def test_nothing_is_lost_doubled_or_left(job, kit, nvml_library, clock, tmp_path
     chance = random.Random(os.environ.get("DSEC_CHAOS_SEED", "1"))
     rules, base = tmp_path / "rules", of_box(box(f"{GPUS}xh100"))
     rules.write_text(base)
-    mark = f"chaos-{os.getpid()}"
+    mark, locks = f"chaos-{os.getpid()}", tmp_path / "locks"
+    locks.mkdir()
     job.env |= {"LD_LIBRARY_PATH": nvml_library(), "SIM_GPU_SCENARIO": str(rules), "CHAOS": mark, **clock.env}
+    job.env["LOCKS"] = str(locks)
     job.env["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     tally: Counter[str] = Counter()
     disk = Disk(tmp_path / "disk")
@@ -185,13 +200,14 @@ def test_nothing_is_lost_doubled_or_left(job, kit, nvml_library, clock, tmp_path
     calm.dsec("run", "--job-id", "j", "--quiet")
     wanted = (calm.run_dir / "work" / "policy.sha256").read_text()
     players = [Player(job, folder, wanted, tally) for folder in folders]
+    broker = place.named({name.encode(): value.encode() for name, value in job.env.items()})
     try:
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             for player in players:
                 player.go_on()
             time.sleep(chance.uniform(0.2, 3.0))
-            world = World(rules, base, disk, clock)
+            world = World(rules, base, disk, clock, broker)
             disturb(chance, players, world, tally)
         rules.write_text(base)
         disk.free()
@@ -205,6 +221,7 @@ def test_nothing_is_lost_doubled_or_left(job, kit, nvml_library, clock, tmp_path
         kit.wait_for(lambda: not kit.alive(mark), seconds=60)
     print(dict(sorted(tally.items())))
     assert tally["finished"] >= 2
+    assert not (locks / "twice").exists(), "a GPU was given to two runs"
 
 
 class World(NamedTuple):
@@ -215,18 +232,35 @@ class World(NamedTuple):
     """Rules of GPUs that are well."""
     disk: Disk
     clock: Any
+    broker: str
+    """The folder of what shares the GPUs between the runs."""
 
 
 def disturb(chance: random.Random, players: list[Player], world: World, tally: Counter[str]) -> None:
     player = chance.choice(players)
     what = chance.choice(
-        ["executor", "executor", "step", "step", "monitor", "term", "stop", "gpu", "heat", "disk", "clock"]
+        [
+            "executor",
+            "executor",
+            "step",
+            "step",
+            "monitor",
+            "term",
+            "stop",
+            "gpu",
+            "heat",
+            "disk",
+            "clock",
+            "broker",
+        ]
     )
     happened = True
     executor = player.process.pid
     if what in ("executor", "term"):
         number = signal.SIGKILL if what == "executor" else signal.SIGTERM
         happened = kill([executor], chance, number)
+    elif what == "broker":
+        happened = kill(list(filter(None, [place.holder(world.broker)])), chance, signal.SIGKILL)
     elif what == "step":
         happened = kill(player.pids(b"DSEC_STEP="), chance, signal.SIGKILL)
     elif what == "monitor":
