@@ -78,7 +78,11 @@ def _say(code: int, what: str, hint: str, translate: Tell) -> int:
         if hint
         else filled("dsec: error: {what}", what=what)
     )
-    tell(" ".join(translate(line).split("\n")))
+    try:
+        shown = translate(line)
+    except Exception:  # noqa: BLE001  # what has failed may be the translation; the error is told all the same
+        shown = line
+    tell(" ".join(shown.split("\n")))
     return code
 
 

@@ -84,6 +84,25 @@ def test_a_crash_leaves_a_file(
     assert str(file) in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("error", "code"), [(DSecError("a", hint="b"), 3), (ValueError("a"), 70)])
+def test_an_error_is_said_in_english_where_the_translation_fails(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    error: Exception,
+    code: int,
+) -> None:
+    monkeypatch.setenv("DSEC_HOME", str(tmp_path / "state"))
+
+    def translate(_text: str) -> str:
+        raise ImportError("no Chinese")
+
+    assert codes.guarded(failing(error), translate) == code
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("dsec: error: ")
+    assert "(hint: " in line
+
+
 def test_a_crash_with_no_place_for_its_file(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
