@@ -19,7 +19,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dsec.store import Store
     from dsec_cli.commands.snapshotting import Project
     from dsec_cli.options import Args
     from dsec_cli.snapshot.section import Difference
@@ -40,16 +39,16 @@ def main(args: Args) -> int:
         )
     with store_of(place) as store, contextlib.ExitStack() as stack:
         before = view_of(store, args.before)
-        after = _after(args, place, store, stack, is_live=is_live)
+        after = _after(args, place, before, stack, is_live=is_live)
         found = compare(before, after, only=args.only, live=is_live)
         emit(_rendered(args, found, before, after, is_live=is_live), args.out)
     return YES if same(found) else NO
 
 
-def _after(args: Args, place: Project, store: Store, stack: contextlib.ExitStack, *, is_live: bool) -> View:
+def _after(args: Args, place: Project, before: View, stack: contextlib.ExitStack, *, is_live: bool) -> View:
     if not is_live:
-        return view_of(store, args.after)
-    return stack.enter_context(live(place, store, inventory=inventory_of(args.inventory)))
+        return view_of(before.store, args.after)
+    return stack.enter_context(live(place, before.store, before, inventory=inventory_of(args.inventory)))
 
 
 def _rendered(args: Args, found: Sequence[Difference], before: View, after: View, *, is_live: bool) -> str:

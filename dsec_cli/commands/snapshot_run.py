@@ -56,7 +56,7 @@ def rerun(args: Args, name: str) -> int:
     color = paint(wanted=colored("auto", sys.stdout))
     with store_of(place) as store:
         view = view_of(store, name)
-        with live(place, store, inventory=inventory_of(args.inventory)) as now:
+        with live(place, store, view, inventory=inventory_of(args.inventory)) as now:
             _tell([color(shown(title(view.manifest)), "1")])
             variables, code = _checked(args, place, view, now, color)
             if code != YES:

@@ -167,14 +167,16 @@ def view_of(store: Store, name: str) -> View:
 
 
 @contextlib.contextmanager
-def live(place: Project, store: Store, *, inventory: Inventory | None = None) -> Iterator[View]:
-    """This machine as it is now, captured like a snapshot and kept nowhere.
+def live(place: Project, store: Store, before: View, *, inventory: Inventory | None = None) -> Iterator[View]:
+    """This machine as it is now, captured like the snapshot `before` and kept nowhere.
 
     A store that cannot be written is left alone, and a passing one takes its place.
     """
     from dsec_cli.snapshot.capture import capture
 
-    wanted = Wanted(excluded=exclusion(place))
+    data = before.side("data").data
+    named = tuple(f"{one['path']}:hash" for one in data["named"]) if data is not None else ()
+    wanted = Wanted(excluded=exclusion(place), data=named)
     with contextlib.ExitStack() as stack:
         if not os.access(os.path.join(place.state, "store"), os.W_OK):
             room = stack.enter_context(tempfile.TemporaryDirectory(prefix="dsec-live-"))

@@ -42,7 +42,7 @@ _OPTION = re.compile(
 )
 """`--api-key value`, `--api-key=value`, `"--api-key", "value"`."""
 _QUERY = re.compile(r"[?&](?P<name>[A-Za-z_][\w.-]{1,60})=(?P<value>[^\s&#\"'<>]{6,512})")
-_USERINFO = re.compile(r"(?P<scheme>[A-Za-z][\w+.-]{1,20}://)(?P<value>[^\s/@\"'<>]{1,512})@")
+_USERINFO = re.compile(r"://(?P<value>[^\s/@\"'<>]{1,512})@")
 _HEADER = re.compile(r"(?:Bearer|Basic|Token|token)[ \t]+(?P<value>[A-Za-z0-9_~+/=.-]{16,512})")
 _KEY_BLOCK = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY-----(?:\s|\\n)"
@@ -255,15 +255,19 @@ def _lines(data: bytes) -> list[tuple[int, int]]:
 
 
 def _userinfo(text: str) -> Iterator[_Span]:
-    for hit in _USERINFO.finditer(text):
-        user, colon, password = hit["value"].partition(":")
-        start = hit.start("value")
-        if password and not (
-            is_reference(password) or is_placeholder(password) or _meant_otherwise(password)
-        ):
-            yield _Span(start + len(user) + 1, hit.end("value"), "a password in an address")
-        elif not colon and looks_random(user):
-            yield _Span(start, hit.end("value"), "a token in an address")
+    at = text.find("://")
+    while at >= 0:
+        hit = _USERINFO.match(text, at)
+        if hit is not None:
+            user, _, password = hit["value"].partition(":")
+            start = hit.start("value")
+            if password and not (
+                is_reference(password) or is_placeholder(password) or _meant_otherwise(password)
+            ):
+                yield _Span(start + len(user) + 1, hit.end("value"), "a password in an address")
+            elif not password and looks_random(user):
+                yield _Span(start, hit.end("value"), "a token in an address")
+        at = text.find("://", at + 3)
 
 
 def _by_name(text: str, start: int, end: int, *, settings: bool) -> Iterator[_Span]:

@@ -331,3 +331,15 @@ def test_a_mount_that_is_gone_is_told_with_what_would_bring_it_back(shell: Shell
         store.put_record("v2", encode(later), trees=trees, contents=kept)
     text = shell.ok("snapshot run v2 --dry-run")
     assert "mount: /data is not as it was: mount -t nfs4 -o rw,vers=4 h:/x /data" in text
+
+
+def test_data_that_was_named_is_looked_at_again(shell: Shell) -> None:
+    write(shell.project, {"data/x.txt": "1", ".gitignore": ".dsec/\ndata/\n"})
+    shell.ok("run -q --job-id first")
+    shell.ok("snapshot create --name v1 --data data")
+    assert "nothing differs" in shell.ok("snapshot diff v1 .")
+    write(shell.project, {"data/x.txt": "2"})
+    assert "other data" in shell.ok("snapshot diff v1 .", 1)
+    text = shell.ok("snapshot run v1", 1)
+    assert "data  blake3:" in text
+    assert "stopped: 1 differs" in text
