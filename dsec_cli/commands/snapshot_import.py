@@ -36,16 +36,20 @@ def main(args: Args) -> int:
             say("{name!r} cannot name a snapshot", name=args.name),
             hint=say("letters, digits, '.', '_' and '-', at most 128"),
         )
+    try:
+        return _import(args)
+    except (Damaged, Missing) as problem:
+        tell(f"dsec: {shown(problem.what)}")
+        return NO
+
+
+def _import(args: Args) -> int:
     with reading.opened(args.file, most=_most(args.most)) as package:
         found = reading.standing(package, os.environ)
         if (why := _refusal(found, trusting=args.trust)) is not None:
             tell(f"dsec: {shown(args.file)}: {why}")
             return NO
-        try:
-            reading.checked(package)
-        except (Damaged, Missing) as problem:
-            tell(f"dsec: {shown(args.file)}: {problem.what}")
-            return NO
+        reading.checked(package)
         name = args.name or package.manifest.name
         with store_of(project(None), create=True) as store:
             new = _taken(package, store, name)

@@ -39,7 +39,7 @@ def main(args: Args) -> int:
         }
         emit(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
         return YES
-    lines = [
+    lines: list[str] = [
         say("you sign as {label}, key {key}", label=shown(keys.label(os.environ)), key=keys.fingerprint(own))
     ]
     lines.append(f"  {own}")

@@ -56,28 +56,24 @@ def _one(args: Args, view: View) -> int:
 
 def packaged(args: Args) -> int:
     """A package: whether it is intact, who signed it, and whether that key is trusted; 1 for damage, too."""
-    with reading.opened(args.name) as package:
-        found = reading.standing(package, os.environ)
-        try:
+    name, words, verdict, damage = args.name, "", None, ""
+    try:
+        with reading.opened(args.name) as package:
+            name = f"{package.manifest.name}  {package.manifest.id[:12]}"
+            found = reading.standing(package, os.environ)
+            words, verdict = told(found, fingerprint(found.key)), found.verdict
             reading.checked(package)
-            damage = []
-        except (Damaged, Missing) as problem:
-            damage = [problem.what]
-        manifest = package.manifest
-    intact = not damage and found.verdict != FORGED
-    words = told(found, fingerprint(found.key))
+    except (Damaged, Missing) as problem:
+        damage = problem.what
+    intact = not damage and verdict != FORGED
     if args.json:
-        document = {"format": FORMAT, "name": manifest.name, "intact": intact, "damage": damage}
-        document |= {"signature": found.verdict, "key": found.key or None, "signer": found.label or None}
-        emit(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+        document = {"format": FORMAT, "name": name, "intact": intact, "damage": [damage] if damage else []}
+        emit(json.dumps({**document, "signature": verdict}, indent=2, ensure_ascii=False) + "\n")
     else:
-        lines = [f"damaged: {shown(one)}" for one in damage]
-        verdict = "intact" if intact else "damaged"
-        emit(
-            "".join(
-                f"{line}\n" for line in (*lines, f"{manifest.name}  {manifest.id[:12]}  {verdict}, {words}")
-            )
-        )
+        lines = [f"damaged: {shown(damage)}"] if damage else []
+        how = f", {words}" if words else ""
+        lines.append(f"{shown(name)}  {'intact' if intact else 'damaged'}{how}")
+        emit("".join(f"{line}\n" for line in lines))
     return YES if intact else NO
 
 

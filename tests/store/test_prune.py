@@ -67,6 +67,17 @@ def test_without_records_nothing_stays(place, three):
         assert store.get_bytes(store.put_bytes(b"still usable")) == b"still usable"
 
 
+def test_what_was_freed_is_put_in_again_by_the_same_session(place):
+    with open_store(str(place)) as store:
+        name = store.put_bytes(b"again" * 1000)
+        store.prune()
+        assert name not in store
+        assert store.put_bytes(b"again" * 1000) == name
+        store.put_record("one", b"", trees=[], contents=[name])
+    with open_store(str(place)) as store:
+        assert store.get_bytes(name) == b"again" * 1000
+
+
 def test_contents_that_a_record_names_stay(place):
     with open_store(str(place)) as store:
         kept, gone = store.put_bytes(b"kept" * 1000), store.put_bytes(b"gone" * 1000)

@@ -34,6 +34,10 @@ class FormError(Exception):
     """Bytes are no package; caught where they are read. What it says follows the file's name."""
 
 
+class BrokenError(FormError):
+    """They were a package once."""
+
+
 class Snapshot(Record):
     """Which snapshot is in a package."""
 
@@ -91,12 +95,12 @@ def lengths(head: bytes, size: int) -> tuple[int, int]:
     if oldest > VERSION:
         raise FormError("was written by a newer version of DSec")
     if version < 1 or not 0 < table <= LARGEST_TABLE:
-        raise FormError("is damaged: its beginning is not as it was written")
+        raise BrokenError("is damaged: its beginning is not as it was written")
     whole = HEAD.size + table + SIGNATURE_BYTES + pack
     if size < whole:
-        raise FormError(f"is cut off: {size} of {whole} bytes are there")
+        raise BrokenError(f"is cut off: {size} of {whole} bytes are there")
     if size > whole:
-        raise FormError(f"is damaged: it goes on for {size - whole} bytes behind its end")
+        raise BrokenError(f"is damaged: it goes on for {size - whole} bytes behind its end")
     return table, pack
 
 
@@ -106,14 +110,14 @@ def table_of(encoded: bytes) -> Table:
         document = json.loads(encoded)
         table = decode(Table, document, where="table")
     except (ValueError, RecursionError):
-        raise FormError("is damaged: its table is no JSON") from None
+        raise BrokenError("is damaged: its table is no JSON") from None
     except StoredFormError as problem:
-        raise FormError(f"is damaged: {problem.what}") from None
+        raise BrokenError(f"is damaged: {problem.what}") from None
     if table.format != FORMAT or canonical(table) != encoded:
-        raise FormError("is damaged: its table is not as it was written")
+        raise BrokenError("is damaged: its table is not as it was written")
     names = [one.name for one in table.parts]
     if names != sorted(set(names)) or not all(_is_id(one.id) for one in table.parts):
-        raise FormError("is damaged: its table is not as it was written")
+        raise BrokenError("is damaged: its table is not as it was written")
     return table
 
 

@@ -18,6 +18,7 @@ from dsec_cli.snapshot.package.form import (
     MAGIC,
     MANIFEST,
     SIGNATURE_BYTES,
+    BrokenError,
     FormError,
     Table,
     lengths,
@@ -90,6 +91,8 @@ def _package(path: str, fd: int, most: int) -> Package:
         table_bytes, pack_bytes = lengths(head, size)
         head += os.pread(fd, table_bytes, HEAD.size)
         table = table_of(head[HEAD.size :])
+    except BrokenError as problem:
+        raise Damaged(say("{path} {why}", path=path, why=str(problem))) from None
     except FormError as problem:
         raise StoredFormError(say("{path} {why}", path=path, why=str(problem))) from None
     signature = os.pread(fd, SIGNATURE_BYTES, len(head))

@@ -48,6 +48,16 @@ def content_of(get: Get, entry: TreeEntry) -> Iterator[tuple[int, bytes]]:
         raise _wrong(entry)
 
 
+def plainly(content: Iterable[tuple[int, bytes]]) -> Iterator[bytes]:
+    """The bytes of a file, holes as zeros."""
+    for length, data in content:
+        if data:
+            yield data
+            continue
+        for at in range(0, length, PIECE_BYTES):
+            yield _ZEROS[: min(PIECE_BYTES, length - at)]
+
+
 def _wrong(entry: TreeEntry) -> Damaged:
     path = os.fsdecode(entry.path)
     return Damaged(say("{path} of the store does not consist of what its tree says", path=path))

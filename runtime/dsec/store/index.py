@@ -65,6 +65,7 @@ def refresh(packs: Packs, path: str) -> None:
         packs.index, packs.indexed = found
     for name in (set(packs.loose) - set(present)) | set(packs.indexed):
         packs.loose.pop(name, None)
+        packs.own.discard(name)
     packs.add(name for name in present if name not in set(packs.indexed))
 
 

@@ -19,7 +19,7 @@ class NewObjects:
         self._packs, self._begin, self._hash = packs, begin, blake3_of()
         self._writer: PackWriter | None = None
         self.fresh: set[bytes] = set()
-        """Of the writer: ids of objects that are in no whole pack yet."""
+        """Of the writer: ids of all objects that were put in; the packs that it writes are not searched."""
         self.count = 0
         self.size_bytes = 0
 

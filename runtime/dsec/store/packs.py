@@ -107,6 +107,8 @@ class Packs:
         self.indexed: tuple[str, ...] = ()
         """Names of the packs that the last column of the index numbers."""
         self.loose: dict[str, Segment] = {}
+        self.own: set[str] = set()
+        """Packs that this process writes: whether they have an object, it knows without searching."""
         self._codec = Codec()
         self._open: OrderedDict[str, OpenPack] = OrderedDict()
         self._frames: OrderedDict[tuple[str, int], bytes] = OrderedDict()
@@ -151,10 +153,11 @@ class Packs:
         return None
 
     def __contains__(self, wanted: bytes) -> bool:
+        """Whether a pack that is not our own has the object."""
         if self.index is not None and self.index.find(wanted) >= 0:
             return True
-        for segment in self.loose.values():  # noqa: SIM110  # asked for every file: a generator costs twice this
-            if segment.find(wanted) >= 0:
+        for name, segment in self.loose.items():  # noqa: SIM110  # for every file: a generator costs twice this
+            if name not in self.own and segment.find(wanted) >= 0:
                 return True
         return False
 
@@ -230,5 +233,6 @@ class Packs:
         self._frames.clear()
         self._held = 0
         self.loose.clear()
+        self.own.clear()
         self.index = None
         self.indexed = ()

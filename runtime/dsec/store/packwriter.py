@@ -44,12 +44,12 @@ class PackWriter:
         self._frames: list[Frame] = []
         self._objects: list[tuple[bytes, int, int, int, int]] = []
         self.fresh: set[bytes] = set()
-        """Ids of objects that are in no whole pack yet."""
+        """Ids of all objects that were added."""
 
     @property
     def pending(self) -> bool:
         """Whether some objects are in no whole pack yet."""
-        return bool(self.fresh)
+        return bool(self._waiting or self._out or self._gathered[BLOB][0] or self._gathered[TREE][0])
 
     def add(self, name: bytes, data: bytes, kind: int) -> None:
         """Take an object in; small ones of a kind share frames."""
@@ -146,7 +146,6 @@ class PackWriter:
         self._disk.rename(path, os.path.join(self._packs, name + SUFFIX))
         self._disk.sync_folder(self._packs)
         os.close(fd)
-        self.fresh.difference_update([one[0] for one in self._objects])
         self._out, self._frames, self._objects = None, [], []
         self._written(name)
 
@@ -169,6 +168,8 @@ class PackWriter:
 
     def abandon(self) -> None:
         """Forget what is not in a whole pack."""
+        for future, _, _ in self._waiting:
+            future.cancel()
         self._waiting.clear()
         self._gathered = {BLOB: ([], []), TREE: ([], [])}
         self._sizes = {BLOB: 0, TREE: 0}

@@ -18,7 +18,7 @@ from dsec.store import (
     treewalk,
     verifying,
 )
-from dsec.store.checkout import Checkout, content_of, only_below
+from dsec.store.checkout import Checkout, content_of, only_below, plainly
 from dsec.store.compression import best
 from dsec.store.disk import Disk
 from dsec.store.intake import Intake
@@ -27,7 +27,6 @@ from dsec.store.objects import NewObjects
 from dsec.store.packform import BLOB
 from dsec.store.packs import Packs
 from dsec.store.packwriter import PackWriter
-from dsec.store.pieces import PIECE_BYTES
 from dsec.store.values import Missing, Record, StoreProblem, Tree
 from dsec.words import say, system
 
@@ -39,8 +38,6 @@ if TYPE_CHECKING:
     from dsec.store.intake import Look
     from dsec.store.layout import Layout
     from dsec.store.values import Change, Entry, Pruned, Report, TreeEntry, Usage, Verification
-
-_ZEROS = bytes(PIECE_BYTES)
 
 
 def open_store(path: str, *, create: bool = True, disk: Disk | None = None) -> Store:
@@ -170,12 +167,7 @@ class Store:
 
     def content(self, entry: TreeEntry) -> Iterator[bytes]:
         """The bytes of a stored file, piece by piece, holes as zeros; checked against its id at the end."""
-        for length, data in content_of(self._reading(), entry):
-            if data:
-                yield data
-                continue
-            for at in range(0, length, PIECE_BYTES):
-                yield _ZEROS[: min(PIECE_BYTES, length - at)]
+        return plainly(content_of(self._reading(), entry))
 
     def checkout(self, tree: str, target: bytes, *, only: bytes | None = None) -> Report:
         """Write a tree, or the file or folder `only` of it, below `target`, which is made if absent.
@@ -251,7 +243,7 @@ class Store:
             self._check_there(_id(content))
 
     def _check_there(self, one: bytes) -> None:
-        if one not in self._packs:
+        if one not in self._objects:
             raise Missing(say("the store has nothing with the id {id}", id=one.hex()))
 
     def records(self) -> Iterator[Record]:
@@ -336,6 +328,7 @@ class Store:
 
     def _written(self, name: str) -> None:
         self._packs.add([name])
+        self._packs.own.add(name)
 
     def _reading(self) -> Callable[[bytes], bytes]:
         """How objects are got now."""
@@ -374,11 +367,16 @@ class Store:
     def _abandon(self) -> None:
         self._unsaved.clear()
         self._put.clear()
+        self._packs.own.clear()
         if self._writer is not None:
             self._writer.abandon()
 
     def _release(self) -> None:
+        """From now on packs may be replaced: what this process knows of its own ones holds no longer."""
         self._put.clear()
+        self._packs.own.clear()
+        if self._writer is not None:
+            self._writer.fresh.clear()
         if self._lock >= 0:
             os.close(self._lock)
             self._lock = -1
