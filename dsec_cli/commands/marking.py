@@ -210,13 +210,13 @@ def _free(store: Store, job: str, suffix: str) -> str:
     """A name that no snapshot has: a run that is resumed has a second start."""
     from dsec.store import Missing
 
-    name = f"{job[:100]}-{suffix}"
+    name = f"{job[:60]}-{suffix}"
     for number in range(2, 1000):
         try:
             store.get_record(name)
         except Missing:
             return name
-        name = f"{job[:100]}-{suffix}-{number}"
+        name = f"{job[:60]}-{suffix}-{number}"
     return name
 
 

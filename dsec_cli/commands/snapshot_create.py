@@ -66,10 +66,10 @@ def main(args: Args) -> int:
 
 def _name(name: str | None, place: Project) -> str:
     if name is None:
-        return new_job(os.path.basename(place.folder), now_s=time.time(), chance=os.urandom(2))
+        return new_job(os.path.basename(place.folder)[:48], now_s=time.time(), chance=os.urandom(2))
     if not is_name(name):
         raise UsageError(
-            say("{name!r} cannot name a snapshot", name=name), hint="letters, digits, . _ and -, at most 128"
+            say("{name!r} cannot name a snapshot", name=name), hint="letters, digits, . _ and -, at most 80"
         )
     return name
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 FORMAT = "dsec.snapshot/1"
 PRESENT, PARTIAL, ABSENT = "present", "partial", "absent"
 MANUAL, START, LIGHT, FINISH = "manual", "start", "light", "finish"
+MOST_NAME = 80
+"""Characters of a snapshot's name: it is part of a file's name in the store."""
 MOST_BYTES = 16 << 20
 """Of one stored manifest; a larger one was not written by us."""
 
@@ -147,7 +149,7 @@ def contents(manifest: Manifest) -> Iterator[str]:
 def is_name(text: str) -> bool:
     """Whether `text` can name a snapshot: it is also a file name and an argument."""
     return (
-        0 < len(text) <= 128
+        0 < len(text) <= MOST_NAME
         and text.isascii()
         and text[0].isalnum()
         and all(ch.isalnum() or ch in "_.-" for ch in text)

@@ -8,7 +8,7 @@ from dsec.errors import DSecError, StoredFormError
 from dsec.record import Record
 from dsec.store import Missing
 from dsec.words import say
-from dsec_cli.snapshot.manifest import ABSENT, Manifest, parse
+from dsec_cli.snapshot.manifest import ABSENT, Manifest, is_name, parse
 from dsec_cli.snapshot.section import Side
 
 TYPE_CHECKING = False
@@ -72,10 +72,10 @@ def is_snapshot(data: bytes) -> bool:
 
 def find(store: Store, name: str) -> Manifest:
     """The snapshot called `name`, the only one whose id begins so, or the newest (`@latest`)."""
-    if name != LATEST:
+    if is_name(name):
         try:
             record = store.get_record(name)
-        except (Missing, ValueError):
+        except Missing:
             pass
         else:
             return parse(record.document, record.name)

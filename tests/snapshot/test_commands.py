@@ -343,3 +343,18 @@ def test_data_that_was_named_is_looked_at_again(shell: Shell) -> None:
     text = shell.ok("snapshot run v1", 1)
     assert "data  blake3:" in text
     assert "stopped: 1 differs" in text
+
+
+def test_long_names(shell: Shell) -> None:
+    job = "j" * 128
+    assert "snapshot: " in shell.ok(f"run --snapshots always --job-id {job}")
+    (one,) = json.loads(shell.ok("snapshot list --json"))["snapshots"]
+    assert one["name"] == "j" * 60 + "-finish"
+    assert one["job"] == job
+    assert "cannot name" in shell.ok(f"snapshot create --name {'n' * 81}", 2)
+    shell.ok(f"snapshot create --name {'n' * 80}")
+    long = shell.project.parent / ("p" * 200)
+    long.mkdir()
+    shell.ok(f"snapshot create {long}")
+    for name in ("nothing", "n" * 300, "..", "-"):
+        assert "no snapshot" in shell.ok(f"snapshot inspect -- {name}", 3)

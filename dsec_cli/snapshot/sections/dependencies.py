@@ -147,7 +147,7 @@ def compare(pair: Pair) -> Iterator[Difference]:
         before = {one["name"]: one for one in pair.before.data[label]}
         after = {one["name"]: one for one in pair.after.data[label]}
         for name in sorted({*before, *after}):
-            if before.get(name) != after.get(name):
+            if before.get(name) != after.get(name) and name != _OURS:
                 yield from _package(name, before.get(name), after.get(name))
                 yield from _sources(pair, name)
 
