@@ -89,6 +89,8 @@ class Attention:
         self.moves_memory = False
         """Whether the monitor has something that moves GPU memory away and back."""
         self._moves: dict[int, Moved] = {}
+        self._clearing: dict[int, Callable[[], None]] = {}
+        """What to do once devices of living attempts are clear, by token."""
 
     def on(self, kind: str, response: Response) -> None:
         """Do this about tells of that kind."""
@@ -191,6 +193,20 @@ class Attention:
         if kept is not None:
             kept.then(kept.lease)
 
+    @property
+    def sees_gpus(self) -> bool:
+        """Whether it can say who is on a device."""
+        return self._gpus and self._sock is not None
+
+    def when_clear(self, pid: int, devices: tuple[str, ...], then: Callable[[], None]) -> None:
+        """Call once the processes of the living attempt that `pid` leads are off these devices."""
+        self._token += 1
+        self._clearing[self._token] = then
+        told = {"ask": "clear", "token": self._token, "devices": devices, "pid": pid, "lives": True}
+        if self._sock is not None:
+            with contextlib.suppress(OSError):
+                self._sock.send(json.dumps(told).encode())
+
     def move_memory(
         self, pid: int, devices: tuple[str, ...], pids: tuple[int, ...], *, back: bool, then: Moved
     ) -> None:
@@ -221,6 +237,9 @@ class Attention:
             then(told["ok"], told["why"], tuple(told["pids"]))
 
     def _clear(self, told: dict[str, Any]) -> None:
+        if (then := self._clearing.pop(told["token"], None)) is not None:
+            then()
+            return
         device = self._dirty.pop(told["token"], "")
         if device:
             at_us = self._recorder.at_us()
@@ -279,6 +298,7 @@ class Attention:
         for token in list(self._kept):
             self._let_go(token)
         self._dirty.clear()
+        self._clearing.clear()
         self.moves_memory = False
         for token in list(self._moves):
             self._moved({"token": token, "ok": None, "why": _NO_MONITOR, "pids": ()})

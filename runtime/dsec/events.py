@@ -151,6 +151,18 @@ class Continue(Record):
     attempt: int
 
 
+class Resize(Record):
+    """An attempt goes on with other devices than it began with."""
+
+    at_us: int
+    step: str
+    iteration: int
+    attempt: int
+    devices: tuple[str, ...]
+    """All that it has now."""
+    reason: str
+
+
 class DeviceState(Record):
     """A device changed for the runtime."""
 
@@ -203,6 +215,7 @@ Event = (
     | WorkerStop
     | Pause
     | Continue
+    | Resize
     | DeviceState
     | Notice
     | Cancel
@@ -219,6 +232,7 @@ _NAMES: dict[type[Event], str] = {
     WorkerStop: "worker-stop",
     Pause: "pause",
     Continue: "continue",
+    Resize: "resize",
     DeviceState: "device",
     Notice: "notice",
     Cancel: "cancel",

@@ -40,16 +40,17 @@ def on_save(callback: Callable[[], object]) -> bool:
     def save(number: int, frame: object) -> None:  # noqa: ARG001  # as handlers are called
         signal.signal(SIGNAL, signal.SIG_IGN)  # asked once is enough
         callback()
-        _note(path, "saved")
+        note(path, "saved")
         raise SystemExit(LEFT)
 
     signal.signal(SIGNAL, save)
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    _note(path, "ready")
+    note(path, "ready")
     return True
 
 
-def _note(path: str, word: str) -> None:
+def note(path: str, word: str) -> None:
+    """Add what this process says of itself."""
     pid = os.getpid()
     with open(f"/proc/{pid}/stat", "rb") as file:
         text = file.read()

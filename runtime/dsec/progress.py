@@ -10,6 +10,7 @@ from dsec.events import (
     Exit,
     Notice,
     Pause,
+    Resize,
     Retry,
     RunEnd,
     RunStart,
@@ -106,7 +107,7 @@ class Progress:
                 self.steps[event.step].state = "running"
             case RunEnd():
                 self._over = True
-            case RunStart() | WorkerStart() | WorkerStop() | DeviceState() | Notice() | Cancel():
+            case RunStart() | WorkerStart() | WorkerStop() | DeviceState() | Notice() | Cancel() | Resize():
                 return
 
     def _spawned(self, event: Spawn) -> None:
@@ -189,8 +190,8 @@ class Progress:
                 return say("worker {worker} {cause}", worker=event.worker, cause=state(event.cause))
             case Cancel():
                 return say("ending early: {reason}", reason=recorded(event.reason))
-            case RunStart() | WorkerStart() | RunEnd():
-                return None
+            case RunStart() | WorkerStart() | RunEnd() | Resize():
+                return None  # a notice says it of the last
 
     def _began(self, event: Spawn) -> str | None:
         if self.iterations > 1 and event.attempt == 1:

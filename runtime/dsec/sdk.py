@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from dsec.granted import DEVICES, DeviceMismatchError, foreign, granted, mismatch, shown
 from dsec.onsave import on_save
+from dsec.onshrink import on_shrink
 from dsec.pagecache import fast_chunks, fast_read
 from dsec.parts import COUNT, INDEX, LAYERS, layers_of, part_path
 from dsec.saving import NoSaveError, Saved, load_sharded, save_sharded, saves
@@ -38,6 +39,7 @@ __all__ = [
     "metric",
     "metrics",
     "on_save",
+    "on_shrink",
     "parse_carried",
     "publish",
     "publishing",

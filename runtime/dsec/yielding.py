@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from functools import partial
 
+from dsec.core.pace import spans_of
 from dsec.core.preemption import Tenant, gives_way, must_not_wait, victims
 from dsec.events import Notice, Pause
 from dsec.metricsfile import name as metrics_name
@@ -19,6 +20,7 @@ from dsec.processes import Launch
 from dsec.record import Record
 from dsec.resending import writers_of_lost
 from dsec.saver import Saver
+from dsec.shrinking import Shrinking
 from dsec.standing import Standing
 
 TYPE_CHECKING = False
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dsec.attempts import Attempt
-    from dsec.core.leases import Lease
+    from dsec.core.leases import Lease, Ledger
     from dsec.floor import Floor
     from dsec.plan import Plan
     from dsec.runner import Runner
@@ -62,6 +64,7 @@ class Yielding:
         self.hungry: set[tuple[int, int]] = set()
         """Instances that have been hungry for long."""
         self._standing = Standing(runner, floor, self.hungry)
+        self._shrinking = Shrinking(runner, floor, spans_of(plan))
         self._sent_again: set[tuple[int, int]] = set()
         """Instances that run once more because what they wrote is gone."""
         self.bad: dict[str, str] = {}
@@ -83,19 +86,30 @@ class Yielding:
         reason = f"{step.id}@{iteration} must not wait"
         for still in (True, False):
             tenants = [tenant for one in candidates if (tenant := self._tenant(one, still=still)) is not None]
-            chosen = victims(self._standing.room(), step.demand, tenants, self._leaving())
+            chosen = victims(self._room(), step.demand, tenants, self._leaving())
             if chosen:
                 break
         else:
             return False
         for tenant in chosen:
             attempt = names[tenant.at, tenant.iteration]
-            if tenant.lends:
+            if tenant.less is not None:
+                self._shrinking.ask(attempt, tenant.less, reason)
+            elif tenant.lends:
                 self._standing.lend(attempt, reason)
             else:
                 self._give_way(attempt, reason, still=tenant.stands_still)
         self.floor.starter.forget()
         return any(tenant.stands_still and not tenant.lends for tenant in chosen)
+
+    def _room(self) -> Ledger:
+        """What there is once all have given what they are about to."""
+        room, asked = self._standing.room(), self._shrinking.asked
+        if asked:
+            room = room.copy()
+            for attempt, less in asked.items():
+                room.shrink(attempt.lease, less)
+        return room
 
     def _urgent(self) -> int | None:
         """The Step that must not wait, as an entry of the scheduler; None: there is none."""
@@ -112,7 +126,8 @@ class Yielding:
 
     def _is_settled(self, attempt: Attempt, now_us: int) -> bool:
         """Whether it runs, and nothing is done about it yet."""
-        busy = attempt.stopped or attempt in self._saving or self._standing.is_busy(attempt)
+        busy = attempt.stopped or attempt in self._saving or attempt in self._shrinking.asked
+        busy = busy or self._standing.is_busy(attempt)
         # What has only just begun stays: stopping it again and again would lead nowhere.
         return not busy and attempt.began_us < now_us and bool(attempt.child or attempt.worker)
 
@@ -128,10 +143,12 @@ class Yielding:
         stays = level != "discardable" and (still or not self._can_save(attempt))
         worker = attempt.worker
         more = (worker.lease,) if worker is not None and worker.lease is not None else ()
+        named = (attempt.at, attempt.iteration, level, attempt.began_us, attempt.lease)
+        less = None if still else self._shrinking.less(attempt)
+        if less is not None:
+            return Tenant(*named, less=less)
         lends = stays and not still and self._standing.lends(attempt)
-        return Tenant(
-            attempt.at, attempt.iteration, level, attempt.began_us, attempt.lease, more, stays, lends
-        )
+        return Tenant(*named, more, stays, lends=lends)
 
     def _leaving(self) -> list[Lease]:
         """Leases that come back anyway."""
@@ -225,6 +242,7 @@ class Yielding:
     def ended(self, attempt: Attempt, cause: str) -> str:
         """The cause of its end as it is here."""
         self._standing.ended(attempt)
+        self._shrinking.ended(attempt)
         saver = self._saving.pop(attempt, None)
         if saver is not None and not attempt.stopped:
             saved = cause != "ok" and saver.all_saved()

@@ -14,13 +14,14 @@ from hypothesis import strategies as st
 from dsec import standing, yielding
 from dsec.attempts import Past
 from dsec.core.leases import Ledger
-from dsec.events import Pause
+from dsec.events import Pause, Resize
 from dsec.inventory import Device, Inventory
 from dsec.plan import (
     Analysis,
     Command,
     Demand,
     Edge,
+    Elastic,
     Iterations,
     Placement,
     Plan,
@@ -31,6 +32,7 @@ from dsec.plan import (
 )
 from dsec.processes import Ended
 from dsec.runner import Runner
+from dsec.shrinking import Shrinking
 
 HERE = Source("dsandbox.yaml", 1, 1)
 LEVELS = ("critical", "pauseable", "elastic", "discardable")
@@ -177,7 +179,7 @@ class Saver:
 class Moves:
     """A monitor that moves GPU memory, or does not, or does not know: that is chosen, too."""
 
-    moves_memory, any_waiting = True, False
+    moves_memory, any_waiting, sees_gpus = True, False, True
 
     def __init__(self, world):
         self._world = world
@@ -205,6 +207,22 @@ class Moves:
         loop.at(loop.now(), done)
 
 
+def shrink(self, attempt, less, reason):
+    """In the place of `Shrinking.ask`: whether it gives its GPUs back in time is chosen."""
+    self.asked[attempt] = less
+    loop = Saver.world.loop
+    Saver.world.touched(attempt.child)
+
+    def done():
+        if self.asked.get(attempt) is less:
+            if loop.choose(2) == 0:
+                self._shrunk(attempt, less, reason)
+            else:
+                self._failed(attempt, "it did not")
+
+    loop.at(loop.now(), done)
+
+
 def _step(name, level, *, gpus, cpu, needs=(), rank=0):
     demand, command = Demand(cpu, 0, gpus, 0, (), 0, 0), Command(("true",), "", "", "", "")
     edges = tuple(Edge(need, "order", 0, HERE) for need in needs)
@@ -219,17 +237,19 @@ def _box(gpus):
     return Inventory("described:test", 2000, None, None, None, devices, ())
 
 
-def play(monkeypatch, steps, machine, choose, *, able=frozenset(), count=1, moves=False):
+def play(monkeypatch, steps, machine, choose, *, able=frozenset(), count=1, moves=False, elastic=()):
     """One way through the run; gives back its events."""
     world = World(choose)
     monkeypatch.setattr(standing, "Frozen", Frozen)
     monkeypatch.setattr(yielding, "Saver", Saver)
     monkeypatch.setattr(Saver, "world", world)
+    monkeypatch.setattr(Shrinking, "_ready", lambda self, attempt: {(1, 1)})
+    monkeypatch.setattr(Shrinking, "ask", shrink)
     monkeypatch.setattr(Saver, "able", able)
     analysis = Analysis((), 0, 0, 0, (), (), Schedule("rank", "fit", (), 0, (), 0))
     iterations = Iterations(count, count - 1, count)
     first = ("dsec.plan/1", "", "", "", "", machine, "", iterations, tuple(steps))
-    plan = Plan(*first, analysis, (), "")
+    plan = Plan(*first, analysis, (), "")._replace(elastic=elastic)
     ledger = Ledger(machine)
     runner = Runner(
         plan, children=world, launcher=world, ledger=ledger, recorder=world, past=Past(),
@@ -309,6 +329,33 @@ def test_every_way_through_a_run_whose_gpu_can_be_lent(monkeypatch):
     assert paused == {(step, how) for step in ("pauseable", "elastic") for how in ("suspended", "killed")}
 
 
+def test_every_way_through_a_run_whose_elastic_step_gives_gpus_back(monkeypatch):
+    steps = [
+        _step("start", "discardable", gpus=0, cpu=100, rank=9),
+        _step("critical", "critical", gpus=2, cpu=500, needs=["start"], rank=8),
+        _step("elastic", "elastic", gpus=3, cpu=500, rank=3),
+        _step("pauseable", "pauseable", gpus=1, cpu=500, rank=1),
+    ]
+    seen = set()
+    monkeypatch.setattr(World, "emit", told_to(seen))
+    given = {"moves": True, "elastic": (Elastic("elastic", 1, 3),)}
+    ways, paused = every_way(monkeypatch, steps, _box(3), most=4000, **given)
+    assert ways < 4000, "not all were seen"
+    assert ("elastic", 1) in seen, "it went on with one"
+    assert {step for step, _ in paused} <= {"elastic", "pauseable"}
+
+
+def told_to(seen):
+    before = World.emit
+
+    def emit(self, event, *, long=False):
+        if isinstance(event, Resize):
+            seen.add((event.step, len(event.devices)))
+        before(self, event, long=long)
+
+    return emit
+
+
 def test_every_way_through_a_run_that_lends_and_lacks_processors(monkeypatch):
     steps = [
         _step("start", "discardable", gpus=0, cpu=0, rank=9),
@@ -381,17 +428,20 @@ def runs(draw):
         )
     able = draw(st.sets(st.sampled_from([one.id for one in steps])))
     choices = draw(st.lists(st.integers(0, 9), max_size=60))
-    return steps, frozenset(able), draw(st.integers(1, 2)), choices, draw(st.booleans())
+    spans = [Elastic(one.id, 1, 2) for one in steps if one.level == "elastic" and one.demand.gpu_count]
+    elastic = tuple(spans) if draw(st.booleans()) else ()
+    return steps, frozenset(able), draw(st.integers(1, 2)), choices, draw(st.booleans()), elastic
 
 
 @given(drawn=runs())
 @settings(max_examples=150)
 def test_any_run_ends_with_everything_done_once(drawn):
-    steps, able, count, choices, moves = drawn
+    steps, able, count, choices, moves, elastic = drawn
     left = list(choices)
 
     def choose(many):
         return (left.pop() if left else 0) % many
 
     with pytest.MonkeyPatch.context() as patch:
-        play(patch, steps, _box(2), choose, able=able, count=count, moves=moves)
+        given_ = {"able": able, "count": count, "moves": moves, "elastic": elastic}
+        play(patch, steps, _box(2), choose, **given_)

@@ -72,6 +72,15 @@ class Cluster:
         self._ledgers[self.machine(lease)].park(lease, devices=devices)
         self.returned += 1
 
+    def shrink(self, lease: Lease, less: Lease) -> None:
+        """Take back those devices that `less` has no more."""
+        self._ledgers[self.machine(lease)].shrink(lease, less)
+        self.returned += 1
+
+    def grow(self, less: Lease, lease: Lease) -> bool:
+        """Undo that; False: they are not free any more."""
+        return self._ledgers[self.machine(lease)].grow(less, lease)
+
     def unpark(self, lease: Lease) -> bool:
         """Give a parked lease its processors again; False: they are not free."""
         return self._ledgers[self.machine(lease)].unpark(lease)

@@ -13,6 +13,7 @@ from dsec.events import (
     Exit,
     Notice,
     Pause,
+    Resize,
     Retry,
     RunEnd,
     RunStart,
@@ -153,6 +154,21 @@ class Fold:
                 self._remarked(event)
             case Cancel() | RunEnd():
                 self._ending(event)
+            case Resize():
+                self._resized(event)
+
+    def _went_on(self, event: Continue) -> None:
+        pause = self.paused.pop((event.step, event.iteration), None)
+        begun = self.running.get((event.step, event.iteration))
+        if pause is not None and pause.how == "suspended" and begun is not None:
+            self._sum(event.step).gpu_us -= (event.at_us - pause.at_us) * len(begun.devices)
+
+    def _resized(self, event: Resize) -> None:
+        instance = (event.step, event.iteration)
+        if (begun := self.running.get(instance)) is not None:
+            more = len(begun.devices) - len(event.devices)
+            self._sum(event.step).gpu_us += more * (event.at_us - begun.at_us)
+            self.running[instance] = begun._replace(devices=event.devices)
 
     def _took_over(self, event: RunStart) -> None:
         self.sessions.append(event)
@@ -174,7 +190,7 @@ class Fold:
             case Pause():
                 self.paused[event.step, event.iteration] = event
             case Continue():
-                self.paused.pop((event.step, event.iteration), None)
+                self._went_on(event)
             case DeviceState():
                 self.devices[event.device] = event
             case Notice():

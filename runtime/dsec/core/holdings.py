@@ -8,7 +8,7 @@ while it serves a call they are held by that call's Step.
 from __future__ import annotations
 
 from dsec.core.calendar import apart_us
-from dsec.events import Continue, Exit, Pause, RunStart, Spawn, WorkerStart, WorkerStop
+from dsec.events import Continue, Exit, Pause, Resize, RunStart, Spawn, WorkerStart, WorkerStop
 from dsec.record import Record
 
 TYPE_CHECKING = False
@@ -60,8 +60,8 @@ class Holdings:
             self._begun(event, now)
         elif isinstance(event, Exit):
             self._ended(event, now)
-        elif isinstance(event, (Pause, Continue)):
-            self._lent_or_back(event, now)
+        elif isinstance(event, (Pause, Continue, Resize)):
+            self._changed(event, now)
         elif isinstance(event, WorkerStart):
             if event.devices:
                 self._workers[event.worker] = _Hands(event.devices, now)
@@ -116,16 +116,21 @@ class Holdings:
         if devices:
             self.closed.append(Holding(event.step, "", devices, since, now))
 
-    def _lent_or_back(self, event: Pause | Continue, now: int) -> None:
-        """What stands still without its GPUs holds none of them until it goes on."""
+    def _changed(self, event: Pause | Continue | Resize, now: int) -> None:
+        """It lent its GPUs, has them back, or has others than before."""
         key = (event.step, event.iteration, event.attempt)
         if isinstance(event, Continue):
-            begun = self._lent.pop(key, None)
-            if begun is not None:
-                self._open[key] = (begun, now)
-        elif event.how == "suspended" and key in self._open:
-            self._lent[key], since = self._open.pop(key)
-            self.closed.append(Holding(event.step, "", self._lent[key].devices, since, now))
+            if (lender := self._lent.pop(key, None)) is not None:
+                self._open[key] = (lender, now)
+            return
+        if key not in self._open or (isinstance(event, Pause) and event.how != "suspended"):
+            return
+        begun, since = self._open.pop(key)
+        self.closed.append(Holding(event.step, "", begun.devices, since, now))
+        if isinstance(event, Pause):
+            self._lent[key] = begun
+        else:
+            self._open[key] = (begun._replace(devices=event.devices), now)
 
     def _going_on(self, now: int) -> Iterator[Holding]:
         for begun, since in self._open.values():

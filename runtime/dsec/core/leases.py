@@ -130,6 +130,26 @@ class Ledger:
         self.cpu_free_m -= lease.cpu_m
         return True
 
+    def shrink(self, lease: Lease, less: Lease) -> None:
+        """Take back those devices that `less`, else the same lease, has no more."""
+        if self._held.get(lease.serial) is not lease or lease.serial in self._lent:
+            raise AssertionError(f"lease {lease.serial} has no devices to give back")
+        for uuid in set(lease.devices) - set(less.devices):
+            self._by_uuid[uuid].give_back(lease.gpu_memory_bytes)
+        self._held[lease.serial] = less
+        self.returned += 1
+
+    def grow(self, less: Lease, lease: Lease) -> bool:
+        """Undo that; False: they are not free any more."""
+        missing = [self._by_uuid[uuid] for uuid in lease.devices if uuid not in less.devices]
+        demand = Demand(0, 0, len(missing), lease.gpu_memory_bytes, (), 0, 0, lease.terms)
+        if not all(slot.free_for(demand) for slot in missing):
+            return False
+        for slot in missing:
+            slot.take(demand)
+        self._held[lease.serial] = lease
+        return True
+
     def _take_again(self, lease: Lease) -> bool:
         """Hold the very devices that it lent."""
         demand = Demand(0, 0, len(lease.devices), lease.gpu_memory_bytes, (), 0, 0, lease.terms)

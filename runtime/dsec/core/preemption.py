@@ -32,6 +32,8 @@ class Tenant(Record):
     """What it gives back besides: that of its worker."""
     stands_still: bool = False
     """It gives its processors alone: it is frozen, and what is in memory stays there."""
+    less: Lease | None = None
+    """What it has left when it gives some GPUs back, and goes on; None: it does not."""
     lends: bool = False
     """It stands still and its GPUs' memory is moved away meanwhile: it gives its GPUs, too."""
 
@@ -85,6 +87,9 @@ def _needed(later: Room, wanted: Demand, chosen: list[Tenant]) -> list[Tenant]:
 
 
 def _give(room: Room, one: Tenant) -> None:
+    if one.less is not None:
+        room.shrink(one.lease, one.less)
+        return
     if one.stands_still:
         room.park(one.lease, devices=one.lends)
         return
@@ -94,6 +99,8 @@ def _give(room: Room, one: Tenant) -> None:
 
 def _keep(room: Room, one: Tenant) -> bool:
     """Undo that; False: what it held is not free any more."""
+    if one.less is not None:
+        return room.grow(one.less, one.lease)
     if one.stands_still:
         return room.unpark(one.lease)
     kept: list[Lease] = []

@@ -35,6 +35,12 @@ if TYPE_CHECKING:
         def park(self, lease: Lease, *, devices: bool = False) -> None:
             """Take back its processors alone."""
 
+        def shrink(self, lease: Lease, less: Lease) -> None:
+            """Take back those devices that `less` has no more."""
+
+        def grow(self, less: Lease, lease: Lease) -> bool:
+            """Undo that; False: they are not free any more."""
+
         def unpark(self, lease: Lease) -> bool:
             """Give a parked lease its processors again; False: they are not free."""
 

@@ -11,6 +11,7 @@ from dsec.events import (
     Exit,
     Notice,
     Pause,
+    Resize,
     Retry,
     RunEnd,
     RunStart,
@@ -89,6 +90,8 @@ class Totals:
                     self._set(event.step, event.iteration, _PAUSED)
             case Continue():
                 self._set(event.step, event.iteration, _RUNNING)
+            case Resize():
+                return
             case DeviceState():
                 self.devices[event.device] = event.state
             case Notice():

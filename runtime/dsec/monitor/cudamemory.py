@@ -58,7 +58,8 @@ class _Move:
         self.asked = asked
         self._command = command
         self.why = ""
-        """Why it failed; what had been done is being undone then."""
+        """Why it failed."""
+        self._undoing = False
         self._toggled: list[int] = []
         self._running: dict[int, subprocess.Popen[bytes]] = {}
         self._toggle(asked.pids)
@@ -77,10 +78,9 @@ class _Move:
 
     def look(self, now_s: float, held: Holders) -> bool | None:
         """True: done; False: failed, and all is as before; None: it goes on. Raises _LostError."""
-        undoing = bool(self.why)
         if not self._ended(now_s - self.asked.begun_s):
             return None
-        if undoing:
+        if self._undoing:
             return False
         if self.why:
             return self._undone()
@@ -118,7 +118,10 @@ class _Move:
         """Toggle those back for which it went well."""
         if not self._toggled:
             return False
+        self._undoing = True
         self._toggle(self._toggled)
+        if len(self._running) < len(self._toggled):
+            raise _LostError(f"{PROGRAM} cannot be started to undo what it did")
         return None
 
 

@@ -153,7 +153,8 @@ class Monitor:
         asked = json.loads(packet)
         if asked.get("ask") == "clear":
             pid = asked["pid"]
-            pids = frozenset(self._pids.pop(pid, set()) | {pid})
+            mine = self._members(pid) if asked.get("lives") else self._pids.pop(pid, set()) | {pid}
+            pids = frozenset(mine)
             self._clearing.ask(Question(asked["token"], tuple(asked["devices"]), pids, time.monotonic()))
         elif asked.get("ask") == "cuda-memory":
             self._begin_move(asked)
