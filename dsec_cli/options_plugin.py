@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec_cli.options_plugin_package import INSTALL, KEYGEN, LIST, REMOVE, SIGN, TRUST, VERIFY
+from dsec_cli.options_plugin_package import CALL, INSTALL, KEYGEN, LIST, REMOVE, SIGN, TRUST, VERIFY
 from dsec_cli.options_shared import LANG, OUTPUT, USAGE
 
 TYPE_CHECKING = False
@@ -105,5 +105,5 @@ PLUGIN_SCAN: Command = (
     ),
 )
 
-PLUGINS: tuple[Command, ...] = (INSTALL, KEYGEN, LIST, REMOVE, PLUGIN_SCAN, SIGN, TRUST, VERIFY)
+PLUGINS: tuple[Command, ...] = (CALL, INSTALL, KEYGEN, LIST, REMOVE, PLUGIN_SCAN, SIGN, TRUST, VERIFY)
 """All of them; a new one of `dsec plugin` is a line here."""

@@ -192,3 +192,39 @@ REMOVE: Command = (
     (("dsec plugin remove skill-manager", "Remove it."),),
     ((0, "removed"), (1, "it is not installed"), USAGE, _UNREADABLE),
 )
+
+CALL: Command = (
+    "plugin call",
+    "Run an installed plugin on a document, in a sandbox of its own.",
+    (
+        "The plugin lives in a process that can make the system calls of its scan and reach the files of its "
+        "permissions, and nothing else; one that does more is killed. The input and what it answers are JSON "
+        "and must be as its schema.json says. A Step of a contract that runs a plugin is a Step with this "
+        "command.",
+    ),
+    (("NAME", "one", (), "Name of the plugin."),),
+    (
+        _CONTRACT,
+        ("input", "", "value", "FILE", (), None, "The document; default: standard input."),
+        LANG,
+        ("lines", "", "flag", "", (), None, "Every line of the input is a document of its own."),
+        (
+            "no-landlock",
+            "",
+            "flag",
+            "",
+            (),
+            None,
+            "Run it though this kernel cannot keep it from files.",
+        ),
+        ("output", "o", "value", "FILE", (), None, "Where the answer goes; default: standard output."),
+        ("timeout", "", "int", "SECONDS", (), None, "Longest that one answer may take; default: no limit."),
+    ),
+    (("dsec plugin call word-count --input in.json", "Run a plugin on a document."),),
+    (
+        (0, "it answered"),
+        (1, "it failed, was killed, took too long, or its input or answer is not as its schema says"),
+        USAGE,
+        (3, "it is not installed, was changed since, or cannot be isolated here"),
+    ),
+)

@@ -60,9 +60,23 @@ def declared(package: Package) -> SourceText:
 
 def identity(package: Package) -> tuple[str, str]:
     """Name and version of plugin.yaml, "" where they are not texts; raises FileProblem."""
-    documents = parse(declared(package)).documents
-    root = documents[0].root if documents else None
+    root = _root(package)
     return text_at(root, "name"), text_at(root, "version")
+
+
+def entrypoint(package: Package) -> str:
+    """The plugin's shared object, as a path in its package."""
+    return text_at(_root(package), "entrypoint")
+
+
+def schema_file(package: Package) -> str:
+    """Where the package describes what goes in and out."""
+    return text_at(_root(package), "schema") or "schema.json"
+
+
+def _root(package: Package) -> object:
+    documents = parse(declared(package)).documents
+    return documents[0].root if documents else None
 
 
 def text_at(root: object, key: str) -> str:

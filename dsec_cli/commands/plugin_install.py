@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 
 from dsec.errors import DSecError, FileProblem
-from dsec_cli.commands.plugin_checking import checked, declared, lint_errors, plugins_of, text_at
+from dsec_cli.commands.plugin_checking import (
+    checked,
+    declared,
+    entrypoint,
+    lint_errors,
+    plugins_of,
+    schema_file,
+)
 from dsec_cli.commands.plugin_merging import Merged, merge, wants
 from dsec_cli.commands.rewriting import difference, rewrite
 from dsec_cli.commands.sources import read_source
 from dsec_cli.diagnostics import Severity
 from dsec_cli.exit import NO, UNKNOWN, YES
 from dsec_cli.lint.linter import lint
+from dsec_cli.plugins.binding import NotBound, read_schema
 from dsec_cli.plugins.signing import installed
 from dsec_cli.plugins.signing.bundle import read_package
 from dsec_cli.plugins.signing.contents import DECLARED, MANIFEST, is_name
 from dsec_cli.plugins.signing.trust import beyond
 from dsec_cli.report.output import emit
 from dsec_cli.source.text import SourceText
-from dsec_cli.source.yaml import parse
 from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec_cli.commands.plugin_checking import Checked
     from dsec_cli.options import Args
+    from dsec_cli.plugins.result import Scan
     from dsec_cli.plugins.signing.bundle import Package
     from dsec_cli.plugins.signing.installed import Installed
 
@@ -83,17 +90,16 @@ def _unusable(package: Package, found: Checked, root: str) -> str:
         return (
             f"{version} is installed with other files: a version is what it was signed as; give it a new one"
         )
-    tree = parse(declared(package)).documents[0].root
-    entry, schema = text_at(tree, "entrypoint"), text_at(tree, "schema") or "schema.json"
+    entry, schema = entrypoint(package), schema_file(package)
     if entry not in package.files:
         return f"its entrypoint {entry} is not in the package"
     if schema not in package.files:
         return f"{schema} is not in the package: it says what goes in and out"
     try:
-        kind = json.loads(package.files[schema])
-    except (ValueError, RecursionError) as problem:
-        return f"{schema} is no JSON: {problem}"
-    return "" if isinstance(kind, dict) else f"{schema} is no JSON Schema"
+        read_schema(package.files[schema])
+    except NotBound as problem:
+        return str(problem)
+    return ""
 
 
 def _merged(contract: str, package: Package, found: Checked, root: str) -> Merged:
@@ -131,7 +137,7 @@ def _install(
     manifest, standing = found.manifest, found.standing
     aside = installed.stage(root, manifest.name, package.files, package.executable)
     try:
-        verdict, said = _scanned(aside, package)
+        verdict, said, allowed = _scanned(aside, package)
         if verdict == "violations":
             return _no(manifest.comment, said)
         if verdict == "incomplete" and not args.allow_incomplete:
@@ -142,9 +148,8 @@ def _install(
             emit("dry run: nothing was installed\n")
             return YES
         before = installed.one(root, manifest.name)
-        folder = installed.place(
-            root, aside, manifest.name, manifest.version, status=standing.status, signer=standing.signer
-        )
+        kept = {"status": standing.status, "signer": standing.signer, **allowed}
+        folder = installed.place(root, aside, manifest.name, manifest.version, said=kept)
         if merged is not None:
             _put(contract, merged, root, manifest.name, before)
         emit(f"{manifest.comment} is installed in {folder}\n")
@@ -175,18 +180,26 @@ def _told(found: Checked, said: str, merged: Merged | None, contract: str) -> st
     return "\n".join(lines) + "\n"
 
 
-def _scanned(aside: str, package: Package) -> tuple[str, str]:
-    """Verdict of the scan of the entrypoint against what is declared, and one line about it."""
+def _scanned(aside: str, package: Package) -> tuple[str, str, dict[str, object]]:
+    """Verdict of the scan of the entrypoint, one line about it, and the system calls that it may make."""
     from dsec_cli.commands.plugin_scan import scanned_package
+    from dsec_cli.plugins.syscalls import NUMBERS
 
-    tree = parse(declared(package)).documents[0].root
-    entry = text_at(tree, "entrypoint")
+    entry = entrypoint(package)
     found = scanned_package(os.path.join(aside, entry), os.path.join(aside, DECLARED))
+    allowed: dict[str, object] = {
+        "calls": None if found.calls is None else sorted({one.number for one in found.calls}),
+        "loading": sorted(NUMBERS[name] for name in found.loader if name in NUMBERS),
+    }
+    return found.verdict(), _line(found, entry), allowed
+
+
+def _line(found: Scan, entry: str) -> str:
     verdict = found.verdict()
     if verdict == "violations":
-        return verdict, "; ".join(f"{one.code}: {one.message}" for one in found.violations()[:5])
+        return "; ".join(f"{one.code}: {one.message}" for one in found.violations()[:5])
     if verdict == "incomplete":
         count = len(found.blind())
-        return verdict, f"{count} {'place' if count == 1 else 'places'} of {entry} cannot be seen into"
+        return f"{count} {'place' if count == 1 else 'places'} of {entry} cannot be seen into"
     needs = ", ".join(one.permission for one in found.needs) or "no permission"
-    return verdict, f"{entry} uses {needs}, as declared"
+    return f"{entry} uses {needs}, as declared"

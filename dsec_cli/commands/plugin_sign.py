@@ -8,7 +8,7 @@ from datetime import date
 from dsec.errors import FileProblem
 from dsec.versions import is_semver
 from dsec.wholefile import write_whole
-from dsec_cli.commands.plugin_checking import identity, lint_errors
+from dsec_cli.commands.plugin_checking import entrypoint, identity, lint_errors, schema_file
 from dsec_cli.commands.plugin_keygen import asked
 from dsec_cli.exit import NO, YES, UsageError
 from dsec_cli.plugins.signing import keyring
@@ -42,6 +42,12 @@ def main(args: Args) -> int:
                 name=name,
                 version=version,
             )
+        )
+    missing = [path for path in (entrypoint(package), schema_file(package)) if path not in package.files]
+    if missing:
+        raise FileProblem(
+            say("{folder} has no {missing}", folder=args.folder, missing=missing[0]),
+            hint=say("build it first: what is added afterwards would not be signed"),
         )
     manifest = Manifest(name, version, expires, package.entries())
     data = manifest_text(manifest)

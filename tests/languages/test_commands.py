@@ -44,7 +44,7 @@ LINES = [
     "plugin scan none.so", "plugin scan good.yaml", "plugin keygen --password",
     "plugin sign none", "plugin verify none", "plugin trust none", "plugin install none",
     "plugin list --contract none",
-    "plugin remove none", "sim-gpu --list", "sim-gpu", "snapshot list", "snapshot inspect none",
+    "plugin remove none", "plugin call none", "sim-gpu --list", "sim-gpu", "snapshot list", "snapshot inspect none",
     "snapshot diff none",
     "snapshot verify", "snapshot prune", "snapshot restore none", "snapshot run none", "sandbox run",
     "snapshot create none.yaml", "code bundle none", "snapshot create --name /",

@@ -38,7 +38,8 @@ class User:
         (folder / "dsandbox.yaml").write_text(CONTRACT)
         self.plugin.mkdir()
         (self.plugin / "plugin.yaml").write_text(PLUGIN)
-        (self.plugin / "schema.json").write_text('{"type": "object"}')
+        (self.plugin / "schema.json").write_text('{"input": {"type": "object"}}')
+        (self.plugin / "entrypoint.so").write_bytes(b"")
 
     def binary(self, code: str = "int add(int a, int b) { return a + b; }\n") -> None:
         """Build the plugin's library."""
@@ -243,6 +244,33 @@ def test_a_password_is_asked_for_or_taken_from_the_environment(
 )
 def test_wrong_words_are_told(user: User, words: tuple[str, ...], code: int, said: str) -> None:
     assert said in user.dsec(*words, expect=code)
+
+
+def test_an_example_is_called(user: User) -> None:
+    if shutil.which("gcc") is None or os.uname().machine != "x86_64":
+        pytest.skip("gcc on x86-64 is needed")
+    shutil.copytree(ROOT / "examples" / "plugins", user.folder / "plugins")
+    example = user.folder / "plugins" / "word-count-c"
+    subprocess.run(["make", "-s", "-C", str(example)], check=True, timeout=60)
+    user.dsec("keygen")
+    user.dsec("trust", "home/.ds/keys/plugin.pub", "--name", "me")
+    user.dsec("sign", str(example))
+    user.dsec("install", str(example))
+    (user.folder / "in").write_text('{"text": "to be or not"}\n\n{"text": ""}\n')
+    assert user.dsec("call", "word-count", "--input", "in", "--lines") == '{"words": 4}\n{"words": 0}\n'
+    assert "the input is no JSON" in user.dsec("call", "word-count", "--input", "in", expect=1)
+    (user.folder / "in").write_text('{"text": 3}')
+    said = user.dsec("call", "word-count", "--input", "in", expect=1)
+    assert "the input['text'] is not as the plugin's schema has it: 3 is not of type 'string'" in said
+    assert "none: No such file" in user.dsec("call", "word-count", "--input", "none", expect=3)
+    (user.folder / "in").write_text('{"text": "a"}')
+    user.dsec("call", "word-count", "--input", "in", "--output", "out")
+    assert (user.folder / "out").read_text() == '{"words": 1}\n'
+    library = user.folder / ".dsec" / "plugins" / "word-count" / "1.0.0" / "entrypoint.so"
+    library.write_bytes(library.read_bytes() + b" ")
+    said = user.dsec("call", "word-count", "--input", "in", expect=3)
+    assert "entrypoint.so is not the one that was signed (hint: it was changed since it was installed" in said
+    assert "is not installed" in user.dsec("call", "nobody", expect=3)
 
 
 def test_a_plugin_yaml_with_errors_is_not_signed(user: User) -> None:

@@ -65,4 +65,12 @@ TEXTS: dict[str, str] = {
     "give a key (RW...), or a file with one": "请给出一把密钥（RW...）或含有密钥的文件",
     "dsec plugin keygen makes one": "dsec plugin keygen 会生成一把",
     "dsec: {name} is not installed in {root}": "dsec：{root} 中没有安装 {name}",
+    "{name} is not installed in {root}": "{root} 中没有安装 {name}",
+    "dsec plugin install PACKAGE installs it": "dsec plugin install PACKAGE 会安装它",
+    "{where}: {changed}": "{where}：{changed}",
+    "it was changed since it was installed: install it again": "安装之后它被改动过：请重新安装",
+    "what {name} may do is not known": "不知道 {name} 可以做什么",
+    "its scan needs a disassembler: pip install 'dsec[scan]', then install it again": "扫描它需要反汇编器：pip install 'dsec[scan]'，然后重新安装",
+    "{folder} has no {missing}": "{folder} 没有 {missing}",
+    "build it first: what is added afterwards would not be signed": "请先构建：之后添加的内容不在签名之内",
 }

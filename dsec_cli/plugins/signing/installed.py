@@ -57,20 +57,20 @@ def one(root: str, name: str) -> Installed | None:
     except OSError:
         return None
     others = sorted((v for v in versions if v not in (version, CURRENT)), key=semver_order, reverse=True)
-    said = _said(f"{os.path.join(base, version)}.json")
     folder = os.path.join(base, version)
-    return Installed(
-        name, version, said.get("status", "unknown"), said.get("signer", ""), folder, tuple(others)
-    )
+    said = about(folder)
+    status, signer = str(said.get("status", "unknown")), str(said.get("signer", ""))
+    return Installed(name, version, status, signer, folder, tuple(others))
 
 
-def _said(path: str) -> dict[str, str]:
+def about(folder: str) -> dict[str, object]:
+    """What was kept about an installed version; {} where that is gone."""
     try:
-        with open(path, "rb") as file:
+        with open(f"{folder}.json", "rb") as file:
             held = json.load(file)
     except (OSError, ValueError):
         return {}
-    return {str(key): str(value) for key, value in held.items()} if isinstance(held, dict) else {}
+    return dict(held) if isinstance(held, dict) else {}
 
 
 def stage(root: str, name: str, files: dict[str, bytes], executable: frozenset[str]) -> str:
@@ -119,9 +119,10 @@ def drop(aside: str) -> None:
     shutil.rmtree(aside, ignore_errors=True)
 
 
-def place(root: str, aside: str, name: str, version: str, *, status: str, signer: str) -> str:
+def place(root: str, aside: str, name: str, version: str, *, said: dict[str, object]) -> str:
     """Make a staged package the one that is used; gives its folder. Raises FileProblem.
 
+    `said`: what is kept about it beside it (`status`, `signer`, the system calls that its scan allows).
     Until the last step, a rename, the version that was used before stays in use.
     """
     base = os.path.join(root, name)
@@ -131,7 +132,7 @@ def place(root: str, aside: str, name: str, version: str, *, status: str, signer
         if os.path.isdir(folder):  # the same files, or the caller has refused
             shutil.rmtree(folder)
         os.rename(aside, folder)
-        write_whole(f"{folder}.json", [json.dumps({"status": status, "signer": signer}).encode()])
+        write_whole(f"{folder}.json", [json.dumps(said).encode()])
         use(root, name, version)
         _sync(root)
     except OSError as problem:

@@ -1,0 +1,112 @@
+"""`dsec plugin call`: runs an installed plugin in its own sandbox on one document, or on many lines."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from dsec.errors import FileProblem
+from dsec.plugins.process import PluginError, PluginProcess, Terms
+from dsec_cli.commands.plugin_checking import declared, entrypoint, plugins_of, schema_file
+from dsec_cli.exit import NO, YES
+from dsec_cli.plugins.binding import NotBound, bound, read_schema
+from dsec_cli.plugins.declared import parse_permission, read_declared
+from dsec_cli.plugins.signing import installed
+from dsec_cli.plugins.signing.bundle import read_package
+from dsec_cli.plugins.signing.contents import MANIFEST, differences, is_name, read_manifest
+from dsec_cli.report.output import emit_bytes
+from dsec_cli.words import say, system
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from dsec_cli.options import Args
+    from dsec_cli.plugins.signing.bundle import Package
+    from dsec_cli.plugins.signing.installed import Installed
+
+
+def main(args: Args) -> int:
+    """Start the plugin, hand it what it is to work on, write what it answers."""
+    _, root = plugins_of(args.contract)
+    here = installed.one(root, args.name) if is_name(args.name) else None
+    if here is None:
+        raise FileProblem(
+            say("{name} is not installed in {root}", name=args.name, root=root),
+            hint=say("dsec plugin install PACKAGE installs it"),
+        )
+    package = read_package(here.folder)
+    _unchanged(package)
+    terms = _terms(here, package, landlock=not args.no_landlock)
+    timeout = None if args.timeout is None else float(args.timeout)
+    try:
+        schema = read_schema(package.files[schema_file(package)])
+        answers = _called(terms, here.name, schema, inputs=list(_inputs(args)), timeout_s=timeout)
+    except (PluginError, NotBound) as problem:
+        sys.stderr.write(f"dsec: {here.name} {here.version}: {problem}\n")
+        return NO
+    emit_bytes(b"".join(answer + b"\n" for answer in answers), args.output)
+    return YES
+
+
+def _unchanged(package: Package) -> None:
+    """Raises FileProblem where an installed package is not what it was when it was installed."""
+    data = package.files.get(MANIFEST)
+    changed = [] if data is None else differences(read_manifest(data, package.where), package.entries())
+    if changed:
+        raise FileProblem(
+            say("{where}: {changed}", where=package.where, changed=changed[0]),
+            hint=say("it was changed since it was installed: install it again"),
+        )
+
+
+def _terms(here: Installed, package: Package, *, landlock: bool) -> Terms:
+    """What its manifest and its scan give the plugin; raises FileProblem."""
+    said = installed.about(here.folder)
+    calls, loading = said.get("calls"), said.get("loading")
+    if not isinstance(calls, list) or not isinstance(loading, list):
+        raise FileProblem(
+            say("what {name} may do is not known", name=here.name),
+            hint=say("its scan needs a disassembler: pip install 'dsec[scan]', then install it again"),
+        )
+    source = declared(package)
+    granted = [parse_permission(one) for one in read_declared(source.data, source.name).permissions]
+    read = tuple(one.target or "/" for one in granted if one.name == "read:fs")
+    write = tuple(one.target or "/" for one in granted if one.name == "write:fs")
+    tcp = any(one.name.startswith("net:") for one in granted)
+    path = os.path.join(here.folder, entrypoint(package))
+    return Terms(path, tuple(calls), tuple(loading), read, write, tcp, landlock)
+
+
+def _inputs(args: Args) -> Iterator[bytes]:
+    """What the plugin is to work on: all of it, or line by line."""
+    try:
+        if args.input is None or args.input == "-":
+            data = sys.stdin.buffer.read()
+        else:
+            with open(args.input, "rb") as file:
+                data = file.read()
+    except OSError as problem:
+        raise FileProblem(say("{path}: {why}", path=args.input, why=system(problem))) from None
+    if not args.lines:
+        yield data
+        return
+    yield from (line for line in data.splitlines() if line.strip())
+
+
+def _called(
+    terms: Terms, name: str, schema: dict[str, Any], *, inputs: list[bytes], timeout_s: float | None
+) -> list[bytes]:
+    """The answers, all checked; raises PluginError and NotBound."""
+    for data in inputs:
+        bound(schema["input"], data, "input")
+    answers = []
+    with PluginProcess(terms, log=2) as plugin:
+        if plugin.facts["name"] != name:
+            raise PluginError(f"it says that it is {plugin.facts['name']!r}")
+        for data in inputs:
+            answer = plugin.call(data, timeout_s=timeout_s)
+            bound(schema["output"], answer, "output")
+            answers.append(answer)
+    return answers

@@ -1,0 +1,153 @@
+"""A plugin in a process of its own, as its user sees it: bytes in, bytes out, or why not."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+from typing import NamedTuple
+
+from dsec.plugins import frames
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Any, Self
+
+_ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+_CODE = (
+    "import sys; sys.path.insert(0, sys.argv[1]); from dsec.plugins.host import main; main(int(sys.argv[2]))"
+)
+_START_S = 20.0
+_END_S = 2.0
+
+
+class PluginError(Exception):
+    """The plugin could not be started, failed, or was ended; the text says why."""
+
+
+class Terms(NamedTuple):
+    """What a plugin is given."""
+
+    path: str
+    """The shared object, absolute."""
+    calls: tuple[int, ...]
+    """Numbers of the system calls that it may make."""
+    loading: tuple[int, ...] = ()
+    """Further ones while it is loaded."""
+    read: tuple[str, ...] = ()
+    """Paths that it may read, with all below."""
+    write: tuple[str, ...] = ()
+    """Paths that it may write and read."""
+    tcp: bool = False
+    """Whether it may connect and listen by TCP."""
+    landlock: bool = True
+    """Whether files are guarded; False only where the user has said so."""
+    settings: dict[str, Any] = {}  # noqa: RUF012 - never changed
+    """Handed to the plugin when it is set up."""
+    limits: dict[str, int] = {}  # noqa: RUF012
+    """`cpu_s`, `memory` (bytes of address space), `files`."""
+
+
+class PluginProcess:
+    """One running plugin; not to be used from two threads at once."""
+
+    def __init__(self, terms: Terms, *, log: int | None = None) -> None:
+        """Start it; raises PluginError. `log`: where its standard output and error go; None: nowhere."""
+        mine, theirs = socket.socketpair()
+        self._link = mine
+        out = subprocess.DEVNULL if log is None else log
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-c", _CODE, _ROOT, str(theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                pass_fds=(theirs.fileno(),),
+                env={"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin"},
+                cwd="/",
+            )
+        self.facts = self._started(terms)
+        """What the plugin says of itself (`name`, `version`) and what isolates it."""
+
+    def _started(self, terms: Terms) -> dict[str, Any]:
+        self._link.settimeout(_START_S)
+        self._send(frames.CONFIG, json.dumps(terms._asdict()).encode())
+        kind, data = self._receive("while it was started")
+        if kind != frames.READY:
+            self.close()
+            raise PluginError(data.decode("utf-8", "replace"))
+        return dict(json.loads(data))
+
+    def call(self, data: bytes, *, timeout_s: float | None = None) -> bytes:
+        """The plugin's answer; raises PluginError when it fails, is killed, or takes longer."""
+        if self._link.fileno() < 0:
+            raise PluginError("it has ended already")
+        self._link.settimeout(timeout_s)
+        self._send(frames.CALL, data)
+        kind, answer = self._receive("while it answered")
+        if kind != frames.ANSWER:
+            raise PluginError(answer.decode("utf-8", "replace"))
+        return answer
+
+    def _send(self, kind: int, data: bytes) -> None:
+        try:
+            frames.send(self._link, kind, data)
+        except OSError:
+            self._ended("before it was called")
+
+    def _receive(self, when: str) -> tuple[int, bytes]:
+        try:
+            frame = frames.receive(self._link)
+        except TimeoutError:
+            self._kill()
+            raise PluginError("it took too long and was ended") from None
+        except (ValueError, OSError) as problem:
+            self._kill()
+            raise PluginError(f"it broke the line: {problem}") from None
+        if frame is None:
+            self._ended(when)
+        assert frame is not None
+        return frame
+
+    def _kill(self) -> None:
+        self._link.close()
+        self._process.kill()
+        self._process.wait()
+
+    def _ended(self, when: str) -> None:
+        """Say how the process ended."""
+        self._link.close()
+        try:
+            code = self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            code = self._process.wait()
+        if code == -signal.SIGSYS:
+            raise PluginError(f"it was killed {when}: it made a system call that its scan does not have")
+        if code < 0:
+            raise PluginError(f"it was killed {when} by {signal.Signals(-code).name}")
+        raise PluginError(f"it ended {when} with exit code {code}")
+
+    def close(self) -> int:
+        """End it; gives its exit code."""
+        with contextlib.suppress(OSError):  # it is gone already
+            frames.send(self._link, frames.END, b"")
+        self._link.close()
+        try:
+            return self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return self._process.wait()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,1 @@
+"""Isolation that a process puts upon itself: system calls, files, limits. Standard library only."""

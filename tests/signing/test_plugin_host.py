@@ -1,0 +1,191 @@
+"""Plugins in their sandbox: the examples work, and those that do more than they may are killed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from dsec.plugins import frames
+from dsec.plugins.process import PluginError, PluginProcess, Terms
+from dsec.sandbox import landlock
+from dsec_cli.plugins.syscalls import NUMBERS
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = ROOT / "examples" / "plugins"
+PLAIN = """\
+#define _GNU_SOURCE
+#include "ds_plugin.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <errno.h>
+#include <sys/syscall.h>
+#include <sys/socket.h>
+static char text[256];
+uint32_t ds_plugin_abi(void) { return ABI; }
+int32_t ds_plugin_info(ds_info *out) { out->name = "t"; out->version = "1.0.0"; return 0; }
+int32_t ds_step_init(const uint8_t *c, uint64_t n, const ds_host *h) { (void)c; (void)n; (void)h; return 0; }
+void ds_step_shutdown(void) {}
+void ds_buf_free(ds_buf *b) { free(b->data); b->data = 0; b->len = 0; }
+void ds_last_error(ds_buf *o) { o->len = strlen(text); o->data = (uint8_t *)strdup(text); }
+static int32_t say(ds_buf *out, const char *t) {
+    out->data = (uint8_t *)strdup(t); out->len = strlen(t); return 0;
+}
+CONSTRUCTOR
+int32_t ds_step_run(const uint8_t *in, uint64_t len, ds_buf *out) { (void)in; (void)len; (void)say; BODY }
+"""
+NAMES = ("read", "write", "openat", "close", "mmap", "munmap", "brk", "futex", "newfstatat", "lseek")
+CALLS = tuple(NUMBERS[name] for name in NAMES)
+LOADING = tuple(NUMBERS[name] for name in ("mprotect", "pread64", "fstat", "newfstatat"))
+pytestmark = [
+    pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed"),
+    pytest.mark.skipif(os.uname().machine != "x86_64", reason="numbers of x86-64"),
+    pytest.mark.skipif(landlock.interface() == 0, reason="this kernel has no Landlock"),
+]
+
+
+def built(folder: Path, body: str, *, constructor: str = "", abi: str = "1") -> Terms:
+    """A plugin whose ds_step_run is `body`, and what it is given."""
+    source = PLAIN.replace("BODY", body).replace("CONSTRUCTOR", constructor).replace("ABI;", f"{abi};")
+    (folder / "t.c").write_text(source)
+    target = folder / "t.so"
+    subprocess.run(
+        ["gcc", "-shared", "-fPIC", "-O1", "-w", f"-I{EXAMPLES}", "-o", str(target), str(folder / "t.c")],
+        check=True,
+        timeout=60,
+    )
+    return Terms(str(target), CALLS, LOADING)
+
+
+def test_a_plugin_answers(tmp_path: Path) -> None:
+    with PluginProcess(built(tmp_path, 'return say(out, "yes");')) as plugin:
+        assert plugin.facts["name"] == "t"
+        assert plugin.facts["landlock"] > 0
+        assert [plugin.call(b"x") for _ in range(3)] == [b"yes"] * 3
+        assert plugin.close() == 0
+
+
+def test_large_answers_and_inputs_come_whole(tmp_path: Path) -> None:
+    body = "out->data = malloc(len); memcpy(out->data, in, len); out->len = len; return 0;"
+    data = bytes(range(256)) * 20_000
+    with PluginProcess(built(tmp_path, body)) as plugin:
+        assert plugin.call(data) == data
+        assert plugin.call(b"") == b""
+
+
+def test_a_failure_is_told_in_its_own_words(tmp_path: Path) -> None:
+    with PluginProcess(built(tmp_path, 'strcpy(text, "no such skill"); return 1;')) as plugin:
+        for _ in range(2):
+            with pytest.raises(PluginError, match=r"^no such skill$"):
+                plugin.call(b"x")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "return socket(AF_INET, SOCK_STREAM, 0);",
+        "syscall(SYS_getuid); return 0;",
+        'execl("/bin/true", "true", (char *)0); return 0;',
+        "return fork();",
+        'long r; __asm__ volatile("int $0x80" : "=a"(r) : "a"(20)); return 0;',
+        'long r; __asm__ volatile("syscall" : "=a"(r) : "a"(0x40000000 + 39) : "rcx", "r11"); return 0;',
+    ],
+)
+def test_a_call_that_is_not_its_own_kills_it(tmp_path: Path, body: str) -> None:
+    plugin = PluginProcess(built(tmp_path, body))
+    with pytest.raises(
+        PluginError, match="killed while it answered: it made a system call that its scan does not"
+    ):
+        plugin.call(b"x")
+
+
+def test_constructors_run_under_the_filter(tmp_path: Path) -> None:
+    bad = "__attribute__((constructor)) static void begin(void) { socket(AF_UNIX, SOCK_STREAM, 0); }"
+    with pytest.raises(PluginError, match="killed while it was started: it made a system call"):
+        PluginProcess(built(tmp_path, "return 0;", constructor=bad))
+
+
+def test_files_are_what_it_was_given(tmp_path: Path) -> None:
+    for name in ("given", "other"):
+        (tmp_path / name).write_text(name)
+    body = """
+    char path[256] = {0}; memcpy(path, in, len < 255 ? len : 255);
+    int f = open(path, O_RDONLY); if (f < 0) { snprintf(text, 200, "%s", strerror(errno)); return 1; }
+    char got[64] = {0}; read(f, got, 63); close(f); return say(out, got);"""
+    terms = built(tmp_path, body)._replace(read=(str(tmp_path / "given"),))
+    with PluginProcess(terms) as plugin:
+        assert plugin.call(str(tmp_path / "given").encode()) == b"given"
+        for path in (str(tmp_path / "other"), "/etc/passwd", terms.path):
+            with pytest.raises(PluginError, match="Permission denied"):
+                plugin.call(path.encode())
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("*(volatile int *)8 = 1; return 0;", "by SIGSEGV"),
+        ("__builtin_trap();", "by SIGILL"),
+        ("_exit(3);", "it ended while it answered with exit code 3"),
+        ("for (;;) {}", "it took too long and was ended"),
+    ],
+)
+def test_how_it_ended_is_told(tmp_path: Path, body: str, said: str) -> None:
+    plugin = PluginProcess(built(tmp_path, body))
+    with pytest.raises(PluginError, match=said):
+        plugin.call(b"x", timeout_s=0.5)
+    with pytest.raises(PluginError):
+        plugin.call(b"x")
+
+
+def test_it_dies_with_its_user(tmp_path: Path) -> None:
+    plugin = PluginProcess(built(tmp_path, "for (;;) {}"))
+    plugin._send(frames.CALL, b"x")
+    assert plugin.close() == -9
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"abi": "2"}, "it is made for interface 2, this dsec has 1"),
+        ({"constructor": "int unused;"}, ""),
+    ],
+)
+def test_another_interface_is_refused(tmp_path: Path, change: dict[str, str], said: str) -> None:
+    terms = built(tmp_path, 'return say(out, "ok");', **change)  # type: ignore[arg-type]
+    if said:
+        with pytest.raises(PluginError, match=said):
+            PluginProcess(terms)
+    else:
+        PluginProcess(terms).close()
+
+
+def test_what_is_no_plugin_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "t.c").write_text("int f(void) { return 1; }")
+    target = str(tmp_path / "t.so")
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", target, str(tmp_path / "t.c")], check=True, timeout=60)
+    with pytest.raises(PluginError, match="it has no function ds_plugin_abi"):
+        PluginProcess(Terms(target, CALLS, LOADING))
+    (tmp_path / "n.so").write_text("no library")
+    with pytest.raises(PluginError, match="it cannot be loaded"):
+        PluginProcess(Terms(str(tmp_path / "n.so"), CALLS, LOADING))
+
+
+def test_limits_are_kept(tmp_path: Path) -> None:
+    terms = built(tmp_path, "for (;;) {}")._replace(limits={"cpu_s": 1})
+    plugin = PluginProcess(terms)
+    with pytest.raises(PluginError, match=r"killed while it answered by SIG(XCPU|KILL)"):
+        plugin.call(b"x", timeout_s=30)
+
+
+def test_without_landlock_nothing_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from dsec.sandbox.kernel import SandboxError
+
+    monkeypatch.setattr(landlock, "interface", lambda: 0)
+    with pytest.raises(SandboxError, match="this kernel has no Landlock"):
+        landlock.restrict()
