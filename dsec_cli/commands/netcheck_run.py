@@ -63,9 +63,10 @@ def main(args: Args) -> int:
     finally:
         replay.close()
     report = Report(FORMAT, f"dsec {__version__}", begun, socket.gethostname(), wants, floor, legs)
+    code = show(report, args)
     if not args.no_history:
         keep(report, history_folder(args.history))
-    return show(report, args)
+    return code
 
 
 def wish_of(args: Args) -> Wish:

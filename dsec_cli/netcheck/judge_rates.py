@@ -39,6 +39,10 @@ def stream(leg: Leg, floor: Floor) -> list[Statement]:
         return []
     lost = max(0, found.sent - found.received - found.peer_drops)
     rows = _own(found, leg)
+    if found.sent and not found.received and not found.peer_drops:
+        text = f"none of {many(found.sent, 'packet')} arrived"
+        mend = "let UDP through: `nft list ruleset` on both hosts and hops"
+        return [*rows, Statement("loss", PROBLEM, text, "path", mend)]
     rows.append(_lost(found, lost, leg) if lost else _none_lost(found))
     if found.peer_drops:
         unfetched = many(found.peer_drops, "datagram")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def sizes(leg: Leg) -> list[Statement]:
     """The way there, the way back, and both interfaces' own settings."""
     found = leg.found.sizes
-    if found is None:
+    if found is None or _deaf(leg):
         return []
     names = _names(leg)
     if found.forward_bytes is None:
@@ -31,6 +31,12 @@ def sizes(leg: Leg) -> list[Statement]:
             "mtu", OK, f"{text} (configured: {_plain(found.here_bytes)} and {_plain(found.peer_bytes)})"
         )
     ]
+
+
+def _deaf(leg: Leg) -> bool:
+    """Whether no datagram came back at all: then lengths are not what is wrong."""
+    echo = leg.found.echo
+    return echo is not None and echo.delays is None
 
 
 def _names(leg: Leg) -> tuple[str, str]:

@@ -121,6 +121,10 @@ def _bleached(_text: str) -> tuple[Line, ...]:
     return _forward(f"ip daddr {PEER_ADDRESS} ip ecn set not-ect counter")
 
 
+def _no_udp(_text: str) -> tuple[Line, ...]:
+    return _forward("meta l4proto udp counter drop")
+
+
 def _peer_mtu(text: str) -> tuple[Line, ...]:
     return ((PEER, "ip", "link", "set", _DEVICE, "mtu", str(_whole(text, 576, 9000))),)
 
@@ -154,6 +158,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("router-mtu-silent", "BYTES", "the same without a word (an ICMP black hole)", _hole, "nft"),
     Fault("ecn-mark", "PERCENT", "the router marks packets as congested", _marked, "nft"),
     Fault("ecn-bleach", "", "the router removes ECN marks", _bleached, "nft"),
+    Fault("udp-blocked", "", "the router lets no UDP through", _no_udp, "nft"),
     Fault(DIES, "PROBE", "the other host's server is killed during a probe", lambda _: ()),
     Fault(STRANGER, "", "the other host has another token", lambda _: ()),
 )  # fmt: skip

@@ -107,6 +107,8 @@ def _relay(end: End, asked: dict[str, Any], token: bytes) -> dict[str, Any]:
         line = connect((host, int(asked["port"])), token)
     except (LineLost, Refused) as problem:
         return {"lost": problem.what, "hint": problem.hint, "refused": isinstance(problem, Refused)}
+    # What this end allows counts for what it sends, too.
+    line.limits = Limits(*map(min, line.limits, end.limits))
     try:
         return told(
             measured(line, ask, tuple(map(str, asked["probes"])), token=token, port=int(asked["port"]))

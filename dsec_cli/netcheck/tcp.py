@@ -16,6 +16,20 @@ _TRUNC = socket.MSG_TRUNC
 _INFO_BYTES = 232
 
 
+class Throttle:
+    """Keeps several connections together from taking more than a rate: who is over it waits."""
+
+    def __init__(self, most_bps: int) -> None:
+        self._most_bps, self._begun, self._count = most_bps, time.monotonic_ns(), 0
+
+    def take(self, count: int) -> None:
+        """Count bytes; sleep where they came too fast. A second's worth is let through at once."""
+        self._count += count
+        over = self._count * 8e9 / self._most_bps - (time.monotonic_ns() - self._begun) - 1e9
+        if over > 0:
+            time.sleep(min(0.1, over / 1e9))
+
+
 class Kernel(Record):
     """Fields of TCP_INFO that say something about the path."""
 
@@ -84,8 +98,8 @@ def pour(sock: socket.socket, span_s: float) -> Passed:
     return passed
 
 
-def drain(sock: socket.socket, *, most_bps: int = 0) -> Passed:
-    """Take all that comes, dropped by the kernel without a copy; `most_bps`: take no more a second."""
+def drain(sock: socket.socket, *, throttle: Throttle | None = None) -> Passed:
+    """Take all that comes, dropped by the kernel without a copy."""
     receive, room, clock = sock.recv_into, bytearray(CHUNK), time.monotonic_ns
     count = first = last = 0
     cpu = time.process_time_ns()
@@ -97,8 +111,8 @@ def drain(sock: socket.socket, *, most_bps: int = 0) -> Passed:
             last = clock()
             first = first or last
             count += got
-            if most_bps and count * 8e9 > most_bps * 1.2 * (last - first + 1e9):
-                time.sleep(0.01)
+            if throttle is not None:
+                throttle.take(got)
     except TimeoutError:
         raise Stalled("TCP connects, and then nothing gets through") from None
     except OSError as problem:

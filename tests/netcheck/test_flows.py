@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from dsec.planfile import load_plan
 from dsec_cli.netcheck.flows import Flow, FlowProblem, flow_text, flows_of, overridden, parse_flow
-from tests.cli.conftest import Ran, ds
+from tests.cli.conftest import Ran, command, ds
 
 __all__ = ["ds"]
 
@@ -115,3 +116,28 @@ def test_flows_of_a_plan(ds: Callable[..., Ran], tmp_path: Path) -> None:
     assert flows_of(plan, {"learner": 1})[0].target_place == "learner"
     (other,) = overridden([flow], [parse_flow("actor:learner:4MiB@20/s")])
     assert (other.size_bytes, other.target_place) == (4 << 20, "right")
+
+
+def test_a_plan_is_replayed_between_its_machines(ds: Callable[..., Ran], tmp_path: Path) -> None:
+    (tmp_path / "dsandbox.yaml").write_text(CONTRACT)
+    (tmp_path / "two.yaml").write_text(INVENTORY)
+    assert ds("dsec", "plan", "--inventory", "two.yaml", "-o", "plan.json").returncode == 0
+    words = ("--plan", "plan.json", "--duration", "100ms", "-q", "--probes", "echo")
+    ran = ds("dsec", "netcheck", "run", *words)
+    assert ran.returncode == 3
+    assert b"nobody knows where 'left' is" in ran.stderr
+    (tmp_path / "token").write_text("f" * 64)
+    (tmp_path / "token").chmod(0o600)
+    line = command("dsec", "netcheck", "serve", "--listen", "127.0.0.1:0", "--token-file", "token")
+    with subprocess.Popen(
+        line, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, cwd=tmp_path
+    ) as server:
+        assert server.stdout is not None
+        address = server.stdout.readline().split()[3].rstrip(";")
+        peers = ("--peers", f"left={address},right={address}", "--token-file", "token")
+        ran = ds("dsec", "netcheck", "run", *words, *peers)
+        server.terminate()
+    assert ran.returncode == 0, ran.stdout
+    assert b"actor -> learner" in ran.stdout
+    assert b"the plan's communication" in ran.stdout
+    assert b"latency_cap 80.0 ms" in ran.stdout

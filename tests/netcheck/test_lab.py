@@ -129,6 +129,12 @@ def test_ways_of_different_rates(measure: Measure) -> None:
     assert "the way back is the slower one" in text_of(outcome, "tcp")
 
 
+def test_a_filter_of_udp(measure: Measure) -> None:
+    outcome = measure("udp-blocked", probes=("echo", "stream", "bulk"), span_ms=200)
+    assert outcome.wrong() == {("latency", "problem", ""), ("loss", "problem", "path")}
+    assert outcome.leg.found.bulk is not None
+
+
 def test_a_peer_that_dies(measure: Measure) -> None:
     outcome = measure("peer-dies=stream", probes=("echo", "stream", "bulk"))
     assert outcome.wrong() == {("reach", "unknown", "")}

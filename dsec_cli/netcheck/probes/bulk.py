@@ -55,10 +55,11 @@ def _limited(kernel: Kernel) -> str:
 def answer(end: End, args: dict[str, Any]) -> dict[str, Any]:
     """Take what comes, tell how much it was, then send for as long."""
     span_s = end.bounded(args, "span_ms")
+    throttle = tcp.Throttle(end.limits.rate_bps)
     listening = end.listening()
     with listening:
         with end.connection(listening) as sock:
-            end.channel.send(tcp.told(tcp.drain(sock, most_bps=end.limits.rate_bps)))
+            end.channel.send(tcp.told(tcp.drain(sock, throttle=throttle)))
         with end.connection(listening) as sock:
             tcp.pace(sock, end.limits.rate_bps)
             sent = tcp.pour(sock, span_s)

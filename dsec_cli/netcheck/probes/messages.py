@@ -137,9 +137,10 @@ def answer(end: End, args: dict[str, Any]) -> dict[str, Any]:
     """Take messages from every connection until each is closed."""
     connections = max(1, min(int(args.get("connections", 1)), _MOST_CONNECTIONS))
     until = time.monotonic() + end.bounded(args, "span_ms") + ANSWER_S
+    throttle = tcp.Throttle(end.limits.rate_bps)
     with end.listening() as listening:
         threads = [
-            threading.Thread(target=_take, args=(end.connection(listening), until), daemon=True)
+            threading.Thread(target=_take, args=(end.connection(listening), until, throttle), daemon=True)
             for _ in range(connections)
         ]
     for thread in threads:
@@ -149,7 +150,7 @@ def answer(end: End, args: dict[str, Any]) -> dict[str, Any]:
     return {"ended": True}
 
 
-def _take(sock: socket.socket, until: float) -> None:
+def _take(sock: socket.socket, until: float, throttle: tcp.Throttle) -> None:
     room = bytearray(tcp.CHUNK)
     try:
         with sock:
@@ -163,6 +164,7 @@ def _take(sock: socket.socket, until: float) -> None:
                     if not got:
                         return
                     left -= got
+                    throttle.take(got)
                 sock.sendall(_ACK)
     except OSError:
         return
