@@ -12,10 +12,9 @@ import json
 import os
 
 from dsec.broker import messages, place
-from dsec.broker.firstcome import first
+from dsec.broker.reaching import REACH_S, Reaching
 from dsec.core.brokerage import Request
 from dsec.lacking import Lacking
-from dsec.makingroom import make_room
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,12 +27,8 @@ if TYPE_CHECKING:
     from dsec.runner import Runner
 
 _REACHING, _GREETED, _JOINED, _APART = range(4)
-_REACH_S = 5.0
-"""How long a run looks for a broker, and waits for its first word, before it goes on without."""
 _AGAIN_S = 30.0
 """How often a run that shares with nobody looks for a broker again."""
-_FIRST_S, _MOST_S = 0.01, 0.5
-"""Between two looks for a broker."""
 _PATIENCE_S = 0.1
 """For so long what is lacking is asked for before the run takes it from its own Steps or workers."""
 _CHECK_S = 10.0
@@ -50,15 +45,15 @@ class Sharing:
         self._run = run
         self._runner = runner
         self._floor = runner.floor
-        self._environ = environ
         self._loop: Loop = self._floor.children.loop
         self._ledger = self._floor.ledger
         self._lacking = Lacking(runner, self._floor)
+        self._reaching = Reaching(
+            run, self._floor.children, environ=environ, found=self._greet, failed=self._go_apart
+        )
         self._state = _REACHING
         self._sock: socket.socket | None = None
-        self._folder = ""
-        self._until = self._wait = 0.0
-        """When to stop looking for a broker, and for how long to wait until the next look."""
+        self._closed = False
         self._held: set[str] = set()
         self._recalled: set[str] = set()
         """Of those held: to be given back as soon as nothing runs on them."""
@@ -95,73 +90,35 @@ class Sharing:
 
     def begin(self) -> None:
         """Look for the broker, or start one; until it answers no device is granted."""
-        self._ledger.withhold(self._ledger.usable())
+        devices = self._ledger.usable()
+        self._ledger.withhold(devices)
         self._floor.workers.called_back = self._recalled
-        self._until, self._wait = self._loop.now() + _REACH_S, _FIRST_S
         self._loop.at(self._loop.now() + _CHECK_S, self._check)
-        try:
-            self._folder = place.folder(self._environ)
-        except OSError as problem:
-            self._go_apart(f"{problem.filename}: {problem.strerror}")
-            return
-        self._reach()
-
-    def _reach(self) -> None:
-        if self._sock is not None or self._state == _JOINED or self._until < 0:
-            return
-        why = "there is no broker, and none could be started"
-        try:
-            self._folder = place.folder(self._environ)  # an ending broker may just have removed it
-            sock = place.connect(self._folder)
-            if sock is None and (elected := place.elect(self._folder)) is not None:
-                self._start(elected)
-                sock = place.connect(self._folder)
-        except OSError as problem:
-            sock, why = None, f"{problem.filename or self._folder}: {problem.strerror}"
-        if sock is not None:
-            self._greet(sock)
-        elif self._loop.now() >= self._until:
-            self._go_apart(why)
-        else:
-            self._later()
-
-    def _later(self) -> None:
-        self._loop.at(self._loop.now() + self._wait, self._reach)
-        self._wait = min(self._wait * 2, _MOST_S)
-
-    def _start(self, elected: place.Elected) -> None:
-        """Start the broker that this run was elected to start."""
-        if not self._held:
-            devices = self._ledger.usable()
-            if first(self._run, self._folder, elected, devices):
-                self._held.update(devices)
-                self._ledger.allow(devices)
-                self._floor.starter.forget()
-        pid = place.spawn(self._folder, elected, self._environ)
-        self._floor.children.spare(pid)
-        self._loop.on_end(pid, lambda *_: None)  # it is to be collected, nothing else
+        if self._reaching.seek(devices):
+            self._held.update(devices)
+            self._ledger.allow(devices)
 
     def _greet(self, sock: socket.socket) -> None:
         try:
             sock.send(messages.hello(self._run.job, self._run.path, sorted(self._held)))
         except OSError:
             sock.close()
-            self._later()
+            self._reaching.seek_again(anew=False)
             return
         self._sock = sock
         if self._state != _APART:
             self._state = _GREETED
         self._found_s = self._heard_s = self._loop.now()
-        self._loop.at(self._found_s + _REACH_S, self._doubt)
+        self._loop.at(self._found_s + REACH_S, self._doubt)
         self._loop.watch(sock.fileno(), self._readable)
 
     def _doubt(self) -> None:
         """Who has not answered by now will not."""
-        if self._sock is not None and self._state != _JOINED and self._loop.now() >= self._found_s + _REACH_S:
+        if self._sock is not None and self._state != _JOINED and self._loop.now() >= self._found_s + REACH_S:
             self._go_apart(self._silent())
 
     def _silent(self) -> str:
-        return f"the broker (process {place.holder(self._folder)}) does not answer"
+        return f"the broker (process {place.holder(self._reaching.folder)}) does not answer"
 
     def _go_apart(self, why: str) -> None:
         """Share with nobody until a broker is found."""
@@ -176,10 +133,9 @@ class Sharing:
             self._notice(f"this run does not share its GPUs with the other runs of this machine: {why}")
 
     def _look_again(self) -> None:
-        if self._state == _APART and self._until >= 0:
+        if self._state == _APART and not self._closed:
             self._held = self._ledger.in_use()
-            self._until, self._wait = self._loop.now() + _REACH_S, _FIRST_S
-            self._reach()
+            self._reaching.seek()
 
     def _hang_up(self) -> None:
         if self._sock is not None:
@@ -192,15 +148,14 @@ class Sharing:
         self._hang_up()
         if self._state == _APART:
             return
-        if self._state == _JOINED:
-            self._until, self._wait = self._loop.now() + _REACH_S, _FIRST_S
-        self._state = _REACHING
+        anew, self._state = self._state == _JOINED, _REACHING
         self._asked = ()
-        self._later()
+        self._reaching.seek_again(anew=anew)
 
     def close(self, *, clean: bool) -> None:
         """The run is over; `clean`: nothing of it is left, so that its devices are free at once."""
-        self._until = -1.0
+        self._closed = True
+        self._reaching.stop(clean=clean)
         if self._sock is not None and clean:
             self._send(messages.pack({"say": "bye"}))
         self._hang_up()
@@ -210,9 +165,13 @@ class Sharing:
     @property
     def helps_itself(self) -> bool:
         """Whether what a Step lacks is to be taken from this run's own Steps and workers."""
-        if self._state == _APART or (self._state == _JOINED and not self._others):
+        if self._state == _APART or (not self._others and self._has_all):
             return True
         return bool(self._asked) and self._loop.now() - self._asked_s >= _PATIENCE_S
+
+    @property
+    def _has_all(self) -> bool:
+        return self._held.issuperset(self._ledger.usable())
 
     def settle(self) -> bool:
         """Give back and ask, now that all was started that could; whether something is still to come."""
@@ -223,7 +182,7 @@ class Sharing:
         if self._soon_recalled:
             self._withdraw(self._soon_recalled & self._held)
             self._soon_recalled.clear()
-        if not self._others and not self._recalled and self._held.issuperset(self._ledger.usable()):
+        if not self._others and not self._recalled and self._has_all:
             self._granted.clear()
             return False
         for device in self._recalled:
@@ -350,6 +309,8 @@ class Sharing:
         self._sent = None
         self._floor.starter.forget()
         if told["urgent"]:
+            from dsec.makingroom import make_room  # few runs are ever asked to
+
             self._gave_way |= make_room(self._runner, devices, spared=self._gave_way)
 
     def _withdraw(self, devices: set[str]) -> None:
@@ -359,7 +320,7 @@ class Sharing:
 
     def _check(self) -> None:
         """Now and then: is the broker well, and how long has something been waited for."""
-        if self._until < 0:
+        if self._closed:
             return
         now = self._loop.now()
         self._loop.at(now + _CHECK_S, self._check)
