@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dsec.core.placement import feasible
 from dsec.errors import PlanProblem
-from dsec.planfile import parse_plan
+from dsec.planfile import LARGEST
+from dsec.quickplan import parse_plan
 from dsec_cli.commands.inventory import read_inventory
 from dsec_cli.commands.opened import contract_here
 from dsec_cli.commands.pipeline import Refused, prepare
@@ -39,11 +40,35 @@ def outlook(path: str | None, inventory: str | None) -> Fleet | Planned | Refuse
     """What the file says; a contract is planned for the inventory, a stored plan is taken there."""
     if path is None or os.path.isdir(path):
         return _planned(contract_here(path or "."), inventory)
+    stored = _stored(path)
+    if stored is not None:
+        plan = parse_plan(stored, name=path)
+        return Planned(plan, _other_machine(plan, inventory))
     source = read_source(path)
-    if source.text.startswith("{") and '"dsec.plan/' in source.text:
-        plan = parse_plan(source.data, where=path)
+    if _is_plan(source.data):
+        plan = parse_plan(source.data, name=path)
         return Planned(plan, _other_machine(plan, inventory))
     return _fleet(source, path) or _planned(path, inventory)
+
+
+def _is_plan(data: bytes) -> bool:
+    return data.startswith(b"{") and b'"dsec.plan/' in data
+
+
+def _stored(path: str) -> bytes | None:
+    """What a plan's file holds, which may be larger than any contract; None: it is something else.
+
+    A pipe can be read but once, and by who knows what it is.
+    """
+    try:
+        if not os.path.isfile(path) or os.path.getsize(path) > LARGEST:
+            return None
+        with open(path, "rb") as file:
+            data = file.read(1)
+            data += file.read(LARGEST) if data == b"{" else b""
+    except OSError:
+        return None  # whoever reads it as a contract says what is wrong
+    return data if _is_plan(data) else None
 
 
 def _planned(path: str, inventory: str | None) -> Planned | Refused:

@@ -33,6 +33,8 @@ def main(args: Args) -> int:
         raise UsageError(
             "a simulation needs a file, not standard input", hint="name a contract, plan or fleet"
         )
+    if args.iterations is not None and not 1 <= args.iterations <= 1_000_000:
+        raise UsageError("--iterations must be from 1 to 1000000")
     found = outlook(args.file, args.inventory)
     if isinstance(found, Refused):
         show(found, args.lang)
@@ -81,8 +83,6 @@ def _of_plan(args: Args, found: Planned) -> Played:
                 say("--{name} is for fleets: a plan's Steps take what is expected of them", name=name),
                 hint="dsec simulate --help",
             )
-    if args.iterations is not None and not 1 <= args.iterations <= 1_000_000:
-        raise UsageError("--iterations must be from 1 to 1000000")
     scene = of_plan(plan, iterations=args.iterations, manners=_manners(args, Manners()), other=other)
     machine = Machine("machine", scene.machines[0])
     scene = scene._replace(faults=faults_of(args.fault, scene.work, (machine,)))

@@ -112,7 +112,7 @@ def refused(steps: Sequence[Step], demands: Sequence[Demand], inventory: Invento
             answers[demand] = feasible(demand, inventory)
         refusal = answers[demand]
         if refusal is not None:
-            findings.append(_refusal_finding(step, refusal, inventory))
+            findings.append(_refusal_finding(step, demand, refusal, inventory))
     return findings
 
 
@@ -128,7 +128,7 @@ def _shares_nothing(step: Step, gpu: Gpu) -> Finding:
     )
 
 
-def _refusal_finding(step: Step, refusal: Refusal, inventory: Inventory) -> Finding:
+def _refusal_finding(step: Step, demand: Demand, refusal: Refusal, inventory: Inventory) -> Finding:
     gpu = step.demand.gpu
     return Finding(
         code="DS210",
@@ -139,5 +139,13 @@ def _refusal_finding(step: Step, refusal: Refusal, inventory: Inventory) -> Find
             "the inventory ({origin}) cannot meet this demand, even with nothing else running",
             origin=inventory.origin,
         ),
-        help=say("lower the demand, or plan for another machine with --inventory FILE"),
+        help=_way_out(demand, inventory),
     )
+
+
+def _way_out(demand: Demand, inventory: Inventory) -> str:
+    if demand.gpu_types and any(not device.type for device in inventory.devices):
+        return say(
+            "where the inventory was pasted: add what nvidia-smi -q or -L printed, which has the types"
+        )
+    return say("lower the demand, or plan for another machine with --inventory FILE")

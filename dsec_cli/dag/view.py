@@ -78,6 +78,22 @@ class Run(Record):
     """JSON-ready: what a report adds (`settlement`, `heat`, `curves`, `failures`, `remarks`); None: none."""
 
 
+def held_permille(run: Run) -> int | None:
+    """Of the time of a run's devices, what some attempt held them for; None without devices or time.
+
+    A device that several share is held once.
+    """
+    until: dict[str, int] = {}
+    held = 0
+    for bar in sorted(run.bars, key=lambda one: one.from_ms):
+        end = run.span_ms if bar.to_ms is None else bar.to_ms
+        for device in bar.devices:
+            held += max(0, end - max(bar.from_ms, until.get(device, 0)))
+            until[device] = max(end, until.get(device, 0))
+    whole = run.span_ms * len(run.devices)
+    return held * 1000 // whole if whole else None
+
+
 class Picture(Record):
     """All that a view may show; views decide nothing, they only draw."""
 

@@ -137,7 +137,8 @@ def _device(one: _Stated, machines: Sequence[Machine]) -> str:
         index = {f"{machines[0].name}/{device.index}", f"{device.index}", f"GPU-{device.index}"}
         if one.what == device.uuid or (len(machines) == 1 and one.what in index):
             return device.uuid
-    shown = [device.uuid for device in known]
+    alone = len(machines) == 1
+    shown = [str(device.index) if alone else device.uuid for device in known]
     raise UsageError(
         say("{text!r}: there is no GPU {what!r}", text=one.text, what=one.what),
         hint=say("there are {names}", names=", ".join(shown[:8]) + (", ..." if len(shown) > 8 else ""))

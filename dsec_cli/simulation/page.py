@@ -45,9 +45,6 @@ def _run(plan: Plan, played: Played) -> Run:
         )
     span = played.measures.end_ms
     whole, rounds = span * len(machine.inventory.devices), played.scene.work.iterations.count
-    names = {
-        device.uuid: device_name(device) for device in (*plan.inventory.devices, *machine.inventory.devices)
-    }
     return Run(
         job=plan.name,
         outcome="not all done" if played.history.never else "done",
@@ -57,7 +54,7 @@ def _run(plan: Plan, played: Played) -> Run:
         },
         bars=tuple(sorted(bars, key=lambda bar: (bar.from_ms, bar.step, bar.iteration))),
         span_ms=span,
-        devices=tuple(names.items()),
+        devices=tuple((device.uuid, device_name(device)) for device in machine.inventory.devices),
         account=_account(played),
         simulated=True,
     )

@@ -15,7 +15,8 @@ from dsec.wholefile import write_whole
 from dsec.words import say, system
 
 _FAMILY = FORMAT.rpartition("/")[0] + "/"
-_LARGEST = 256 * 2**20
+LARGEST = 256 * 2**20
+"""Bytes of a plan at most."""
 
 
 def plan_hash(plan: Plan) -> str:
@@ -57,15 +58,13 @@ def load_plan(path: str) -> Plan:
     """Read a plan; StoredFormError says what is damaged, FileProblem what cannot be read."""
     try:
         with open(path, "rb") as file:
-            data = file.read(_LARGEST + 1)
+            data = file.read(LARGEST + 1)
     except OSError as problem:
         raise FileProblem(
             say("{path}: {why}", path=path, why=system(problem)), hint="write one with `dsec plan -o`"
         ) from None
-    if len(data) > _LARGEST:
-        raise StoredFormError(
-            say("{path} is larger than {most} MiB: no plan", path=path, most=_LARGEST >> 20)
-        )
+    if len(data) > LARGEST:
+        raise StoredFormError(say("{path} is larger than {most} MiB: no plan", path=path, most=LARGEST >> 20))
     return parse_plan(data, where=path)
 
 

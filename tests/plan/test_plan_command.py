@@ -244,6 +244,20 @@ def test_learned_durations_count(job):
     ]
 
 
+MATRIX = """\
+        GPU0    GPU1    CPU Affinity    NUMA Affinity   GPU NUMA ID
+GPU0     X      NV4     0-5     0               N/A
+GPU1    NV4      X      0-5     0               N/A
+"""
+
+
+def test_a_matrix_without_types_asks_for_them(job):
+    (job / "box.txt").write_text(MATRIX)
+    done = plan(job, "--inventory", "box.txt")
+    assert done.returncode == 1
+    assert "add what nvidia-smi -q or -L printed" in done.stderr
+
+
 def test_another_contract_of_the_folder_learned_for_itself(job):
     (job / "other.yaml").write_text((job / "dsandbox.yaml").read_text())
     (job / ".dsec").mkdir()

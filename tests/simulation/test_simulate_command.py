@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from dsec_cli.cells import cells
+from dsec_cli.dag.view import Bar, Run, held_permille
 from dsec_cli.exit import UsageError
 from dsec_cli.fast import run
 from dsec_cli.options import COMMANDS
@@ -320,3 +321,34 @@ def test_a_fleet_has_no_page(folder):
     with pytest.raises(UsageError, match="a fleet has none"):
         simulate("fleet.yaml", "--html", "x.html")
     assert not (folder / "x.html").exists()
+
+
+def test_a_device_that_is_shared_is_held_once():
+    bars = [
+        Bar("a", 0, 1, 0, 6, ("x",), "ok"),
+        Bar("b", 0, 1, 2, 8, ("x", "y"), "ok"),
+        Bar("c", 0, 1, 9, None, ("x",), "running"),
+    ]
+    run = Run("j", "running", {}, tuple(bars), 10, (("x", "GPU 0"), ("y", "GPU 1")))
+    assert held_permille(run) == 750  # 8 + 1 of x, 6 of y
+    assert held_permille(run._replace(devices=())) is None
+
+
+def test_a_plan_may_be_larger_than_what_is_read_of_a_contract(folder, capfd, monkeypatch):
+    assert run("dsec", ["plan", "dsandbox.yaml", *BOX, "-o", "plan.json"]) == 0
+    monkeypatch.setenv("DSEC_MAX_NODES", "10")
+    capfd.readouterr()
+    assert simulate("plan.json") == 0
+    assert "12 Steps done" in capfd.readouterr().out
+
+
+def test_what_is_asked_wrongly_is_told_before_the_contract_is_looked_at(folder):
+    (folder / "dsandbox.yaml").write_text("steps: 5")
+    with pytest.raises(UsageError, match="from 1 to 1000000"):
+        simulate("dsandbox.yaml", "--iterations", "0")
+
+
+def test_a_gpu_is_named_by_its_index_in_the_hint(folder):
+    with pytest.raises(UsageError) as refused:
+        simulate("dsandbox.yaml", *BOX, "--fault", "gpu-lost:9@1m")
+    assert refused.value.hint == "there are 0, 1, 2, 3, 4, 5, 6, 7"

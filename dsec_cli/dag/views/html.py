@@ -16,6 +16,7 @@ from dsec_cli.dag.view import (
     critical_pairs,
     cycles_of,
     demand_text,
+    held_permille,
     idle_texts,
     kind_of,
     loop_pairs,
@@ -85,7 +86,7 @@ def data(picture: Picture) -> dict[str, object]:
         "cores": _cores(picture),
         "cycles": [_cycle(picture, cycle) for cycle in cycles_of(picture)],
         "figures": _figures(picture),
-        "devices": dict(picture.devices if picture.run is None else picture.run.devices or picture.devices),
+        "devices": dict((*picture.devices, *(picture.run.devices if picture.run is not None else ()))),
         "makespan": None if found is None else found.makespan_ms,
         "run": None if picture.run is None else _run(picture, picture.run),
     }
@@ -206,9 +207,9 @@ def _of_run(run: Run) -> list[list[object]]:
     word = "simulation" if run.simulated else "run"
     rows: list[list[object]] = [[word, run.outcome.partition(" (")[0], run.outcome in _BAD]]
     rows.append(["it took", time_text(run.span_ms), False])
-    held = [seen.gpu_permille for seen in run.steps.values() if seen.gpu_permille is not None]
-    if held:
-        rows.append(["GPUs held", share_text(sum(held)), False])
+    held = held_permille(run)
+    if held is not None:
+        rows.append(["GPUs held", share_text(held), False])
     failures = sum(seen.failures for seen in run.steps.values())
     return [*rows, ["failures", str(failures), True]] if failures else rows
 

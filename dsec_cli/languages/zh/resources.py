@@ -91,6 +91,9 @@ TEXTS: dict[str, str] = {
     "Steps {steps} must share {why}": "Step {steps} 必须共用 {why}",
     "Step {step} {refusal}": "Step {step} {refusal}",
     "the inventory ({origin}) cannot meet this demand, even with nothing else running": "即使没有其他任务在运行，资源拓扑图（{origin}）也满足不了这一需求",
+    "where the inventory was pasted: add what nvidia-smi -q or -L printed, which has the types": (
+        "如果清单是粘贴的：请加上 nvidia-smi -q 或 -L 的输出，其中有型号"
+    ),
     "lower the demand, or plan for another machine with --inventory FILE": "降低需求，或用 --inventory FILE 为另一台机器做计划",
     "{name}: two machines are called {called}": "{name}：有两台机器都叫 {called}",
     "give each its own name": "给每台机器各起一个名字",

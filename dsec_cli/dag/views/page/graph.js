@@ -50,7 +50,7 @@ function drawNode(node) {
 /* The two lines below the id. */
 function under(node) {
   const step = node.step, shown = node.count === 1 && step.run && step.run.median_ms !== null ? step.run.median_ms : step.ms;
-  if (node.count > 1) return [step.ms === null ? "" : `${time(total(node))} in all`, `each ${step.brief}`];
+  if (node.count > 1) return [step.ms === null ? "" : `${time(total(node))} in all`, node.members.every((at) => data.steps[at].brief === step.brief) ? `each ${step.brief}` : `${step.brief}, and others`];
   const named = step.name && step.name !== step.id;
   const facts = [shown === null ? "" : time(shown), step.brief].filter(Boolean);
   return named ? [step.name, facts.join(" · ")] : [facts[0], facts[1] || ""];
