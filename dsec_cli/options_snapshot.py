@@ -240,6 +240,15 @@ _RUNNING: tuple[Option, ...] = (
     DEVICES,
     ("job-id", "", "value", "ID", (), None, "Name of the run; default: <name>-<UTC time>-<4 hex digits>."),
     LANG,
+    (
+        "link",
+        "",
+        "multi",
+        "PATH",
+        (),
+        None,
+        "Let the run use this folder's PATH, which is not in the snapshot: data that git ignores.",
+    ),
     ("quiet", "q", "flag", "", (), None, "Of the run print only how it ended."),
     (
         "rebuild-env",

@@ -12,6 +12,7 @@ from dsec_cli.commands import run as running
 from dsec_cli.commands.carrying import write_whole
 from dsec_cli.commands.opened import contract_here
 from dsec_cli.commands.snapshotting import redactor
+from dsec_cli.exit import UsageError
 from dsec_cli.options_args import Args, defaults
 from dsec_cli.options_run import RUN
 from dsec_cli.snapshot.manifest import ABSENT
@@ -37,16 +38,22 @@ class Rerun(Record):
     job: str
     state: str
     restored: Restored
+    linked: tuple[str, ...]
+    """Paths that lead to this folder's."""
     results: tuple[Plain, ...]
     """What the recorded run made."""
 
 
-def prepare(view: View, place: Project, job: str) -> Rerun:
-    """Write code and plan into the work area of this job."""
+def prepare(view: View, place: Project, job: str, *, link: tuple[str, ...] = ()) -> Rerun:
+    """Write code and plan into the work area of this job, and link to it the data of this folder.
+
+    Those are the data that the snapshot names, which were compared, and what `link` names.
+    """
     folder = os.path.join(place.state, "reruns", job)
     if os.path.lexists(folder):
         raise SnapshotProblem(say("{folder} is there already", folder=folder), hint="take another --job-id")
     restored = restore(view, folder, live=place.folder, redactor=redactor())
+    linked = _linked(view, folder, place.folder, link)
     side = view.side("run")
     data = side.data if side.status != ABSENT else None
     return Rerun(
@@ -55,8 +62,34 @@ def prepare(view: View, place: Project, job: str) -> Rerun:
         job,
         place.state,
         restored,
+        linked,
         tuple(one for one in (data or {}).get("results", ()) if one["in_run"]),
     )
+
+
+def _linked(view: View, folder: str, live: str, wanted: tuple[str, ...]) -> tuple[str, ...]:
+    """Links to what is not in the snapshot: a path that is there already is left as it is."""
+    data = view.side("data").data
+    named = [one["path"] for one in data["named"] if one["hash"]] if data is not None else []
+    made: list[str] = []
+    for path in dict.fromkeys([*named, *wanted]):
+        inside = os.path.normpath(path)
+        if os.path.isabs(inside) or inside.startswith("..") or inside == ".":
+            if path in wanted:
+                raise UsageError(
+                    say("--link {path!r} is no path within this folder", path=path), hint="such as data"
+                )
+            continue
+        source, target = os.path.join(live, inside), os.path.join(folder, inside)
+        if not os.path.lexists(source):
+            if path in wanted:
+                raise FileProblem(say("{path} does not exist", path=source), hint="check --link")
+            continue
+        if not os.path.lexists(target):
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            os.symlink(source, target)
+            made.append(inside)
+    return tuple(made)
 
 
 def _file(view: View, folder: str, data: Plain) -> str:
@@ -77,13 +110,16 @@ def carry_out(
         os.environ.pop(name, None)
     os.environ.update(dict(replayed.put) if replayed is not None else {})
     os.environ.update(dict(variables))
+    inventory = args.inventory
+    if inventory is not None and os.path.exists(inventory):
+        inventory = os.path.abspath(inventory)  # it was named from the folder that is left now
     os.environ["DSEC_HOME"] = prepared.state
     os.chdir(prepared.folder)
     wanted = {
         **defaults(RUN),
         "file": prepared.file,
         "job_id": prepared.job,
-        "inventory": args.inventory,
+        "inventory": inventory,
         "lang": args.lang,
         "quiet": args.quiet,
         "fetch": args.fetch,

@@ -19,6 +19,7 @@ from dsec_cli.report.terminal import paint
 from dsec_cli.snapshot.diff import compare
 from dsec_cli.snapshot.drift import Drift, drift
 from dsec_cli.snapshot.hostcheck import BLOCKED, DEGRADED, SAME, check, worst
+from dsec_cli.snapshot.listing import IGNORED, is_noise
 from dsec_cli.snapshot.manifest import ABSENT
 from dsec_cli.snapshot.replay import replay
 from dsec_cli.snapshot.section import Difference
@@ -66,8 +67,10 @@ def rerun(args: Args, name: str) -> int:
             if args.dry_run:
                 _tell(["nothing was started (--dry-run)"])
                 return YES
-            prepared = prepare(view, place, job)
+            prepared = prepare(view, place, job, link=args.link)
+            _tell(_not_there(view, prepared))
     _tell(told(prepared.restored, prepared.folder))
+    _tell([f"linked to this folder's: {', '.join(map(shown, prepared.linked))}"] if prepared.linked else [])
     return _run(args, prepared, replayed, variables)
 
 
@@ -168,6 +171,16 @@ def _also(found: tuple[Difference, ...]) -> list[str]:
         return []
     told_of = ", ".join(f"{name} {count}" for name, count in counts.items())
     return [f"also differs, and does not stop it: {told_of}"]
+
+
+def _not_there(view: View, prepared: Rerun) -> list[str]:
+    """What git ignores, and a Step may want all the same."""
+    left = [one["path"] for one in view.side("code").data["left_out"] if one["why"] == IGNORED]
+    names = [name for name in left if name.rstrip("/") not in prepared.linked and not is_noise(name)]
+    if not names:
+        return []
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return [f"not in the snapshot: {', '.join(map(shown, names[:5]))}{more} (--link PATH uses this folder's)"]
 
 
 def _mounts(view: View, now: View) -> list[str]:

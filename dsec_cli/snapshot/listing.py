@@ -21,6 +21,7 @@ MOST_UNTRACKED_BYTES = 32 << 20
 """Of one file that git does not know: a larger one is data or a checkpoint."""
 MOST_DEPTH = 64
 NO_CODE = "such folders hold no code"
+IGNORED = ".gitignore"
 _FOLDERS = frozenset(
     (
         *(b".git", b".hg", b".svn", b".dsec", b"__pycache__", b"node_modules", b".tox", b".nox", b".eggs"),
@@ -32,6 +33,12 @@ _FOLDERS = frozenset(
 _ENDS = (b".pyc", b".pyo", b".log", b".swp", b".tmp", b".part")
 _SUBMODULE, _LINK = "160000", "120000"
 _STATES = {"M": "modified", "A": "added", "D": "deleted", "T": "modified", "U": "conflict"}
+
+
+def is_noise(name: str) -> bool:
+    """Whether a path that git ignores is one that no run reads: caches, environments, our own state."""
+    parts = os.fsencode(name).rstrip(b"/").split(b"/")
+    return bool(_FOLDERS.intersection(parts)) or parts[0] in (b".venv", b"venv") or parts[-1].endswith(_ENDS)
 
 
 class Taken(Record):
@@ -188,7 +195,7 @@ def _from_git(gathering: _Gathering, below: bytes, repository: Repository, depth
         if len(gathering.taken) > before:
             gathering.states.append((below + path, "untracked"))
     for path in repository.ignored:
-        gathering.left_out[below + path] = ".gitignore"
+        gathering.left_out[below + path] = IGNORED
 
 
 def _inner(gathering: _Gathering, path: bytes, wanted: str, depth: int) -> None:

@@ -6,13 +6,14 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import tarfile
 import time
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import command
+from tests.cli.conftest import ROOT, command
 
 from .kit import all_bytes, git, write
 from .shell import CONTRACT, TRAIN, Shell
@@ -358,3 +359,66 @@ def test_long_names(shell: Shell) -> None:
     shell.ok(f"snapshot create {long}")
     for name in ("nothing", "n" * 300, "..", "-"):
         assert "no snapshot" in shell.ok(f"snapshot inspect -- {name}", 3)
+
+
+def test_data_that_git_ignores_is_linked_when_asked(shell: Shell) -> None:
+    script = '#!/bin/sh\ncat data/x.txt extra/y.txt > "$DSEC_RUN_DIR/policy"\n'
+    write(
+        shell.project,
+        {"data/x.txt": "1\n", "extra/y.txt": "2\n", ".gitignore": ".dsec/\ndata/\nextra/\n*.log\n"},
+    )
+    write(shell.project, {"train.sh": script, "x.log": "3"})
+    shell.ok("run -q --job-id first")
+    shell.ok("snapshot create --name v1 --data data")
+    text = shell.ok("snapshot run v1 -q --job-id without", 1)
+    assert "not in the snapshot: extra/ (--link PATH" in text
+    assert "linked to this folder's: data" in text
+    text = shell.ok("snapshot run v1 -q --job-id with --link extra")
+    assert "linked to this folder's: data, extra" in text
+    assert "1 equal to the recorded" in text
+    assert "no path within" in shell.ok("snapshot run v1 --link ../x", 2)
+    assert "does not exist" in shell.ok("snapshot run v1 --link none", 3)
+
+
+def test_a_described_machine_is_found_from_the_folder_it_was_named_in(shell: Shell) -> None:
+    write(shell.project, {"box.yaml": "cpu: 4\nmemory: 8GiB\ngpus: []\n"})
+    shell.ok("run -q --job-id first --inventory box.yaml")
+    shell.ok("snapshot create --name v1 --inventory box.yaml")
+    assert "1 equal" in shell.ok("snapshot run v1 -q --inventory box.yaml")
+
+
+def test_states_between_the_marks(shell: Shell) -> None:
+    write(shell.project, {"train.sh": TRAIN + "sleep 0.3\n"})
+    shell.ok("run -q --job-id first")
+    run = str(shell.project / ".dsec" / "runs" / "first")
+    code = (
+        "import sys; from dsec_cli.commands import marking; marking.EVERY_S = 0.4; "
+        f"sys.exit(marking.main(['first', {run!r}]))"
+    )
+    environ = {**shell.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'runtime'}"}
+    child = subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=shell.project,
+        env=environ,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert child.stdin is not None
+    assert child.stdout is not None
+    told = {
+        "folder": str(shell.project),
+        "contract": "dsandbox.yaml",
+        "argv": ["dsec", "run", "--token", "x9Kq7mW2vB4nZ8pL"],
+    }
+    child.stdin.write(json.dumps(told) + "\n")
+    child.stdin.flush()
+    lines = [child.stdout.readline().strip() for _ in range(3)]
+    child.stdin.close()
+    rest = child.stdout.read().split("\n")
+    child.stdout.close()
+    assert child.wait(30) == 0
+    assert lines == ["taken: first-start", "taken: first-0m", "taken: first-0m-2"]
+    assert rest[-2] == "taken: first-finish"
+    words = json.loads(shell.ok("snapshot inspect first-start --json"))["sections"]["command"]["data"]["argv"]
+    assert words[-1].startswith("<redacted:")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 TEXTS = {
+    "--link {path!r} is no path within this folder": "--link {path!r} 不是此文件夹内的路径",
     "letters, digits, . _ and -, at most 80": "只能用字母、数字、.、_ 和 -，最多 80 个字符",
     "Steps with call: run in the Python that runs dsec, which is not rebuilt": "带 call: 的 Step 在运行 dsec 的 Python 中执行，它不会被重建",
     "there is no Python {minor} here, which the snapshot was taken with": "这里没有快照所用的 Python {minor}",
