@@ -253,7 +253,7 @@ GPU1    NV4      X      0-5     0               N/A
 
 def test_a_matrix_without_types_asks_for_them(job):
     (job / "box.txt").write_text(MATRIX)
-    done = plan(job, "--inventory", "box.txt")
+    done = call("dsec", "plan", "--inventory", "box.txt", cwd=job)
     assert done.returncode == 1
     assert "add what nvidia-smi -q or -L printed" in done.stderr
 
