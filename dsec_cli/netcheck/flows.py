@@ -117,7 +117,9 @@ def flows_of(plan: Plan, peers: Mapping[str, object]) -> tuple[Flow, ...]:
     flows: dict[tuple[str, str], Flow] = {}
     for source, target, protocol, kind in rows:
         ends = places.get(source, ""), places.get(target, "")
-        apart = ends[0] != ends[1] if all(ends) else protocol in _OVER_NETWORK and any(ends)
+        said = source in peers or target in peers
+        remote = said or (protocol in _OVER_NETWORK and any(ends))
+        apart = ends[0] != ends[1] if all(ends) else remote
         if apart and (source, target) not in flows:
             flows[source, target] = _planned(source, target, protocol, kind, rates, plan)._replace(
                 source_place=ends[0] or HERE, target_place=ends[1] or HERE

@@ -114,6 +114,12 @@ def test_flows_of_a_plan(ds: Callable[..., Ran], tmp_path: Path) -> None:
     assert flow.said_by == "the plan's communication"
     # A Step may be said to run elsewhere, and a stated flow goes before the planned one.
     assert flows_of(plan, {"learner": 1})[0].target_place == "learner"
+    # On one machine nothing crosses a network, until a Step is said to run elsewhere.
+    alone = plan._replace(inventory=plan.inventory._replace(nodes=None, devices=()))
+    alone = alone._replace(links=tuple(link._replace(protocol="shared-memory") for link in plan.links or ()))
+    assert flows_of(alone, {}) == ()
+    (flow_out,) = flows_of(alone, {"learner": 1})
+    assert (flow_out.source_place, flow_out.target_place) == ("here", "learner")
     (other,) = overridden([flow], [parse_flow("actor:learner:4MiB@20/s")])
     assert (other.size_bytes, other.target_place) == (4 << 20, "right")
 
