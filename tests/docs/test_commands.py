@@ -150,7 +150,7 @@ def test_the_commands_of_a_page_do_what_it_shows(name: str, session: Session) ->
     steps = commands((ROOT / name).read_text(encoding="utf-8"))
     asked = [step.text == "echo $?" for step in steps[1:]] + [False]
     for step, status_follows in zip(steps, asked, strict=True):
-        if (program := step.text.split()[0]) in ("dot", "git", "jq") and not shutil.which(program):
+        if (program := step.text.split()[0]) in ("dot", "git", "jq", "make") and not shutil.which(program):
             pytest.skip(f"{program} is not installed")
         if step.text.startswith("ds-netcheck lab") and (why := missing("nft")):
             pytest.skip(why)
