@@ -8,6 +8,7 @@ import re
 from dsec.store import Missing
 from dsec_cli.snapshot.hunks import first_change, hunks, is_text
 from dsec_cli.snapshot.manifest import ABSENT
+from dsec_cli.snapshot.redaction import masked
 from dsec_cli.snapshot.section import Difference
 from dsec_cli.snapshot.spelling import spelled
 
@@ -139,6 +140,11 @@ def _changed(pair: Pair, path: bytes, old: TreeEntry, new: TreeEntry) -> Differe
     if before == after:
         modes = (f"mode {old.mode:o}", f"mode {new.mode:o}")
         return blank._replace(before=modes[0], after=modes[1], weight=5)
+    if pair.before.key != pair.after.key:
+        before, after = masked(before), masked(after)
+        if before == after:
+            why = "only secrets may differ, whose digests were made with other keys"
+            return blank._replace(kind="unknown", before=why, after=why, weight=1)
     one, two = (text.decode("utf-8", "backslashreplace") for text in (before, after))
     found = hunks(one, two, name)
     if not found:  # only the end of the last line

@@ -159,6 +159,8 @@ def list_code(
         repository = None
         if problem.what != "git is not installed":
             gathering.reasons.append(f"git does not tell: {problem.what}")
+    if repository is not None and any(path in (b"", b"./") for path in repository.ignored):
+        repository = None  # the folder as a whole is ignored, so the repository does not know its code
     if repository is not None:
         _from_git(gathering, b"", repository, 0)
         how = "git"

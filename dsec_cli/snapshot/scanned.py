@@ -39,7 +39,7 @@ class Scanned:
             if stamp and self._known.get(name) == stamp:
                 self._clean[name] = stamp
                 return None
-            with open(full, "rb") as file:
+            with open(full, "rb", opener=opened) as file:
                 data = file.read(MOST_BYTES + 1)
         except OSError:
             self.unread.append(path)
@@ -68,6 +68,11 @@ class Scanned:
             wholefile.write_whole(self._path, [document.encode("utf-8", "surrogatepass")], durable=False)
         except OSError:
             return
+
+
+def opened(path: str | bytes, flags: int) -> int:
+    """Open a file that may have become a link or a pipe meanwhile: neither is followed or waited for."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def _stamp(seen: os.stat_result) -> str:

@@ -57,6 +57,14 @@ def test_a_folder_of_a_repository(tmp_path: Path) -> None:
     assert listing.repository.prefix == "job/"
 
 
+def test_a_folder_that_its_repository_ignores(tmp_path: Path) -> None:
+    folder = repository(tmp_path / "r", {"top.py": "0", ".gitignore": "job/\n*.tmp.py\n"})
+    write(folder, {"job/a.py": "1", "job/.gitignore": "*.dat\n", "job/x.dat": "2"})
+    listing = list_code(str(folder / "job"), ENVIRON)
+    assert (listing.how, names(listing)) == ("rules", {b".gitignore", b"a.py"})
+    assert names(list_code(str(folder), ENVIRON)) == {b".gitignore", b"top.py"}
+
+
 def test_before_the_first_commit_and_off_a_branch(tmp_path: Path) -> None:
     folder = tmp_path / "r"
     folder.mkdir()

@@ -10,7 +10,10 @@ import pytest
 
 from dsec.store import Store
 from dsec_cli.snapshot.diff import compare
+from dsec_cli.snapshot.drift import drift
+from dsec_cli.snapshot.redaction import Redactor
 from dsec_cli.snapshot.restoring import restore
+from dsec_cli.snapshot.scanned import Scanned
 from dsec_cli.snapshot.section import Wanted
 from dsec_cli.snapshot.views import diffjson
 from dsec_cli.snapshot.views.creating import document as created
@@ -130,3 +133,27 @@ def test_what_is_wanted_without_code_has_no_code(tmp_path: Path, store: Store, s
     assert view.side("code").status == "absent"
     store.close()
     assert not any(b"openai" in data for _, data in all_bytes(state))
+
+
+def test_another_users_digests_are_no_difference(tmp_path: Path, store: Store, state: Path) -> None:
+    folder = planted(tmp_path)
+    one = take(scene(folder, store, state), "mine")
+    two = take(scene(folder, store, state, redactor=Redactor(b"o" * 32)), "yours")
+    found = [each for each in compare(one, two) if each.section == "code"]
+    assert {each.subject for each in found} == {"train.py", ".env", "x.yaml", "key.py"}
+    assert {each.kind for each in found} == {"unknown"}
+    assert drift(compare(one, two)).stops == ()
+    write(folder, {"train.py": CODE.replace("0.1", "0.2")})
+    three = take(scene(folder, store, state, redactor=Redactor(b"o" * 32)), "changed")
+    (changed,) = [each for each in compare(one, three) if each.section == "code" and each.kind == "changed"]
+    lines = [text for hunk in changed.hunks for sign, text in hunk.lines if sign != " "]
+    assert lines == ["lr = 0.1", "lr = 0.2"]
+
+
+def test_a_file_that_became_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    os.symlink("/etc/passwd", tmp_path / "link")
+    found = Scanned(str(tmp_path / "none.json"), os.fsencode(tmp_path))
+    assert found.secrets(b"pipe", Redactor(b"k" * 32)) is None
+    assert found.secrets(b"link", Redactor(b"k" * 32)) is None
+    assert found.unread == [b"link"]

@@ -13,7 +13,7 @@ from dsec_cli.snapshot.codediff import compare
 from dsec_cli.snapshot.git import GitProblem, dirty_diff
 from dsec_cli.snapshot.listing import list_code
 from dsec_cli.snapshot.redaction import withheld
-from dsec_cli.snapshot.scanned import Scanned
+from dsec_cli.snapshot.scanned import Scanned, opened
 from dsec_cli.snapshot.section import Captured, Part, absent, judged
 from dsec_cli.snapshot.spelling import spelled
 
@@ -117,7 +117,7 @@ def _tell(scene: Scene, path: bytes, secret: Found, dirty: _Dirty) -> None:
 
 def _withhold(scene: Scene, path: bytes, dirty: _Dirty) -> None:
     try:
-        with open(os.path.join(os.fsencode(scene.folder), path), "rb") as file:
+        with open(os.path.join(os.fsencode(scene.folder), path), "rb", opener=opened) as file:
             digest = scene.redactor.digest(file.read(1 << 20))
     except OSError:
         digest = ""
