@@ -51,6 +51,10 @@ def _import(args: Args) -> int:
             return NO
         reading.checked(package)
         name = args.name or package.manifest.name
+        if not is_name(name):
+            raise UsageError(
+                say("{name!r} cannot name a snapshot", name=name), hint=say("name this one with --name")
+            )
         with store_of(project(None), create=True) as store:
             new = _taken(package, store, name)
         if found.verdict == UNKNOWN:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
+import itertools
 import json
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from blake3 import blake3
@@ -276,6 +280,76 @@ def test_what_is_there_is_not_overwritten_unless_it_is_a_package(
     with pytest.raises(DSecError, match="could not be written"):
         export(view, str(tmp_path / "none" / "x"), environ=environ, recipients=[], signed=True)
     assert [path.name for path in tmp_path.iterdir() if "tmp" in path.name] == []
+
+
+def test_a_disk_that_gets_full_at_any_write(
+    view: View, package: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is left, and the file that was there stays whole; then it works."""
+    whole, target = package.read_bytes(), package.with_name("full.dsnap")
+    target.write_bytes(whole)
+    for at in itertools.count():
+        monkeypatch.setattr(Store, "export", _failing(at))
+        try:
+            export(view, str(target), environ=environ, recipients=[], signed=True)
+            break
+        except DSecError as problem:
+            said = problem.what
+        assert "No space left" in said
+        assert target.read_bytes() == whole
+        assert not target.with_name("full.dsnap.tmp").exists()
+    assert at > 3
+    assert target.read_bytes() == whole
+
+
+def _failing(at: int, real: Any = Store.export) -> Any:
+    """An export whose write number `at` fails."""
+
+    def failing(self: Store, write: Any, **how: Any) -> Any:
+        left = iter(range(at))
+
+        def counted(data: bytes) -> None:
+            if next(left, None) is None:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            write(data)
+
+        return real(self, counted, **how)
+
+    return failing
+
+
+def test_what_a_killed_export_left_is_used_up(view: View, package: Path, environ: dict[str, str]) -> None:
+    left = package.with_name("v1.dsnap.tmp")
+    left.write_bytes(b"x" * 1_000_000)
+    before = package.read_bytes()
+    export(view, str(package), environ=environ, recipients=[], signed=True)
+    assert package.read_bytes() == before
+    assert not left.exists()
+
+
+def test_two_at_once_do_not_mix(view: View, package: Path, environ: dict[str, str]) -> None:
+    with package.with_name("v1.dsnap.tmp").open("wb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(DSecError, match="is being written by somebody else"):
+            export(view, str(package), environ=environ, recipients=[], signed=True)
+
+
+def test_a_name_for_a_terminal_or_for_another_place(package: Path, environ: dict[str, str]) -> None:
+    with reading.opened(str(package)) as found:
+        table = found.table
+    data = package.read_bytes()
+    _, _, _, length, pack = form.HEAD.unpack(data[: form.HEAD.size])
+    for label in ("eve\x1b[2J", "x" * 300, "a\nb"):
+        head = form.beginning(table._replace(signer=form.Signer("ab" * 32, label)), pack)
+        package.write_bytes(head + data[form.HEAD.size + length :])
+        with pytest.raises(DSecError, match="is damaged"), reading.opened(str(package)):
+            pass
+
+
+def test_verifying_makes_no_key(package: Path, tmp_path: Path) -> None:
+    other = {"HOME": str(tmp_path / "reader")}
+    assert stands(package, other) == standing.UNKNOWN
+    assert not (tmp_path / "reader").exists()
 
 
 def test_no_secret_is_in_it(tmp_path: Path, store: Store, state: Path, environ: dict[str, str]) -> None:

@@ -152,6 +152,23 @@ def test_little_free_space_frees_what_it_can(place, three, monkeypatch):
         assert store.verify().damage == ()
 
 
+def test_many_packs_and_few_descriptors(place):
+    for at in range(40):
+        with open_store(str(place)) as store:
+            store.put_record(str(at), b"", trees=[], contents=[store.put_bytes(os.urandom(20_000))])
+    few = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (32, 32))\n"
+    script = few + (
+        "import sys; from dsec.store import open_store\n"
+        "with open_store(sys.argv[1]) as store:\n"
+        "    assert not store.verify().damage\n"
+        "    assert len([store.get_bytes(one.contents[0]) for one in store.records()]) == 40\n"
+        "    store.prune()\n"
+        "    assert not store.verify().damage\n"
+    )
+    subprocess.run([sys.executable, "-c", script, str(place)], check=True, timeout=60)
+    assert len(os.listdir(place / "packs")) == 1
+
+
 HOLDER = """
 import sys
 from dsec.store import open_store

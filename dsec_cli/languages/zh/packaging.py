@@ -50,5 +50,6 @@ TEXTS: dict[str, str] = {
     "nothing can be sealed: {why}": "无法加封：{why}",
     "trusted: {label}, key {key}": "已信任：{label}，密钥 {key}",
     "nobody else is trusted yet": "尚未信任其他任何人",
+    "{path} is being written by somebody else": "{path} 正由他人写入",
     "name this one with --name": "请用 --name 为它命名",
 }

@@ -118,6 +118,8 @@ def table_of(encoded: bytes) -> Table:
     names = [one.name for one in table.parts]
     if names != sorted(set(names)) or not all(_is_id(one.id) for one in table.parts):
         raise BrokenError("is damaged: its table is not as it was written")
+    if table.signer is not None and not (table.signer.label.isprintable() and len(table.signer.label) <= 200):
+        raise BrokenError("is damaged: nobody is called so")
     return table
 
 

@@ -47,6 +47,15 @@ def signing_seed(environ: Mapping[str, str]) -> bytes:
     return seed
 
 
+def own_key(environ: Mapping[str, str]) -> str:
+    """The public half of this user's signing key; "" if there is none yet, or it cannot be read."""
+    try:
+        seed = _hex(_read(environ.get(VARIABLE) or os.path.join(folder(environ), "signing")).strip())
+    except (OSError, FileProblem):
+        return ""
+    return public_key(seed) if seed is not None else ""
+
+
 def own_identity(environ: Mapping[str, str]) -> bytes:
     """The secret of this user's key of age; raises FileProblem, and DSecError without `cryptography`."""
     path = os.path.join(folder(environ), "identity")

@@ -127,8 +127,7 @@ def standing(package: Package, environ: Mapping[str, str]) -> Standing:
         except ValueError:
             key = b""
         right = len(key) == 32 and ed25519.verify(key, signed_message(package.head), package.signature)
-    own = keys.public_key(keys.signing_seed(environ)) if signer is not None else ""
-    return judged(signer, right=right, own=own, known=keys.trusted(environ))
+    return judged(signer, right=right, own=keys.own_key(environ), known=keys.trusted(environ))
 
 
 def checked(package: Package) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 
 from dsec import ed25519
@@ -31,7 +32,8 @@ from dsec_cli.snapshot.shelf import document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import BinaryIO
 
     from dsec_cli.snapshot.manifest import Plain
     from dsec_cli.snapshot.shelf import View
@@ -62,21 +64,37 @@ def write(
     rows = [PackagePart(name, hashed(data).hexdigest(), len(data)) for name, data in sorted(parts.items())]
     manifest = view.manifest
     table = Table(FORMAT, Snapshot(manifest.id, manifest.name), tuple(rows), absent, signer)
-    aside = f"{path}.{os.getpid()}.tmp"
     try:
         _refuse_other(path)
-        digest, size = _write(view, aside, table, parts, seed)
-        os.replace(aside, path)
+        with _aside(path) as file:
+            digest, size = _write(view, file, table, parts, seed)
+            os.replace(f"{path}.tmp", path)
     except OSError as problem:
         raise FileProblem(
             say("{path} could not be written: {why}", path=path, why=system(problem)),
             hint=say("nothing was left there; name another place with --output"),
         ) from None
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(aside)
     largest = sorted(((one.name, one.size) for one in rows), key=lambda row: (-row[1], row[0]))
     return Written(path, size, digest, table, tuple(largest))
+
+
+@contextlib.contextmanager
+def _aside(path: str) -> Iterator[BinaryIO]:
+    """The file that becomes `path`: always the same one, so that a killed export leaves none for ever."""
+    aside = f"{path}.tmp"
+    fd = os.open(aside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+    with open(fd, "rb+") as file:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise FileProblem(say("{path} is being written by somebody else", path=path)) from None
+        try:
+            file.truncate(0)
+            yield file
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(aside)
+            raise
 
 
 def _refuse_other(path: str) -> None:
@@ -94,27 +112,26 @@ def _refuse_other(path: str) -> None:
 
 
 def _write(
-    view: View, aside: str, table: Table, parts: Mapping[str, bytes], seed: bytes | None
+    view: View, file: BinaryIO, table: Table, parts: Mapping[str, bytes], seed: bytes | None
 ) -> tuple[str, int]:
     """Digest and size of the file. The pack comes first, as its length is in the beginning."""
     room = len(beginning(table, 0)) + len(UNSIGNED)
-    with open(aside, "xb+") as file:
-        file.seek(room)
-        pack = view.store.export(
-            file.write,
-            trees=sorted(set(trees(view.manifest))),
-            contents=sorted(set(contents(view.manifest))),
-            beside=[parts[name] for name in sorted(parts)],
-        )
-        head = beginning(table, pack)
-        file.seek(0)
-        file.write(head + (ed25519.sign(seed, signed_message(head)) if seed is not None else UNSIGNED))
-        file.flush()
-        os.fsync(file.fileno())
-        file.seek(0)
-        whole = blake3_of()(b"")
-        while piece := file.read(1 << 20):
-            whole.update(piece)
+    file.seek(room)
+    pack = view.store.export(
+        file.write,
+        trees=sorted(set(trees(view.manifest))),
+        contents=sorted(set(contents(view.manifest))),
+        beside=[parts[name] for name in sorted(parts)],
+    )
+    head = beginning(table, pack)
+    file.seek(0)
+    file.write(head + (ed25519.sign(seed, signed_message(head)) if seed is not None else UNSIGNED))
+    file.flush()
+    os.fsync(file.fileno())
+    file.seek(0)
+    whole = blake3_of()(b"")
+    while piece := file.read(1 << 20):
+        whole.update(piece)
     return whole.hexdigest(), room + pack
 
 
