@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from dsec_cli.netcheck.statement import Statement
 
 MARKS = {OK: "ok", NOTE: "note", PROBLEM: "PROBLEM", UNKNOWN: "UNKNOWN", ABSENT: "-"}
+GRAVITY = (PROBLEM, UNKNOWN, NOTE, OK, ABSENT)
+"""States, the gravest first."""
 _INDENT = 20
 _WIDTH = 100
 _END = {
@@ -53,11 +55,8 @@ def _head(leg: Leg) -> list[str]:
     ]
 
 
-_GRAVITY = (PROBLEM, UNKNOWN, NOTE, OK, ABSENT)
-
-
 def _statements(verdict: Verdict, width: int) -> list[str]:
-    rows = sorted(verdict.statements, key=lambda one: _GRAVITY.index(one.state))
+    rows = sorted(verdict.statements, key=lambda one: GRAVITY.index(one.state))
     lines: list[str] = []
     for one in rows:
         lines += _statement(one, width)

@@ -26,14 +26,11 @@ def look(host: Host) -> Answer:
         say("processes: {count}", count=_plain(processes)),
         say("locked memory: {count} bytes", count=_plain(locked)),
     )
-    if files != _ANY and files <= _FEW_FILES:
+    if files != _ANY and most != _ANY and most <= _FEW_FILES:
         return problem(
             say("a process may have only {count} open files", count=files),
             *lines,
-            mend=say(
-                "ulimit -n {count} before runs; for good: LimitNOFILE= or /etc/security/limits.conf",
-                count=_wanted(most),
-            ),
+            mend=say("raise the hard limit: LimitNOFILE=, or nofile in /etc/security/limits.conf"),
         )
     if processes != _ANY and processes < _PROCESSES:
         return problem(
@@ -42,7 +39,9 @@ def look(host: Host) -> Answer:
     if host.names("sys/class/infiniband") and locked != _ANY:
         return problem(say("RDMA needs locked memory without limit"), *lines, mend="ulimit -l unlimited")
     if files != _ANY and files < _FILES:
-        return Answer(NOTE, (say("a process may have {count} open files", count=files), *lines))
+        text = say("a process may have {count} open files", count=files)
+        mend = say("ulimit -n {count} before runs with many workers", count=_wanted(most))
+        return Answer(NOTE, (text, *lines), mend)
     return fine(say("limits are wide enough"), *lines)
 
 
