@@ -6,7 +6,6 @@ from html import escape
 
 from dsec_cli.netcheck.document import state_of, verdicts
 from dsec_cli.netcheck.flows import flow_text
-
 from dsec_cli.netcheck.text import GRAVITY, MARKS
 
 TYPE_CHECKING = False
@@ -44,7 +43,7 @@ def render(report: Report) -> str:
 def _flow(leg: Leg, verdict: Verdict) -> str:
     ends = " to ".join(end for end in leg.addresses if end)
     head = f"<h2>{escape(leg.flow.name)}</h2><p>{escape(flow_text(leg.flow))}; {escape(ends)}</p>"
-    rows = "".join(map(_row, sorted(verdict.statements, key=lambda one: GRAVITY.index(one.state)))
+    rows = "".join(map(_row, sorted(verdict.statements, key=lambda one: GRAVITY.index(one.state))))
     return f"<section>{head}<table>{rows}</table></section>"
 
 
