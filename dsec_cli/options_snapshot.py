@@ -172,6 +172,8 @@ PRUNE: Command = (
     (
         "Without names only automatic snapshots go: those of runs beyond the latest 20, and of each run the "
         "states between its marks beyond the last 12. What was taken by hand goes only by its name.",
+        "Work areas of dsec snapshot run beyond the latest 20 go, too, unless their run has not ended, and "
+        "environments that no snapshot names any more.",
     ),
     (("NAMES", "many", (), "Snapshots to forget."),),
     (

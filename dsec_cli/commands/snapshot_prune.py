@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from dsec_cli.commands.snapshotting import project, store_of
+from dsec_cli.commands.tidying import passing_folders, remove
 from dsec_cli.exit import YES, UsageError
 from dsec_cli.report.output import emit
 from dsec_cli.snapshot.keeping import RUNS, passing
@@ -23,16 +24,20 @@ FORMAT = "dsec.snapshot-prune/1"
 
 def main(args: Args) -> int:
     """Forget, then free; what was taken by hand goes only when it is named."""
-    with store_of(project(None)) as store:
+    place = project(None)
+    with store_of(place) as store:
         names = _going(args, store)
+        left = [one for one in listed(store) if one.name not in names]
+        folders = passing_folders(place.state, left, runs=_runs(args))
         if not args.dry_run:
             for name in names:
                 store.delete_record(name)
             hand = frozenset(one.name for one in listed(store) if one.kind == MANUAL)
             found = store.prune(budget=_budget(args.budget), keep=hand)
+            remove(place.state, folders)
         else:
             found = None
-    emit(_json(names, found) if args.json else _text(names, found))
+    emit(_json(names, folders, found) if args.json else _text(names, folders, found))
     return YES
 
 
@@ -41,8 +46,11 @@ def _going(args: Args, store: Store) -> list[str]:
     if args.keep_runs is not None and args.keep_runs < 0:
         raise UsageError("--keep-runs cannot be negative", hint=say("such as --keep-runs {runs}", runs=RUNS))
     named = [find(store, name).name for name in args.names]
-    runs = RUNS if args.keep_runs is None else args.keep_runs
-    return list(dict.fromkeys([*named, *passing(listed(store), runs=runs)]))
+    return list(dict.fromkeys([*named, *passing(listed(store), runs=_runs(args))]))
+
+
+def _runs(args: Args) -> int:
+    return RUNS if args.keep_runs is None else int(args.keep_runs)
 
 
 def _budget(text: str | None) -> int | None:
@@ -53,10 +61,13 @@ def _budget(text: str | None) -> int | None:
     return budget_of(text)
 
 
-def _text(names: list[str], found: Pruned | None) -> str:
+def _text(names: list[str], folders: list[str], found: Pruned | None) -> str:
     all_names = [*names, *(found.records if found is not None else ())]
     lines = [
         f"forgotten: {name}" if found is not None else f"would be forgotten: {name}" for name in all_names
+    ]
+    lines += [
+        f"removed: {folder}" if found is not None else f"would be removed: {folder}" for folder in folders
     ]
     if found is not None:
         freed, left = size(found.freed_bytes), size(found.left_bytes)
@@ -64,10 +75,11 @@ def _text(names: list[str], found: Pruned | None) -> str:
     return "".join(f"{line}\n" for line in lines or ["nothing to forget"])
 
 
-def _json(names: list[str], found: Pruned | None) -> str:
+def _json(names: list[str], folders: list[str], found: Pruned | None) -> str:
     document = {
         "format": FORMAT,
         "forgotten": [*names, *(found.records if found is not None else ())],
+        "folders": folders,
         "done": found is not None,
         "freed_bytes": found.freed_bytes if found is not None else None,
         "left_bytes": found.left_bytes if found is not None else None,

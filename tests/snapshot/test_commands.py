@@ -422,3 +422,23 @@ def test_states_between_the_marks(shell: Shell) -> None:
     assert rest[-2] == "taken: first-finish"
     words = json.loads(shell.ok("snapshot inspect first-start --json"))["sections"]["command"]["data"]["argv"]
     assert words[-1].startswith("<redacted:")
+
+
+def test_work_areas_and_environments_go(shell: Shell) -> None:
+    shell.ok("run -q --job-id first")
+    shell.ok("snapshot create --name v1")
+    for job in ("a", "b"):
+        shell.ok(f"snapshot run v1 -q --job-id {job}")
+    state = shell.project / ".dsec"
+    (state / "environments" / "0123").mkdir(parents=True)
+    (state / "reruns" / "alive").mkdir()
+    (state / "runs" / "alive").mkdir()
+    (state / "runs" / "alive" / "journal").write_bytes(b"")  # as one looks that has not ended
+    os.utime(state / "reruns" / "alive", (1, 1))
+    os.utime(state / "reruns" / "a", (2, 2))
+    told = shell.ok("snapshot prune --keep-runs 1 --dry-run")
+    assert told.splitlines() == ["would be removed: reruns/a", "would be removed: environments/0123"]
+    shell.ok("snapshot prune --keep-runs 1")
+    assert sorted(path.name for path in (state / "reruns").iterdir()) == ["alive", "b"]
+    assert list((state / "environments").iterdir()) == []
+    assert "v1" in shell.ok("snapshot list")
