@@ -360,7 +360,8 @@ def _ratio(ours: Tool, peer: Tool | None, task: str) -> float | None:
 
 def install(peers: Path) -> None:
     """Make the environment of DVC."""
-    subprocess.run([sys.executable, "-m", "venv", str(peers)], check=True)
+    if not (peers / "bin" / "pip").exists():
+        subprocess.run([sys.executable, "-m", "venv", str(peers)], check=True)
     done = subprocess.run([str(peers / "bin" / "pip"), "install", "-q", "dvc"], check=False)
     print(f"dvc: {'installed' if done.returncode == 0 else 'could not be installed'}")
 
@@ -380,7 +381,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args(argv)
     peers = options.peers.absolute() if options.peers is not None else None
-    if options.install and peers is not None and not peers.exists():
+    if options.install and peers is not None and not (peers / "bin" / "dvc").exists():
         install(peers)
     missed: list[str] = []
     for case in CASES:

@@ -82,12 +82,18 @@ class Fingerprint:
         if oldest > VERSION:
             raise FingerprintError("it was written by a newer version of DSec")
         self._data, self._texts = data, _AT_ROWS + self.count * _ROW.size
-        self.digests = data[_AT_BUCKETS:_AT_STARTS]
-        if self._texts > len(data) or blake3_of()(self.digests).digest() != self.root:
+        if self._texts > len(data):
             raise FingerprintError("it is damaged")
 
     def __len__(self) -> int:
         return int(self.count)
+
+    def digests(self) -> bytes:
+        """Of all buckets, 16 bytes each, checked against the root."""
+        digests = self._data[_AT_BUCKETS:_AT_STARTS]
+        if blake3_of()(digests).digest() != self.root:
+            raise FingerprintError("it is damaged")
+        return digests
 
     def bucket(self, number: int) -> dict[bytes, tuple[bytes, int, int]]:
         """Name id -> content id, offset and length, of one bucket."""
@@ -110,17 +116,22 @@ class Fingerprint:
         return str(kind), str(name), facts
 
     def items(self) -> Iterator[Item]:
-        """All entries, by their ids."""
+        """All entries, by their ids; the digests of their buckets are compared, too."""
+        digests, hashed = self.digests(), blake3_of()
         for number in range(256):
-            for found in self.bucket(number).values():
-                yield self.item(found)
+            rows = self.bucket(number)
+            ids = b"".join([name + rows[name][0] for name in rows])
+            wanted = hashed(ids).digest()[:_DIGEST] if rows else bytes(_DIGEST)
+            if digests[number * _DIGEST : (number + 1) * _DIGEST] != wanted:
+                raise FingerprintError("it is damaged")
+            yield from map(self.item, rows.values())
 
 
 def differences(one: Fingerprint, two: Fingerprint) -> Iterator[tuple[str, str, Plain, Plain]]:
     """Kind, name, facts before and after; None where there is no such entry."""
     if one.root == two.root:
         return
-    before, after = one.digests, two.digests
+    before, after = one.digests(), two.digests()
     for number in range(256):
         at = number * _DIGEST
         if before[at : at + _DIGEST] == after[at : at + _DIGEST]:
