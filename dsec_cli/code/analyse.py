@@ -16,6 +16,7 @@ from dsec_cli.code.known.modules import EFFECTS
 from dsec_cli.code.known.registrations import SERVERS
 from dsec_cli.code.link import link
 from dsec_cli.code.locally import local
+from dsec_cli.code.models import models
 from dsec_cli.code.naming import holder
 from dsec_cli.code.needs import (
     Egress,
@@ -208,7 +209,8 @@ def _effects(site: Site, lookup: Lookup) -> None:
     done = environment.variables(site)
     reaches = servers(site) or network(site)
     touches = local(site)
-    if not (done or reaches or touches) or site.name in network_calls.HUB_CALLS:
+    asks = models(site)
+    if not (done or reaches or touches or asks) or site.name in network_calls.HUB_CALLS:
         client(site, lookup)
 
 

@@ -310,3 +310,84 @@ def test_places_count_characters_not_bytes(reading) -> None:
     place = needs.files[0].place
     assert (place.start.line, place.start.column, place.end.column) == (1, 11, 15)
     assert (place.span.start, place.span.end) == (10, 14)
+
+
+OPENAI, CLAUDE = "api.openai.com:443", "api.anthropic.com:443"
+MODELS = {
+    "crew-agent": (
+        "from crewai import Agent; Agent(role='r', llm='openai/gpt-4o')",
+        {OPENAI},
+        {"OPENAI_API_KEY"},
+    ),
+    "crew-bare": (
+        "from crewai import Agent; Agent(llm='claude-3-5-sonnet')",
+        {CLAUDE},
+        {"ANTHROPIC_API_KEY"},
+    ),
+    "crew-manager": ("import crewai; crewai.Crew(manager_llm='gpt-4o')", {OPENAI}, {"OPENAI_API_KEY"}),
+    "crew-local": ("from crewai import Agent; Agent(llm='ollama/llama3')", {"localhost:11434"}, set()),
+    "crew-llm": ("from crewai import LLM; LLM(model='openai/gpt-4o', api_key='x')", {OPENAI}, set()),
+    "crew-llm-base": (
+        "from crewai import LLM; LLM('openai/m', base_url='https://h.com/v1')",
+        {"h.com:443"},
+        set(),
+    ),
+    "crew-variable": (
+        "from crewai import Agent\nm = 'groq/x'\nAgent(llm=m)",
+        {"api.groq.com:443"},
+        {"GROQ_API_KEY"},
+    ),
+    "crew-made": (
+        "from crewai import Agent, LLM\nAgent(llm=LLM(model='gpt-4o'))",
+        {OPENAI},
+        {"OPENAI_API_KEY"},
+    ),
+    "autogen-list": (
+        "from autogen import AssistantAgent\n"
+        "c = [{'model': 'gpt-4o', 'api_key': 'x'}, {'model': 'm', 'api_type': 'anthropic'}]\n"
+        "AssistantAgent('a', llm_config={'config_list': c})",
+        {OPENAI, CLAUDE},
+        {"ANTHROPIC_API_KEY"},
+    ),
+    "autogen-one": (
+        "import autogen; autogen.ConversableAgent('a', llm_config={'model': 'gpt-4o'})",
+        {OPENAI},
+        {"OPENAI_API_KEY"},
+    ),
+    "autogen-base": (
+        "import autogen as a; a.AssistantAgent('a', llm_config={'model': 'm', 'base_url': 'http://h.com:8000/v1'})",
+        {"h.com:8000"},
+        set(),
+    ),
+    "autogen-none": ("import autogen as a; a.UserProxyAgent('a', llm_config=False)", set(), set()),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_models_that_agents_are_given(name: str, reading) -> None:
+    text, hosts, keys = MODELS[name]
+    needs = reading.needs(a=text)
+    assert {f"{one.host}:{one.port}" for one in needs.egress} == hosts
+    assert {one.name for one in needs.environment} == keys
+    assert not [one for one in needs.unknowns if one.kind == "egress"]
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("import crewai, os; crewai.Agent(llm=os.environ['M'])", "environment variable M"),
+        ("from crewai import Agent; Agent(llm='mine/m')", "it is not known who offers the model mine/m"),
+        (
+            "import autogen as a; a.AssistantAgent('a', llm_config={'config_list': a.config_list_from_json('F')})",
+            "it is read while the program runs",
+        ),
+        (
+            "import autogen as a; a.AssistantAgent('a', llm_config={'model': 'm', 'api_type': 'mine'})",
+            "where models of the type mine are asked",
+        ),
+    ],
+)
+def test_models_that_are_not_known_are_said(text: str, why: str, reading) -> None:
+    needs = reading.needs(a=text)
+    assert [one.kind for one in needs.unknowns if one.kind == "egress"] == ["egress"]
+    assert any(why in one.reason for one in needs.unknowns)
