@@ -29,7 +29,7 @@ MOST_LEVELS = 60
 LONGEST_NAME = 60
 """Columns of an id in a list."""
 _FIRST, _LAST = 40, 10
-_NAME = 28
+_NAME, _LEVEL, _DEMAND = 28, 11, 22
 
 
 def rows_of(picture: Picture) -> Iterator[str]:
@@ -87,7 +87,7 @@ class _Rows:
             name = f"{len(group)} x {kind_of(step.id)}"
         mark = "*" if not self._critical.isdisjoint(group) else " "
         times = _times(picture.analysis, group) if picture.analysis is not None else ""
-        demand = shorten(picture.tell(demand_text(picture.demands[at])), 22)
+        demand = picture.tell(demand_text(picture.demands[at]))
         yield _columns(shorten(f" {mark} {name}", _NAME), picture.levels[at], demand, times)
         tell = picture.tell
         if step.id in self._reaches:
@@ -134,7 +134,9 @@ class _Rows:
 
 
 def _columns(name: str, level: str, demand: str, times: str) -> str:
-    row = ((name, _NAME), (level, 11), (demand, 22), (times, 0))
+    # Times are never cut: where they are long, the column before them is narrower.
+    room = min(_DEMAND, WIDTH - (_NAME + 1 + _LEVEL + 1) - 1 - cells(times))
+    row = ((name, _NAME), (level, _LEVEL), (shorten(demand, room), room), (times, 0))
     return " ".join(padded(text, width) for text, width in row).rstrip()
 
 

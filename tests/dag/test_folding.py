@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 
+from dsec_cli.cells import cells
 from dsec_cli.commands.opened import locator, open_contract
 from dsec_cli.dag.folding import folded, pairs_in
 from dsec_cli.dag.graph import step_graph
@@ -51,6 +52,17 @@ def picture(tmp_path):
         return found.picture._replace(run=run)
 
     return made
+
+
+def test_long_times_make_no_line_longer_than_80_columns(picture):
+    lines = [
+        f"  - {{id: S{at}, run: 'true', timeout: 30h, expected_duration: {39_000_000 + at * 61_001}ms,"
+        f" resources: {{cpu: {1 + at % 2}, memory: 128Gi, gpu: {{count: 2, memory: 40Gi}}}}}}"
+        for at in range(240)
+    ]
+    shown = text.render(picture(HEAD + "\n".join(lines) + "\n"))
+    assert re.search(r"10h50m-14h\d+m\S* \+\S+$", shown, re.MULTILINE), "times are told in full"
+    assert max(map(cells, shown.splitlines())) <= 80
 
 
 def test_steps_of_a_kind_are_one_node_on_each_level_and_no_edge_is_lost(picture):
