@@ -138,6 +138,38 @@ def read(whole: bytes) -> packform.Tables:
     return packform.read_tables(head, whole[place[0] : -packform.TRAILER.size], place)
 
 
+@pytest.mark.parametrize(
+    ("begin", "objects", "frames"),
+    [(0, 0, 0), (1 << 60, 0, 0), (16, 0xFFFFFFFF, 0), (16, 0, 0xFFFFFFFF), (200, 0, 0), (16, 1, 0)],
+)
+def test_tables_that_are_said_to_be_elsewhere(begin, objects, frames):
+    """Refused by their numbers alone: nothing of that size is ever asked for."""
+    trailer = packform.TRAILER.pack(begin, objects, frames, bytes(32), packform.END)
+    with pytest.raises(packform.PackError, match="tables are not where"):
+        packform.where(trailer, packform.HEADER.size + packform.TRAILER.size)
+
+
+def test_one_id_twice_is_refused():
+    frame = packform.Frame(packform.HEADER.size, 0, 10, 0, bytes(16))
+    for names in ((b"a" * 32, b"a" * 32), (b"b" * 32, b"a" * 32)):
+        _, tail = packform.ending([(name, 0, at, 1, 0) for at, name in enumerate(names)], [frame])
+        with pytest.raises(packform.PackError, match="objects are not where"):
+            packform.check_objects(read(packform.header() + tail))
+
+
+def test_frames_that_overlap_or_are_too_large_are_refused():
+    at = packform.HEADER.size
+    for frames in (
+        [packform.Frame(at, 0, 1, 0, bytes(16)), packform.Frame(at + 1, 0, 1, 0, bytes(16))],
+        [packform.Frame(at, 0, packform.LARGEST_FRAME + 1, 0, bytes(16))],
+    ):
+        _, tail = packform.ending([], frames)
+        trailer = packform.TRAILER.unpack(tail[-packform.TRAILER.size :])
+        tail = tail[: -packform.TRAILER.size] + packform.TRAILER.pack(at, *trailer[1:])
+        with pytest.raises(packform.PackError, match="not one after the other"):
+            read(packform.header() + tail)
+
+
 def test_objects_outside_their_frames_are_refused():
     frame = packform.Frame(packform.HEADER.size, 0, 10, 0, bytes(16))
     for one in ((b"a" * 32, 0, 5, 6, 0), (b"a" * 32, 1, 0, 0, 0), (b"a" * 32, 0, 1 << 31, 1, 0)):

@@ -207,6 +207,41 @@ def test_a_holder_that_is_killed_holds_nothing_up(place, three):
         assert store.verify().damage == ()
 
 
+PUTTER = """
+import os, sys
+from dsec.store import open_store
+for at in range(6):
+    with open_store(sys.argv[1]) as store:
+        tree = store.put_folder(os.fsencode(sys.argv[2])).id
+        own = store.put_bytes(os.urandom(3000))
+        store.put_record(f"{sys.argv[3]}.{at}", b"", trees=[tree], contents=[own])
+    if at % 2:
+        with open_store(sys.argv[1]) as store:
+            store.delete_record(f"{sys.argv[3]}.{at}")
+"""
+PRUNER = """
+import sys
+from dsec.store import open_store
+for _ in range(8):
+    with open_store(sys.argv[1]) as store:
+        store.prune(wait_s=30)
+"""
+
+
+def test_many_put_in_while_one_prunes(place, folder):
+    with open_store(str(place)):
+        pass
+    lines = [[PUTTER, str(place), str(folder), str(at)] for at in range(3)] + [[PRUNER, str(place)]]
+    running = [subprocess.Popen([sys.executable, "-c", *line]) for line in lines]
+    assert [one.wait(timeout=120) for one in running] == [0, 0, 0, 0]
+    with open_store(str(place)) as store:
+        assert len(list(store.records())) == 9
+        assert store.verify().damage == ()
+        store.prune()
+        assert store.verify().damage == ()
+        assert store.usage().unfinished_bytes == 0
+
+
 def test_who_reads_goes_on_while_packs_are_replaced(place, three, folder):
     with open_store(str(place)) as reader:
         walk = reader.tree(three["three"])

@@ -85,6 +85,14 @@ def test_a_change_within_the_tick_is_seen(place, folder, reads):
     assert len(reads) == 6  # the ctime of all is of just now
 
 
+def test_a_clock_that_goes_backwards_makes_us_read(place, folder, reads, monkeypatch):
+    monkeypatch.setattr(taking.time, "time_ns", lambda: 1_500_000_000_000_000_000)
+    take(place, folder)
+    reads.clear()
+    take(place, folder)
+    assert len(reads) == 6
+
+
 def test_a_change_of_the_ctime_alone_costs_a_read_and_nothing_else(place, folder, settled, reads):
     first = take(place, folder)
     reads.clear()

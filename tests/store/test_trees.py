@@ -207,6 +207,35 @@ def test_a_thousand_folders_in_each_other(store, tmp_path):
     assert store.checkout(taken.id, os.fsencode(tmp_path / "out")).folders == 900
 
 
+STRANGE = [
+    b"CON", b"trailing.", b"trailing ", b"back\\slash", b"c:drive", "\u00c4".encode(), "A\u0308".encode(),
+    b"a", b"A", b"-rf", b"*", b"~", b"%2F", b"\x7f", b"\xff\xfe", b"n" * 255, b"\x1b]0;title\x07",
+]  # fmt: skip
+
+
+def test_names_that_other_systems_refuse(store, tmp_path):
+    root = tmp_path / "strange"
+    root.mkdir()
+    for name in STRANGE:
+        with open(os.fsencode(root) + b"/" + name, "wb") as file:
+            file.write(name)
+    taken = store.put_folder(os.fsencode(root))
+    assert [one.path for one in store.tree(taken.id)] == sorted(STRANGE)
+    store.checkout(taken.id, os.fsencode(tmp_path / "out"))
+    assert facts(tmp_path / "out") == facts(root)
+
+
+@pytest.mark.parametrize("seconds", [-1000, 0, 1, 4_000_000_000])
+def test_times_before_1970_and_after_2100(store, tmp_path, seconds):
+    root = tmp_path / "times"
+    root.mkdir()
+    (root / "file").write_bytes(b"x")
+    os.utime(root / "file", ns=(seconds * 10**9 + 5, seconds * 10**9 + 5))
+    taken = store.put_folder(os.fsencode(root))
+    store.checkout(taken.id, os.fsencode(tmp_path / "out"))
+    assert (tmp_path / "out" / "file").stat().st_mtime_ns == seconds * 10**9 + 5
+
+
 NAMES = st.binary(min_size=1, max_size=12).filter(
     lambda n: b"/" not in n and b"\0" not in n and n not in (b".", b"..")
 )
