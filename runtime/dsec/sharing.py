@@ -14,6 +14,7 @@ import os
 from dsec.broker import messages, place
 from dsec.broker.reaching import REACH_S, Reaching
 from dsec.core.brokerage import Request
+from dsec.devices.visible import GRANTED
 from dsec.lacking import Lacking
 
 TYPE_CHECKING = False
@@ -347,5 +348,5 @@ class Sharing:
 
 
 def wanted(environ: Mapping[bytes, bytes]) -> bool:
-    """Whether GPUs are to be shared at all."""
-    return os.fsdecode(environ.get(place.OFF, b"")).lower() != "off"
+    """Whether GPUs are to be shared; a run that a Step started has those that the Step was granted."""
+    return os.fsdecode(environ.get(place.OFF, b"")).lower() != "off" and not environ.get(GRANTED.encode())

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from dsec.broker import asked, firstcome, leftovers, messages, place, register
 from dsec.broker.desk import Desk, Lease, Who
 from dsec.broker.messages import Ask, Bye, Hello, Now, Ping
+from dsec.broker.reaching import Reaching
 from dsec.core.brokerage import Request
 from dsec.inventory import Device, Inventory
 from dsec.sweep import boot_id, look
@@ -381,6 +382,43 @@ def test_who_is_first_has_all_at_once_and_only_then(tmp_path):
     os.pwrite(elected.lock, b"1\n", 0)
     assert not firstcome.first(run, folder, elected, GPUS), "a broker was there, and its leases are lost"
     for fd in elected:
+        os.close(fd)
+
+
+class Clock:
+    """A loop whose time stands still, and what is due on it."""
+
+    def __init__(self) -> None:
+        self.due: list[tuple[float, object]] = []
+
+    def now(self) -> float:
+        return 100.0
+
+    def at(self, when: float, call: object) -> None:
+        self.due.append((when, call))
+
+
+def test_who_is_first_starts_the_broker_a_moment_later_or_never(tmp_path):
+    clock, told = Clock(), []
+    environ = {b"XDG_RUNTIME_DIR": os.fsencode(tmp_path)}
+    reaching = Reaching(
+        SimpleNamespace(job="j", path="/runs/j"),
+        SimpleNamespace(loop=clock),
+        environ=environ,
+        found=told.append,
+        failed=told.append,
+    )
+    assert reaching.seek(GPUS), "all are its own at once"
+    assert [when for when, _ in clock.due] == [100.25]
+    folder = place.folder(environ)
+    assert place.elect(folder) is None
+    assert isinstance(sock := place.connect(folder), socket.socket), "others can come already"
+    sock.close()
+    reaching.stop(clean=True)
+    assert told == []
+    assert register.load(f"{folder}/leases.json") == []
+    assert place.holder(folder) == 0
+    for fd in place.elect(folder) or pytest.fail("the lock is free again"):
         os.close(fd)
 
 

@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import socket
+import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -18,6 +19,7 @@ from dsec.events import Exit, decode
 from dsec.journal import read
 from dsec.simgpu.scenario import box, of_box
 
+DSEC = "import sys; from dsec_cli.fast import dsec; sys.exit(dsec())"
 GPUS = 8
 USES = """\
 n=9
@@ -486,6 +488,35 @@ def test_runs_that_see_different_gpus_do_not_wait_for_each_other(shared, kit):
     (shared.root / "go").touch()
     finish(first)
     assert not shared.twice()
+
+
+def test_a_run_inside_of_a_step_has_the_gpus_of_that_step(shared, kit):
+    inner = queue(shared, "inner", 3, gpus=2)
+    command = f"cd {inner.folder} && {sys.executable} -c '{DSEC}' run plan.json --job-id j -q"
+    plain = kit.step("s", shell=command, demand=kit.demand(cpu_m=0, gpu_count=2))
+    finish(shared.start(shared.job("outer", plain)))
+    assert [cause for _, cause in inner.ends()] == ["ok"] * 3
+    assert not inner.events("notice")
+
+
+def test_leases_that_cannot_be_kept_stop_nobody(shared, kit):
+    (Path(shared.folder) / "leases.json").mkdir()
+    jobs = [queue(shared, name, 12, shell="sleep 0.05") for name in ("one", "two")]
+    for run in [shared.start(job) for job in jobs]:
+        finish(run)
+    assert not shared.twice()
+    assert "leases.json cannot be written: Is a directory" in (Path(shared.folder) / "log").read_text()
+
+
+def test_a_folder_that_is_a_link_is_not_used(shared, kit):
+    folder = Path(shared.folder)
+    folder.rmdir()
+    folder.symlink_to(shared.root, target_is_directory=True)
+    job = queue(shared, "one", 1)
+    finish(shared.start(job))
+    assert f"{folder}: Not a directory" in job.events("notice")[0]["detail"]
+    assert f"{folder}: Not a directory" in job.dsec("daemon", expect=3)
+    folder.unlink()
 
 
 @pytest.mark.battery

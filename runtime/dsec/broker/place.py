@@ -59,7 +59,9 @@ def folder(environ: Mapping[bytes, bytes]) -> str:
     path = named(environ)
     os.makedirs(path, mode=0o700, exist_ok=True)
     found = os.lstat(path)
-    if found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode):
+    if not stat.S_ISDIR(found.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+    if found.st_uid != os.getuid():
         raise PermissionError(errno.EACCES, "belongs to another user", path)
     if found.st_mode & 0o077:
         os.chmod(path, 0o700)
