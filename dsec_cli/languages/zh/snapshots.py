@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 TEXTS = {
+    "such as data": "例如 data",
+    "check --link": "请检查 --link",
     "--link {path!r} is no path within this folder": "--link {path!r} 不是此文件夹内的路径",
     "letters, digits, . _ and -, at most 80": "只能用字母、数字、.、_ 和 -，最多 80 个字符",
     "Steps with call: run in the Python that runs dsec, which is not rebuilt": "带 call: 的 Step 在运行 dsec 的 Python 中执行，它不会被重建",
