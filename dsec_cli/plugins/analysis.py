@@ -9,6 +9,7 @@ from dsec_cli.plugins.elf import EM_X86_64, Image, Malformed
 from dsec_cli.plugins.functions import find_functions
 from dsec_cli.plugins.graph import build_graph
 from dsec_cli.plugins.resolving import Resolver
+from dsec_cli.plugins.sweeping import sweep
 from dsec_cli.plugins.symbols import read_bindings, read_symbols
 
 TYPE_CHECKING = False
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 DT_INIT, DT_FINI, DT_INIT_ARRAY, DT_FINI_ARRAY = 12, 13, 25, 26
 DT_INIT_ARRAYSZ, DT_FINI_ARRAYSZ, DT_PREINIT_ARRAY, DT_PREINIT_ARRAYSZ = 27, 28, 32, 33
 _MOST_ARRAY = 65536
+_MOST_SWEPT = 2_000
+"""Instructions of a function of a large image that constants are followed through."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,20 +60,32 @@ class Analysis:
 
 
 def analyse(
-    image: Image, door: Door | None, *, wholes: tuple[tuple[int, int], ...] = (), loads: bool = True
+    image: Image,
+    door: Door | None,
+    *,
+    wholes: tuple[tuple[int, int], ...] = (),
+    loads: bool = True,
+    wanted: frozenset[str] | None = None,
 ) -> Analysis:
-    """Take an image apart; machines that the disassembler does not know are read by their tables only."""
+    """Take an image apart; machines that the disassembler does not know are read by their tables only.
+
+    `wanted`: decode only what holds a gate or refers to one of these imports.
+    """
     symbols = _symbols(image)
     bindings = read_bindings(image, symbols)
     found = Analysis(image, symbols, bindings, _roots(image, symbols, bindings))
     if door is None or image.machine != EM_X86_64:
         return found
     starts = tuple(root.address for root in found.roots if not root.imported)
-    functions = find_functions(image, symbols, bindings, door, starts)
+    if wanted is None:
+        functions = find_functions(image, symbols, bindings, door, starts)
+    else:
+        found.swept = True
+        functions = sweep(image, symbols, bindings, door, wanted)
     found.door = door
     found.graph = build_graph(image, functions, symbols, bindings, wholes=wholes, loads=loads)
     exported = frozenset(one.value for one in symbols if not one.imported and not one.hidden)
-    found.resolver = Resolver(found.graph, door, exported)
+    found.resolver = Resolver(found.graph, door, exported, 60_000 if wanted is None else _MOST_SWEPT)
     found.sites = tuple(found.resolver.sites())
     return found
 

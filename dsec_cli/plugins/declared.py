@@ -114,8 +114,9 @@ def compare(found: Scan, declared: Declared, *, data: bytes) -> Scan:
         except ValueError:
             findings.append(_told("bad-permission", text))
     findings += _undeclared(found, permissions)
+    told = replace(found, findings=tuple(findings))
     for one in permissions:
-        findings += _overasked(found, one, data)
+        findings += _overasked(told, one, data)
     return replace(found, findings=tuple(findings))
 
 

@@ -55,7 +55,8 @@ class Flow:
     returns: bool = False
     invalid: int = 0
     open: bool = False
-    """Whether the last instruction is no jump, return or trap."""
+    """Whether the last instruction goes on: it is no jump, return or trap, and no call, which at the end
+    of a function calls what never returns."""
 
     def runs_on(self) -> bool:
         """Whether the last instruction goes on to what follows it."""

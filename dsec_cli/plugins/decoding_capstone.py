@@ -52,7 +52,7 @@ class Capstone:
         else:
             end = start + len(code)
         found.end = end
-        found.open = plain not in _ENDS
+        found.open = plain not in _ENDS and plain != "call"
         found.ips = array("Q", ips)
         return found
 

@@ -21,6 +21,7 @@ _NEXT = FlowControl.NEXT
 _LEA = Mnemonic.LEA
 _GATES = {Mnemonic.SYSCALL: "syscall", Mnemonic.SYSENTER: "sysenter"}
 _BRANCHES: dict[int, str] = {FlowControl.UNCONDITIONAL_BRANCH: "jmp", FlowControl.CONDITIONAL_BRANCH: "jcc"}
+_CALLS = frozenset((FlowControl.CALL, FlowControl.INDIRECT_CALL))
 _ENDS = frozenset(
     (
         FlowControl.UNCONDITIONAL_BRANCH,
@@ -44,7 +45,7 @@ class Iced:
         add, refs = ips.append, found.refs
         end = start
         furthest = start
-        ended = False
+        ended, kind = False, 0
         for one in Decoder(64, code, ip=start):
             ip = one.ip
             add(ip)
@@ -65,7 +66,8 @@ class Iced:
         else:
             end = start + len(code)
         found.end = end
-        found.open = not ended
+        gate = bool(ips and found.gates and found.gates[-1][0] == ips[-1])
+        found.open = not ended and (gate or kind not in _CALLS)
         found.ips = array("Q", ips)
         return found
 

@@ -37,7 +37,16 @@ class Facts:
         """When a node runs, as far as is known."""
         if (unit, node) in self.load:
             return "load"
-        return "reachable" if (unit, node) in self.called else "linked"
+        if (unit, node) in self.called or self._unwalked(unit, node):
+            return "reachable"
+        return "linked"
+
+    def _unwalked(self, unit: int, node: int | str) -> bool:
+        """Whether ways to a node were not looked for, so that there may be one."""
+        if unit != OUTSIDE:
+            return self.package.units[unit].analysis.swept
+        swept = (one for one in self.package.units if one.analysis.swept)
+        return any(node in one.imported() for one in swept)
 
     def way(self, unit: int, node: int | str, ip: int = 0, last: str = "") -> tuple[str, ...]:
         """The nearest way to an instruction of a node, in words."""

@@ -46,6 +46,8 @@ class Functions:
     """Address of a linkage stub to the slot that it jumps through."""
     unwind: int = 0
     """How many came from unwind data."""
+    pairs: list[int] | None = None
+    """Where bytes stand that would be a gate into the kernel; None: not looked for yet."""
     overlaps: dict[int, int] = field(default_factory=dict)
     """Start of code that begins inside an instruction of other code, to where it is reached from."""
 
@@ -64,8 +66,9 @@ def find_functions(
     """Every function that anything leads to, decoded."""
     found = Functions()
     texts = tuple(one for one in image.loads if one.executable)
-    _find_stubs(image, texts, bindings, found)
-    spans = _Spans(image, texts, function_ranges(image), door)
+    ranges = function_ranges(image)
+    find_stubs(image, texts, bindings, found, [start for start, _ in ranges])
+    spans = _Spans(image, texts, ranges, door)
     found.unwind = len(spans.unwind)
     leads = {one.value for one in symbols if not one.imported and one.kind in (*_FUNCTIONS, 0)}
     leads.update(bindings.resolvers.values())
@@ -129,22 +132,40 @@ class _Spans:
         return (min(end, self._starts[at]) if at < len(self._starts) else end), False
 
 
-def _find_stubs(image: Image, texts: tuple[Segment, ...], bindings: Bindings, found: Functions) -> None:
+def find_stubs(
+    image: Image, texts: tuple[Segment, ...], bindings: Bindings, found: Functions, starts: list[int]
+) -> None:
+    """Note every linkage stub: a jump through a pointer that the loader sets.
+
+    `starts`: of functions with unwind data, ascending. Such a jump in a function is its last call, and no
+    stub; but all stubs of the linker may lie in one stretch of unwind data, which begins with a stub.
+    """
     slots = {*bindings.named, *bindings.resolvers, *bindings.relative}
     for segment in texts:
-        code = image.data[segment.offset : segment.offset + segment.filesz]
-        for match in _STUB.finditer(code):
+        shift = segment.vaddr - segment.offset
+        for match in _STUB.finditer(image.data, segment.offset, segment.offset + segment.filesz):
             at = match.start()
-            slot = segment.vaddr + at + 6 + int.from_bytes(match[1], "little", signed=True)
-            if slot in slots and (at % 8 == 0 or _lead(code, at)):
-                found.stubs[segment.vaddr + at - _lead(code, at)] = slot
+            slot = at + shift + 6 + int.from_bytes(match[1], "little", signed=True)
+            if slot in slots and (at % 8 == 0 or _lead(image, at)):
+                stub = at + shift - _lead(image, at)
+                before = bisect_right(starts, stub) - 1
+                if before < 0 or starts[before] == stub or _begins_linkage(image, starts[before]):
+                    found.stubs[stub] = slot
 
 
-def _lead(code: bytes, at: int) -> int:
-    """Bytes of the stub in front of its jump."""
+def _begins_linkage(image: Image, start: int) -> bool:
+    """Whether code begins as the linker's stubs do: with a push or a jump through memory."""
+    code = bytes(image.take(start, min(16, image.left(start))))
+    for lead in _LEADS:
+        code = code.removeprefix(lead)
+    return code[:2] in (b"\xff\x35", b"\xff\x25") or code[:1] == b"\x68"
+
+
+def _lead(image: Image, at: int) -> int:
+    """Bytes of the stub in front of its jump, which lies at an offset of the file."""
     for lead in sorted(_LEADS, key=len, reverse=True):
         start = at - len(lead)
-        if start >= 0 and start % 8 == 0 and code[start:at] == lead:
+        if start >= 0 and start % 8 == 0 and image.data[start:at] == lead:
             return len(lead)
     return 0
 

@@ -291,7 +291,22 @@ def _and(state: State, operands: tuple[Operand, ...], reader: Reader) -> None:
     if isinstance(value, tuple) and value[0] == "sp":
         write(state, operands[0], None)  # an aligned frame: distances from the entry are gone
         return
+    mask = read(state, operands[1], reader)
+    if not isinstance(value, frozenset) and isinstance(mask, frozenset) and len(mask) == 1:
+        write(state, operands[0], _parts(next(iter(mask)) & ((1 << 8 * _width(operands[0])) - 1)))
+        return
     _binary(operator.and_)(state, operands, reader)
+
+
+def _parts(mask: int) -> Value:
+    """All that an unknown number can be behind a mask of few bits."""
+    if mask.bit_count() > 3:
+        return None
+    found, part = {0}, mask
+    while part:
+        found.add(part)
+        part = (part - 1) & mask
+    return frozenset(found)
 
 
 def _or(state: State, operands: tuple[Operand, ...], reader: Reader) -> None:

@@ -32,6 +32,13 @@ class Unit:
     analysis: Analysis
     exports: dict[str, int] = field(default_factory=dict)
     _labels: dict[int, str] | None = None
+    _imported: frozenset[str] | None = None
+
+    def imported(self) -> frozenset[str]:
+        """The names that it needs from others."""
+        if self._imported is None:
+            self._imported = frozenset(one.name for one in self.analysis.imports())
+        return self._imported
 
     def label(self, node: int | str) -> str:
         """A node as people can find it again: a symbol's name, or an address."""

@@ -24,8 +24,6 @@ _GATES = frozenset(("syscall", "int80", "sysenter"))
 _PADDING = frozenset(("nop", "int3"))
 _MOST_ROUNDS = 12
 """Changes of what is known at the head of a block before what still changes is given up as unknown."""
-_MOST_OPERATIONS = 60_000
-"""Instructions of a function that constants are followed through; a longer one is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +59,8 @@ class Followed:
 def follow(
     operations: list[Operation], start: int, *, reader: Reader, entries: Iterable[int], end: int
 ) -> Followed | None:
-    """Run through a function; None where it is too long. `entries`: where others jump into its middle."""
-    if len(operations) > _MOST_OPERATIONS or not operations:
+    """Run through a function; None where it has no code. `entries`: where others jump into its middle."""
+    if not operations:
         return None
     blocks = _blocks(operations, start, end, {*entries})
     states = _settle(blocks, start, reader, {*entries})

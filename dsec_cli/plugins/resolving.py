@@ -46,6 +46,8 @@ class Resolver:
     graph: Graph
     door: Door
     exported: frozenset[int]
+    most: int = 60_000
+    """Instructions of a function that constants are followed through; a longer one is unknown."""
     _followed: dict[int, Followed | None] = field(default_factory=dict)
     _callers: dict[int, set[int]] | None = None
     _taken: set[int] = field(default_factory=set)
@@ -64,6 +66,8 @@ class Resolver:
 
     def _follow(self, start: int) -> Followed | None:
         function = self.graph.functions.by_start[start]
+        if len(function.flow.ips) > self.most:
+            return None
         inside = self.graph.inside.get(start, ())
         return follow(self.operations(start), start, reader=self.constant, entries=inside, end=function.end)
 

@@ -17,7 +17,7 @@ from dsec_cli.plugins.hosting import gather
 from dsec_cli.plugins.libraries import Finder, open_image, package_folders
 from dsec_cli.plugins.mapcache import VERSION
 from dsec_cli.plugins.package import Package, Unit, exports_of, reach
-from dsec_cli.plugins.uses import uses
+from dsec_cli.plugins.uses import WATCHED, uses
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,9 +105,8 @@ def _units(path: str, image: Image, finder: Finder, door: Door | None, options: 
 
 
 def _unit(name: str, path: str, image: Image, door: Door | None, options: Options) -> Unit:
-    large = image.size > options.exact_bytes
-    analysis = analyse(image, None if large else door)
-    analysis.swept = large and door is not None
+    wanted = WATCHED | {"syscall"} if image.size > options.exact_bytes else None
+    analysis = analyse(image, door, wanted=wanted)
     return Unit(name, path, analysis, exports_of(analysis))
 
 

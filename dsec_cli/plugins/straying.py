@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from dsec_cli.plugins.bytesearch import gate_pairs
 from dsec_cli.plugins.elf import Malformed
 
 TYPE_CHECKING = False
@@ -11,33 +12,18 @@ if TYPE_CHECKING:
     from dsec_cli.plugins.decoding import Door
     from dsec_cli.plugins.graph import Graph
 
-_GATES = re.compile(rb"\x0f\x05|\xcd\x80|\x0f\x34")
 _BEFORE = 48
 _FIRST_NUMBER = re.compile(rb"\xb8(..)\x00\x00|\x48\xc7\xc0(..)\x00\x00|\x31\xc0|\x6a.\x58|\xb0.", re.DOTALL)
 
 
 def stray_gates(graph: Graph) -> list[int]:
     """Their addresses, ascending."""
-    found = []
-    for segment in graph.image.loads:
-        if not segment.executable:
-            continue
-        code = graph.image.data[segment.offset : segment.offset + segment.filesz]
-        for match in _GATES.finditer(code):
-            address = segment.vaddr + match.start()
-            if graph.functions.holding(address) is None:
-                found.append(address)
-    return found
-
-
-def misaligned_gates(graph: Graph) -> int:
-    """How many such pairs lie inside known code, across or inside of its instructions."""
-    count = 0
-    for segment in graph.image.loads:
-        if segment.executable:
-            code = graph.image.data[segment.offset : segment.offset + segment.filesz]
-            count += len(_GATES.findall(code))
-    return count
+    places = graph.functions.pairs
+    if places is None:
+        texts = (segment for segment in graph.image.loads if segment.executable)
+        places = [at for segment in texts for at in gate_pairs(graph.image, segment)]
+        graph.functions.pairs = places
+    return [at for at in places if graph.functions.holding(at) is None]
 
 
 def plausible(graph: Graph, door: Door, address: int) -> bool:

@@ -161,7 +161,7 @@ def _coverage(facts: Facts) -> Coverage:
         one.filesz for unit in facts.package.units for one in unit.analysis.image.loads if one.executable
     )
     graphs = [unit.analysis.graph for unit in facts.package.units]
-    if any(graph is None for graph in graphs):
+    if any(graph is None for graph in graphs) or any(unit.analysis.swept for unit in facts.package.units):
         return Coverage(size, None, None, None, None, None, None)
     known = [graph for graph in graphs if graph is not None]
     functions = [one for graph in known for one in graph.functions.by_start.values()]

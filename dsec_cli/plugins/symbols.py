@@ -165,12 +165,11 @@ def read_bindings(image: Image, symbols: tuple[Symbol, ...]) -> Bindings:
     if image.first(17) is not None:
         image.problems.append("relocations without addends (DT_REL), which this machine does not use")
     _relr(image, found)
-    found.text = sum(
-        one.executable and not one.writable
-        for where in (found.relative, found.named, found.resolvers)
-        for one in map(image.load_of, where)
-        if one is not None
-    )
+    for segment in image.loads:
+        if segment.executable and not segment.writable:
+            low, high = segment.vaddr, segment.end
+            for where in (found.relative, found.named, found.resolvers):
+                found.text += sum(1 for at in where if low <= at < high)
     return found
 
 

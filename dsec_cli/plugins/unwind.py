@@ -29,7 +29,27 @@ def function_ranges(image: Image) -> list[tuple[int, int]]:
         return []
 
 
+def function_starts(image: Image) -> tuple[list[tuple[int, int]], Sizes]:
+    """(start, entry) of every function by start, and what tells sizes by their entries, when asked."""
+    header = next((one for one in image.segments if one.kind == PT_GNU_EH_FRAME), None)
+    sizes = Sizes(image)
+    if header is None:
+        return [], sizes
+    try:
+        return sorted(_table(image, header.vaddr)), sizes
+    except (Malformed, struct.error):
+        image.problems.append("the table of unwind data is outside of the file")
+        return [], sizes
+
+
 def _through_table(image: Image, header: int) -> list[tuple[int, int]]:
+    sizes = Sizes(image)
+    found = ((start, sizes.of(entry)) for start, entry in _table(image, header))
+    return sorted((start, start + size) for start, size in found if size)
+
+
+def _table(image: Image, header: int) -> list[tuple[int, int]]:
+    """(start, entry) as the search table has them."""
     version, pointer, count_kind, table_kind = image.take(header, 4)
     if version != 1 or table_kind != 0x3B or count_kind not in (0x03, 0x0B) or pointer & 0x0F not in _SIZES:
         image.problems.append("the table of unwind data has a shape that we do not read")
@@ -39,17 +59,11 @@ def _through_table(image: Image, header: int) -> list[tuple[int, int]]:
     held = min(count, (image.left(at + 4)) // _PAIR.size)
     if held < count:
         image.problems.append(f"{count} functions are announced in the unwind data, {held} fit")
-    sizes = _Sizes(image)
-    found = []
-    for start, entry in _PAIR.iter_unpack(image.take(at + 4, held * _PAIR.size)):
-        size = sizes.of(header + entry)
-        if size:
-            found.append((header + start, header + start + size))
-    found.sort()
-    return found
+    pairs = _PAIR.iter_unpack(image.take(at + 4, held * _PAIR.size))
+    return [(header + start, header + entry) for start, entry in pairs]
 
 
-class _Sizes:
+class Sizes:
     """Sizes of functions by the addresses of their entries; common heads are read once."""
 
     __slots__ = ("_encodings", "_image")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
+from dsec_cli.plugins.bytesearch import find_all
 from dsec_cli.plugins.check import Check
 from dsec_cli.plugins.reasons import finding
 
@@ -29,7 +32,8 @@ def check(facts: Facts) -> Iterator[Finding]:
             continue
         yield from _vdso_names(facts, index, unit)
         yield from _tables(facts, index, unit, graph)
-        yield from _inside_others(facts, index, unit, graph)
+        if not unit.analysis.swept:
+            yield from _inside_others(facts, index, unit, graph)
 
 
 def _auxiliary(facts: Facts) -> Iterator[Finding]:
@@ -65,8 +69,8 @@ def _vdso_names(facts: Facts, index: int, unit: Unit) -> Iterator[Finding]:
     image = unit.analysis.image
     for segment in image.loads:
         for name in _VDSO:
-            at = image.data.find(name, segment.offset, segment.offset + segment.filesz)
-            if at >= 0:
+            places = find_all(image, name, segment.offset, segment.offset + segment.filesz)
+            for at in islice(places, 1):
                 text = name.rstrip(b"\0").decode()
                 where = segment.vaddr + at - segment.offset
                 yield finding("vdso-walk", f"it holds the text {text}", facts, unit=index, ip=where)

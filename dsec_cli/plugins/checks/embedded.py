@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import struct
+from itertools import islice
 
+from dsec_cli.plugins.bytesearch import find_all
 from dsec_cli.plugins.check import Check
 from dsec_cli.plugins.reasons import finding
 
@@ -27,12 +29,8 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 
 def _found(image: Image) -> Iterator[int]:
-    at, count = image.data.find(_MAGIC, 4), 0
-    while at >= 0 and count < _MOST:
-        if _is_header(image.data[at : at + 64]):
-            count += 1
-            yield at
-        at = image.data.find(_MAGIC, at + 4)
+    headers = (at for at in find_all(image, _MAGIC, 4) if _is_header(image.data[at : at + 64]))
+    yield from islice(headers, _MOST)
 
 
 def _is_header(raw: bytes) -> bool:

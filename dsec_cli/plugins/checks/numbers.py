@@ -35,7 +35,7 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def _x32(facts: Facts, unit: int, site: Site) -> Iterator[Finding]:
     for number in sorted(site.numbers or ()):
-        if number & X32:
+        if X32 <= number < X32 + 1024:
             told = name_of(number & ~X32)
             yield finding("gate-x32", told, facts, unit=unit, node=site.function, ip=site.ip)
 

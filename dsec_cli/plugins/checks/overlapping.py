@@ -21,7 +21,7 @@ def check(facts: Facts) -> Iterator[Finding]:
     """One finding for each overlap that reaches a gate, a call or a jump elsewhere."""
     for index, unit in enumerate(facts.package.units):
         graph = unit.analysis.graph
-        if graph is None:
+        if graph is None or unit.analysis.swept:
             continue
         for start, origin in sorted(graph.functions.overlaps.items()):
             if _hides(graph, start):

@@ -22,7 +22,11 @@ def check(facts: Facts) -> Iterator[Finding]:
         graph, door = unit.analysis.graph, unit.analysis.door
         if graph is None or door is None:
             continue
-        found = [at for at in stray_gates(graph) if plausible(graph, door, at)]
+        places = stray_gates(graph)
+        if unit.analysis.swept:  # half of such a file is constant data that may be executed, too
+            starts = graph.functions.starts
+            places = [at for at in places if starts and starts[0] < at < starts[-1]]
+        found = [at for at in places if plausible(graph, door, at)]
         for at in found[:_MOST]:
             more = f" and {len(found) - _MOST} more" if len(found) > _MOST and at == found[_MOST - 1] else ""
             yield finding("exec-data-hit", f"at {at:#x}{more}", facts, unit=index, ip=at)

@@ -37,7 +37,7 @@ def render(found: Scan, path: str, signature: Signature) -> str:
         ("Hardening and remarks", _list(_rest(found))),
         ("System calls", _calls(found)),
         ("What the sandbox will allow", _sandbox(found)),
-        ("Assumed", [f"  {shown(one)}" for one in found.assumptions]),
+        ("Assumed", [row for one in found.assumptions for row in _hang("  ", shown(one))]),
         ("Versions", [f"  {name} {version}" for name, version in found.tools]),
     ):
         body = list(part)
@@ -49,7 +49,8 @@ def render(found: Scan, path: str, signature: Signature) -> str:
 def _head(found: Scan, signature: Signature) -> Iterator[str]:
     one = found.identity
     yield f"  signature  {signature.status}{f' ({signature.detail})' if signature.detail else ''}"
-    yield f"  file       {one.machine} {one.kind}, {one.size:,} bytes, build id {one.build_id or 'none'}"
+    kind = f"{one.machine} {one.kind}, {one.size:,} bytes, build id {one.build_id or 'none'}"
+    yield from _hang("  file       ", kind)
     yield f"  blake3     {one.blake3}"
     if one.libc:
         yield f"  libc       {shown(one.libc)}"
