@@ -8,7 +8,7 @@ from dsec.contenthash import content_hash
 from dsec.errors import DSecError, FileProblem
 from dsec.resume import read_run
 from dsec.rundir import fill
-from dsec_cli.snapshot.manifest import ABSENT, FINISH, START
+from dsec_cli.snapshot.manifest import ABSENT, START
 from dsec_cli.snapshot.planned import plan_of
 from dsec_cli.snapshot.section import Captured, Difference, Part, absent, judged
 
@@ -38,14 +38,13 @@ def capture(scene: Scene) -> Captured:
     reasons: list[str] = []
     contents = _plan(scene)
     results = [] if scene.wanted.kind == START else _results(scene, plan, scene.run, reasons)
-    outcome = "finished" if scene.wanted.kind == FINISH else "unfinished"
     data = {
         "job": scene.run.job,
         "plan": plan.hash,
         "contract": {"file": plan.contract_file, "hash": plan.contract_hash, "name": plan.name},
         "inventory": plan.inventory_hash,
         "iterations": plan.iterations.count,
-        "outcome": state.end.outcome if state.end is not None else outcome,
+        "outcome": state.end.outcome if state.end is not None else "unfinished",
         "steps": _steps(plan, state),
         "results": results,
     }
