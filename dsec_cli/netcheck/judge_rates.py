@@ -26,6 +26,8 @@ _FEW = 10
 """Losses from which their kind can be told."""
 _LONG_NS = 5_000_000
 """Waiting that is worth a word, when it is also five times this host's own."""
+_BACKLOG_NS = 100_000_000
+"""What a stall of either host may hold up, without the path being too narrow."""
 _RESENT = 0.01
 _UNEVEN = 1.5
 _CEILING = 4
@@ -220,10 +222,15 @@ def messages(leg: Leg) -> list[Statement]:
         text += f"; {rate(found.achieved_bps)} of {rate(found.asked_bps)} asked"
     else:
         text += f"; {rate(found.achieved_bps)}"
-    if found.done >= found.asked and found.achieved_bps >= _NEARLY * found.asked_bps:
+    if found.done >= found.asked and (found.achieved_bps >= _NEARLY * found.asked_bps or _kept_up(times)):
         return [Statement("flow", OK, text)]
     mend = "fewer or smaller messages, or the mend of what is said above"
     return [Statement("flow", PROBLEM, f"the path does not carry the flow: {text}", "path", mend)]
+
+
+def _kept_up(times: Delays | None) -> bool:
+    """Whether no message waited long behind others: a path that is too narrow makes them wait ever longer."""
+    return times is not None and times.most_ns - times.least_ns <= _BACKLOG_NS
 
 
 def contract(leg: Leg, wants: Wants) -> list[Statement]:

@@ -17,6 +17,7 @@ from dsec_cli.netcheck.replay import Floor, Leg
 from dsec_cli.netcheck.text import render
 
 MS = 1_000_000
+LATE = Delays(20, MS, 300 * MS, 500 * MS, 600 * MS, 600 * MS, MS)
 QUIET = Delays(100, 0, 10_000, 20_000, 30_000, 40_000, 5_000)
 ECHO = Echo(100, 100, Delays(100, 80_000, 100_000, 200_000, 300_000, 400_000, 20_000), 100, 0, 100, 0)
 SIZES = Sizes(1500, 1500, 1500, "", 1500, "", 1500)
@@ -74,7 +75,9 @@ LOSSY = STREAM._replace(received=900, kept=900, slower_sent=500, slower_received
         ({"sizes": SIZES._replace(forward_bytes=None, forward_by="silent")}, {("mtu", "problem", "path")}),
         ({"bulk": BULK._replace(back_bps=10**8)}, {("tcp", "problem", "path")}),
         ({"bulk": BULK._replace(forward_resent=5000)}, {("tcp", "note", "path")}),
-        ({"messages": MESSAGES._replace(achieved_bps=10**8)}, {("flow", "problem", "path")}),
+        ({"messages": MESSAGES._replace(achieved_bps=10**8, delays=LATE)}, {("flow", "problem", "path")}),
+        ({"messages": MESSAGES._replace(achieved_bps=10**8)}, set()),  # a stall, not a narrow path
+        ({"messages": MESSAGES._replace(done=19)}, {("flow", "problem", "path")}),
         ({"lost": "gone", "lost_at": "bulk"}, {("reach", "unknown", "")}),
         ({"lost": "no answer"}, {("reach", "unknown", "")}),
         ({"lost": "stands still", "lost_at": "bulk", "stalled": True}, {("tcp", "problem", "path")}),
