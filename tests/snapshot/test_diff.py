@@ -241,3 +241,14 @@ def test_any_difference_can_be_shown(found: list[Difference]) -> None:
     text = difftext.render(found, "a", "b", paint=lambda text, _: text)
     assert all(ch.isprintable() or ch == "\n" for line in text.split("\n") for ch in line)
     assert "</html>" in diffhtml.render(found, "a", "b")
+
+
+def test_of_lists_only_what_differs_is_shown(tmp_path: Path, store: Store, state: Path) -> None:
+    folder = repository(tmp_path / "p", {"a.py": ""})
+    views = []
+    for name, path in (("one", "/a:/b:/c"), ("two", "/a:/new:/c"), ("three", "/c:/b:/a"), ("four", "/a:/b")):
+        views.append(take(scene(folder, store, state, environ={"PATH": path}), name))
+    told = [compare(views[0], view)[0] for view in views[1:]]
+    assert [(one.before, one.after) for one in told] == [
+        ("/b", "/new"), ("the same entries", "in another order"), ("/c", "-"),
+    ]  # fmt: skip

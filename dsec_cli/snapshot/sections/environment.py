@@ -100,10 +100,28 @@ def compare(pair: Pair) -> Iterator[Difference]:
         hides = name in secret
         if one == two or (hides and not same_key and one is not None and two is not None):
             continue
-        yield _difference(name, _told(one, hides=hides), _told(two, hides=hides))
+        if not hides and one and two and _is_list(one) and _is_list(two):
+            yield _difference(name, *_entries(one, two))
+        else:
+            yield _difference(name, _told(one, hides=hides), _told(two, hides=hides))
     if not same_key and secret:
         text = "made with another key"
         yield Difference("environment", "unknown", f"{len(secret)} hidden values", text, text, 1)
+
+
+def _is_list(value: str) -> bool:
+    """Whether it is a list of folders, as PATH is."""
+    return ":/" in value or value.startswith("/")
+
+
+def _entries(one: str, two: str) -> tuple[str, str]:
+    """What only one of two lists has; of the same entries in another order, that."""
+    before, after = one.split(":"), two.split(":")
+    gone = [entry for entry in before if entry not in after]
+    new = [entry for entry in after if entry not in before]
+    if not gone and not new:
+        return "the same entries", "in another order"
+    return ":".join(gone) or "-", ":".join(new) or "-"
 
 
 def _told(value: str | None, *, hides: bool) -> str | None:
