@@ -8,10 +8,10 @@ whether the broker lives or not.
 
 from __future__ import annotations
 
-import json
 import os
 
 from dsec.broker import messages, place
+from dsec.broker.asked import members_of
 from dsec.broker.reaching import REACH_S, Reaching
 from dsec.core.brokerage import Request
 from dsec.devices.visible import GRANTED
@@ -55,6 +55,7 @@ class Sharing:
         self._state = _REACHING
         self._sock: socket.socket | None = None
         self._closed = False
+        self._known = {one.uuid for one in self._ledger.inventory.devices}
         self._held: set[str] = set()
         self._recalled: set[str] = set()
         """Of those held: to be given back as soon as nothing runs on them."""
@@ -266,13 +267,9 @@ class Sharing:
                 self._lost()
                 return
             self._heard_s = self._loop.now()
-            try:
-                told = json.loads(packet)
-                hear = self._hear.get(told["tell"])
-            except (ValueError, KeyError, TypeError):
-                continue
-            if hear is not None:
-                hear(told)
+            told = messages.told(packet)
+            if told is not None and told["tell"] in self._hear:
+                self._hear[told["tell"]](told)
 
     def _welcome(self, told: dict[str, Any]) -> None:
         if self._state == _APART:
@@ -294,7 +291,7 @@ class Sharing:
         self._others, self._sent = int(told["others"]), None
 
     def _grant(self, told: dict[str, Any]) -> None:
-        devices = set(told["devices"])
+        devices = self._known.intersection(told["devices"])
         self._granted |= devices
         self._grants += 1
         self._held |= devices
@@ -335,11 +332,11 @@ class Sharing:
             self._send(messages.pack({"say": "ping"}))
 
     def _tell_holders(self, told: dict[str, Any]) -> None:
-        others = [one for one in told["runs"] if one["path"] != self._run.path and one["devices"]]
+        others = [one for one in members_of(told) if one.path != self._run.path and one.devices]
         if not others or not self._asked or self._told:
             return
         self._told = True
-        names = ", ".join(f"{one['job']} ({len(one['devices'])})" for one in others)
+        names = ", ".join(f"{one.job} ({len(one.devices)})" for one in others)
         self._notice(f"it waits for {self._asked[0].many} GPUs; other runs have some: {names}")
 
     def _notice(self, detail: str) -> None:

@@ -412,7 +412,8 @@ def test_who_is_first_starts_the_broker_a_moment_later_or_never(tmp_path):
     assert [when for when, _ in clock.due] == [100.25]
     folder = place.folder(environ)
     assert place.elect(folder) is None
-    assert isinstance(sock := place.connect(folder), socket.socket), "others can come already"
+    sock = place.connect(folder)
+    assert isinstance(sock, socket.socket), "others can come already"
     sock.close()
     reaching.stop(clean=True)
     assert told == []

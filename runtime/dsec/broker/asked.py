@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 from dsec.broker import place
-from dsec.broker.messages import MOST_BYTES, pack
+from dsec.broker.messages import MOST_BYTES, pack, told
 from dsec.record import Record
 
 TYPE_CHECKING = False
@@ -52,17 +51,26 @@ def members(environ: Mapping[bytes, bytes]) -> list[Member] | None:
     try:
         sock.settimeout(_ANSWER_S)
         sock.send(pack({"say": "ask"}))
-        return [_member(one) for one in json.loads(sock.recv(MOST_BYTES + 1))["runs"]]
-    except (OSError, ValueError, KeyError, TypeError):
+        said = told(sock.recv(MOST_BYTES + 1))
+        return None if said is None else members_of(said)
+    except OSError:
         return None
     finally:
         sock.close()
 
 
-def _member(told: Mapping[str, Any]) -> Member:
-    waiting = tuple(Waiting(one["gpus"], one["waited_us"], one["urgent"]) for one in told["waiting"])
-    named = (str(told["job"]), str(told["path"]), int(told["pid"]), bool(told["connected"]))
-    return Member(*named, tuple(told["devices"]), waiting, int(told["used_us"]))
+def members_of(said: Mapping[str, Any]) -> list[Member]:
+    """The runs that a broker's answer names; none where it is of another form."""
+    try:
+        return [_member(one) for one in said["runs"]]
+    except (KeyError, TypeError, ValueError):
+        return []
+
+
+def _member(one: Mapping[str, Any]) -> Member:
+    waiting = tuple(Waiting(each["gpus"], each["waited_us"], each["urgent"]) for each in one["waiting"])
+    named = (str(one["job"]), str(one["path"]), int(one["pid"]), bool(one["connected"]))
+    return Member(*named, tuple(one["devices"]), waiting, int(one["used_us"]))
 
 
 def without_others(inventory: Inventory) -> Inventory:

@@ -20,8 +20,12 @@ if TYPE_CHECKING:
     """For which connection, and what."""
 
 
+_SHOWN = 4
+"""Of the requests of a run: all of them of many runs would not fit into a packet."""
+
+
 class Who(Record):
-    """A run, as it is known by."""
+    """A run, as the broker knows it."""
 
     job: str
     path: str
@@ -152,7 +156,7 @@ class Desk:
                 "devices": list(self._brokerage.held(path)),
                 "waiting": [
                     {"gpus": each.many, "waited_us": max(0, now_us - each.since_us), "urgent": each.urgent}
-                    for each in self._brokerage.requests(path)
+                    for each in self._brokerage.requests(path)[:_SHOWN]
                 ],
                 "used_us": self._brokerage.used_us(path),
             }

@@ -144,3 +144,24 @@ def _texts(value: object) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise TypeError(value)
     return tuple(map(_text, value))
+
+
+_ANSWERS: dict[str, tuple[tuple[str, type], ...]] = {
+    "welcome": (("others", int),),
+    "company": (("others", int),),
+    "grant": (("devices", list),),
+    "recall": (("devices", list), ("urgent", bool)),
+    "state": (("runs", list),),
+    "refused": (("why", str),),
+    "pong": (),
+}
+
+
+def told(packet: bytes) -> dict[str, Any] | None:
+    """What a broker said; None: it is nothing that a broker says."""
+    try:
+        said = json.loads(packet.decode("utf-8", "surrogateescape"))
+        whole = all(type(said[name]) is kind for name, kind in _ANSWERS[said["tell"]])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return said if whole else None
