@@ -98,3 +98,17 @@ def test_no_secret_is_in_a_package(shell: Shell) -> None:
         assert secret.encode() not in data, where
         assert token.encode() not in data, where
     assert read > 10_000
+
+
+def test_from_one_machine_to_another(shell: Shell) -> None:
+    shell.ok("run -q --job-id first")
+    shell.ok("snapshot create --name v1")
+    shell.ok(f"snapshot export v1 -o {shell.home}/v1.dsnap")
+    other = shell.home / "other"
+    other.mkdir()
+    shell.project = other
+    shell.ok(f"snapshot import {shell.home}/v1.dsnap --trust")
+    text = shell.ok("snapshot run v1 -q --job-id here")
+    assert "machine: same" in text
+    assert "results: 1 equal to the recorded" in text
+    assert "nothing differs" not in shell.ok("snapshot diff v1 .", 1)
