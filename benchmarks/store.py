@@ -184,7 +184,7 @@ def _git(env: dict[str, str]) -> Tool | None:
 
     def base(store: Path, tree: Path) -> list[str]:
         return [found, f"--git-dir={store}", f"--work-tree={tree}", "-c", "gc.auto=0", "-c", "user.name=b",
-                "-c", "user.email=b@localhost", "-c", "core.fsync=all"]  # fmt: skip
+                "-c", "user.email=b@localhost"]  # fmt: skip
 
     def init(store: Path, tree: Path) -> None:
         run([*base(store, tree), "init", "-q"], cwd=tree, env=env)

@@ -14,7 +14,6 @@ from dsec.units import Bytes, UnitProblem, parse
 from dsec_cli.commands.matching import meant
 from dsec_cli.commands.opened import HERE, contract_here
 from dsec_cli.exit import UsageError
-from dsec_cli.snapshot.package import reading
 from dsec_cli.snapshot.package.form import SUFFIX
 from dsec_cli.snapshot.redaction import Redactor
 from dsec_cli.snapshot.redactionkey import redaction_key
@@ -159,7 +158,15 @@ def scene_of(
 
 def view_of(store: Store, name: str) -> View:
     """A snapshot by its name, or one in a package: what it holds is put in, and kept until the next prune."""
-    if name.endswith(SUFFIX) and reading.is_package(name):
+    if name.endswith(SUFFIX) and os.path.isfile(name):
+        return _packaged(store, name)
+    return View(find_snapshot(store, name), store)
+
+
+def _packaged(store: Store, name: str) -> View:
+    from dsec_cli.snapshot.package import reading  # only who names a package pays for what reads it
+
+    if reading.is_package(name):
         with reading.opened(name) as package:
             reading.checked(package)
             return View(reading.put_in(package, store), store)

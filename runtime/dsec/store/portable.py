@@ -25,7 +25,6 @@ from dsec.store.packform import (
     where,
 )
 from dsec.store.packs import read_frame
-from dsec.store.packwriter import FRAME_BYTES
 from dsec.store.segment import Segment
 from dsec.store.treewalk import PIECE, needed_kinds
 from dsec.store.values import Damaged, Missing, StoreProblem
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
 
 LARGEST_OBJECT = 256 << 20
 """No object of a foreign pack may be longer: large files are kept in pieces."""
+_FRAME_BYTES = 4 << 20
 _KEPT = 8
 """Frames that are kept at hand."""
 
@@ -83,12 +83,12 @@ class Writing:
             self._cut()
             self._frame(*self._codec.pack_piece(data), len(data), [(name, 0, len(data), BLOB)])
             return
-        if len(data) > FRAME_BYTES:
+        if len(data) > _FRAME_BYTES:
             self._cut()
         self._parts.append((name, self._size, len(data), kind))
         self._gathered.append(data)
         self._size += len(data)
-        if self._size >= FRAME_BYTES:
+        if self._size >= _FRAME_BYTES:
             self._cut()
 
     def _cut(self) -> None:
@@ -97,10 +97,10 @@ class Writing:
         self._gathered, self._parts, self._size = [], [], 0
         if not parts:
             return
-        step = 2 * FRAME_BYTES  # what was gathered before the last object, and that one
+        step = 2 * _FRAME_BYTES  # what was gathered before the last object, and that one
         for at in range(0, max(1, len(whole)), step):
             piece = whole[at : at + step]
-            self._frame(*self._codec.pack(piece), len(piece), parts if at == 0 else [])
+            self._frame(*self._codec.pack_tightly(piece), len(piece), parts if at == 0 else [])
 
     def _frame(self, code: int, stored: bytes, plain: int, parts: list[tuple[bytes, int, int, int]]) -> None:
         number = len(self._frames)
