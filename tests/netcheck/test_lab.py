@@ -81,7 +81,7 @@ def test_random_loss_does_not_depend_on_the_rate(measure: Measure) -> None:
 
 
 def test_a_peer_that_is_set_shorter(measure: Measure) -> None:
-    outcome = measure("peer-mtu=1400", probes=("sizes", "bulk"))
+    outcome = measure("peer-mtu=1400", probes=("sizes",))
     assert outcome.wrong() == {("mtu", "problem", "peer")}
     assert "ip link set dev eth0 mtu 1500` on b" in mend_of(outcome, "mtu")
     sizes = outcome.leg.found.sizes
@@ -90,7 +90,7 @@ def test_a_peer_that_is_set_shorter(measure: Measure) -> None:
 
 
 def test_a_hop_that_is_shorter_and_says_so(measure: Measure) -> None:
-    outcome = measure("router-mtu=1400", probes=("sizes", "bulk"))
+    outcome = measure("router-mtu=1400", probes=("sizes",))
     assert outcome.wrong() == {("mtu", "note", "10.77.1.2")}
     sizes = outcome.leg.found.sizes
     assert sizes is not None
