@@ -69,6 +69,7 @@ def test_variables_are_put_back(shell: Shell) -> None:
     assert (shell.project / ".dsec/runs/again/work/policy").read_text() == "policy 3 2\n"
 
 
+@pytest.mark.battery
 def test_results_that_differ_are_told(shell: Shell) -> None:
     write(shell.project, {"train.sh": '#!/bin/sh\ndate +%s%N > "$DSEC_RUN_DIR/policy"\n'})
     shell.ok("run -q --job-id first")
@@ -270,6 +271,7 @@ def test_forgetting(shell: Shell) -> None:
     shell.ok("snapshot verify v2")
 
 
+@pytest.mark.battery
 def test_two_at_once(shell: Shell) -> None:
     both = [
         subprocess.Popen(
@@ -300,6 +302,7 @@ def test_colours_only_where_they_are_wanted(shell: Shell) -> None:
     assert "\x1b[" not in shell.ok("snapshot diff v1 .", 1, NO_COLOR="1")
 
 
+@pytest.mark.battery
 def test_a_resumed_run_has_a_start_of_its_own(shell: Shell) -> None:
     write(shell.project, {"train.sh": "#!/bin/sh\nsleep 0.5\nfalse\n"})
     assert "failed" in shell.ok("run --snapshots always --job-id again", 1)
@@ -346,6 +349,7 @@ def test_data_that_was_named_is_looked_at_again(shell: Shell) -> None:
     assert "stopped: 1 differs" in text
 
 
+@pytest.mark.battery
 def test_long_names(shell: Shell) -> None:
     job = "j" * 128
     assert "snapshot: " in shell.ok(f"run --snapshots always --job-id {job}")
@@ -380,6 +384,7 @@ def test_data_that_git_ignores_is_linked_when_asked(shell: Shell) -> None:
     assert "does not exist" in shell.ok("snapshot run v1 --link none", 3)
 
 
+@pytest.mark.battery
 def test_a_described_machine_is_found_from_the_folder_it_was_named_in(shell: Shell) -> None:
     write(shell.project, {"box.yaml": "cpu: 4\nmemory: 8GiB\ngpus: []\n"})
     shell.ok("run -q --job-id first --inventory box.yaml")
@@ -387,6 +392,7 @@ def test_a_described_machine_is_found_from_the_folder_it_was_named_in(shell: She
     assert "1 equal" in shell.ok("snapshot run v1 -q --inventory box.yaml")
 
 
+@pytest.mark.battery
 def test_states_between_the_marks(shell: Shell) -> None:
     write(shell.project, {"train.sh": TRAIN + "sleep 0.3\n"})
     shell.ok("run -q --job-id first")

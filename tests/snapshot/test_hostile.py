@@ -271,6 +271,7 @@ def limited(number: int, value: int):
     return limit
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize(("number", "value"), [(resource.RLIMIT_FSIZE, 3000), (resource.RLIMIT_NOFILE, 64)])
 def test_limits_of_the_process(shell: Shell, number: int, value: int) -> None:
     write(shell.project, {f"d{number}/f{number}.txt": os.urandom(4000).hex() for number in range(150)})

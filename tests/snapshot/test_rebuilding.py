@@ -64,6 +64,7 @@ def test_the_recorded_version_is_installed_and_used(wheels: Path, shell: Shell) 
     shell.ok("snapshot run v1 --rebuild-env -q --job-id third", **environ)  # it is there already
 
 
+@pytest.mark.battery
 def test_another_build_is_not_taken_for_it(wheels: Path, shell: Shell) -> None:
     wheel(wheels, "1.0", "X = 3\n")
     text = shell.ok("snapshot run v1 --rebuild-env", 1, PIP_NO_INDEX="1", PIP_FIND_LINKS=str(wheels))
