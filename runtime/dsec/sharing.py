@@ -9,6 +9,7 @@ whether the broker lives or not.
 from __future__ import annotations
 
 import os
+from functools import partial
 
 from dsec.broker import messages, place
 from dsec.broker.asked import members_of
@@ -20,7 +21,7 @@ from dsec.lacking import Lacking
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from typing import Any
 
     from dsec.loop import Loop
@@ -59,6 +60,10 @@ class Sharing:
         self._held: set[str] = set()
         self._recalled: set[str] = set()
         """Of those held: to be given back as soon as nothing runs on them."""
+        self._leaving: set[str] = set()
+        """Of those recalled: resident workers leave them now."""
+        self._staying: set[str] = set()
+        """Of those recalled: resident workers stay on them a little longer."""
         self._others = 0
         """Runs that the devices are shared with."""
         self._grants = 0
@@ -94,7 +99,7 @@ class Sharing:
         """Look for the broker, or start one; until it answers no device is granted."""
         devices = self._ledger.usable()
         self._ledger.withhold(devices)
-        self._floor.workers.called_back = self._recalled
+        self._floor.workers.called_back = self._leaving
         self._loop.at(self._loop.now() + _CHECK_S, self._check)
         if self._reaching.seek(devices):
             self._held.update(devices)
@@ -129,7 +134,7 @@ class Sharing:
         self._state = _APART
         self._loop.at(self._loop.now() + _AGAIN_S, self._look_again)
         if first:
-            self._recalled.clear()
+            self._forget_recalled(())
             self._ledger.allow(self._ledger.usable())
             self._floor.starter.forget()
             self._notice(f"this run does not share its GPUs with the other runs of this machine: {why}")
@@ -187,8 +192,8 @@ class Sharing:
         if not self._others and not self._recalled and self._has_all:
             self._granted.clear()
             return False
-        for device in self._recalled:
-            self._floor.workers.leave(device)
+        if self._recalled:
+            self._send_workers_away()
         idle = (self._held if self._others else self._recalled) - self._ledger.in_use()
         if self._granted:
             self._count_barren(barren=self._granted <= idle)
@@ -197,6 +202,26 @@ class Sharing:
         else:
             self._ask_for_all(sorted(idle))
         return (bool(self._asked) or self._rests_until > self._loop.now()) and self._lacking.any_gpus
+
+    def _send_workers_away(self) -> None:
+        """From what was called back, unless they have only just loaded what they serve."""
+        for device in self._recalled - self._leaving - self._staying:
+            stays_s = self._floor.workers.stays_s(device)
+            if stays_s > 0:
+                self._staying.add(device)
+                self._loop.at(self._loop.now() + stays_s, partial(self._stayed, device))
+            else:
+                self._leaving.add(device)
+        for device in self._leaving:
+            self._floor.workers.leave(device)
+
+    def _forget_recalled(self, but: Iterable[str]) -> None:
+        for devices in (self._recalled, self._leaving, self._staying):
+            devices.intersection_update(but)
+
+    def _stayed(self, device: str) -> None:
+        self._staying.discard(device)
+        self._floor.starter.forget()
 
     def _count_barren(self, *, barren: bool) -> None:
         """A grant that nothing could be started on is odd; one after another would go round in circles."""
@@ -224,7 +249,7 @@ class Sharing:
 
     def _say_now(self, back: Sequence[str], requests: Sequence[Request]) -> None:
         self._held.difference_update(back)
-        self._recalled.difference_update(back)
+        self._forget_recalled(self._recalled.difference(back))
         self._ledger.withhold(back)
         if requests and not self._asked:
             self._asked_s, self._told = self._loop.now(), False
@@ -284,7 +309,7 @@ class Sharing:
         self._soon_recalled.clear()
         self._granted.clear()
         self._ledger.allow(self._held)  # what another broker had called back, this one has not
-        self._recalled.clear()
+        self._forget_recalled(())
         self._floor.starter.forget()
 
     def _company(self, told: dict[str, Any]) -> None:
@@ -307,6 +332,7 @@ class Sharing:
         self._sent = None
         self._floor.starter.forget()
         if told["urgent"]:
+            self._leaving |= devices - self._soon_recalled
             from dsec.makingroom import make_room  # few runs are ever asked to
 
             self._gave_way |= make_room(self._runner, devices, spared=self._gave_way)

@@ -14,10 +14,10 @@ import re
 import sys
 
 from dsec.answers import Answer, decode
+from dsec.callparts import both, fixed_part, only_gpus, size_of, without_gpus
 from dsec.events import WorkerStart, WorkerStop
 from dsec.frames import FRAME_BYTES, QUICK_S
 from dsec.outcomes import signal_name
-from dsec.plan import Terms
 from dsec.processes import Launch
 
 TYPE_CHECKING = False
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 _LEAVE_S = 2.0
 """How long a worker may take to leave after its socket closed."""
+_WORTH = 5.0
+"""A worker stays so many times as long as it took to its first answer, before another run gets its GPUs."""
 
 
 def group_of(step: PlannedStep) -> str:
@@ -44,11 +46,13 @@ class Worker:
     """One resident worker, running or not."""
 
     __slots__ = (
+        "born_s",
         "cause",
         "child",
         "demand",
         "idle_since",
         "lease",
+        "load_s",
         "log",
         "log_end",
         "name",
@@ -70,6 +74,8 @@ class Worker:
         self.on_answer: Callable[[Answer], None] | None = None
         """Set while a call is out."""
         self.serial = 0
+        self.born_s = self.load_s = 0.0
+        """When it was started, by the loop's clock, and how long it took to its first answer; 0: none yet."""
         self.idle_since = 0.0
         self.cause = ""
         """Why it is being stopped."""
@@ -101,26 +107,19 @@ class Workers:
         self.spin_s = 0.0
         """How long to look for an answer before sleeping: the last one came at once, or not at all."""
         self._workers: dict[str, Worker] = {}
-        self._fixed = {step.id: _fixed_part(step) for step in steps}
-        self._per_call = {step.id: _without_gpus(step.demand) for step in steps}
+        self._fixed = {step.id: fixed_part(step) for step in steps}
+        self._per_call = {step.id: without_gpus(step.demand) for step in steps}
         for step in steps:
             self._join(step)
 
     def _join(self, step: PlannedStep) -> None:
         name = group_of(step)
-        terms = step.demand.terms
-        demand = step.demand._replace(
-            cpu_m=0,
-            memory_bytes=0,
-            disk_bytes=0,
-            network_bps=0,
-            terms=None if terms is None else terms._replace(tokens=()),
-        )
+        demand = only_gpus(step.demand)
         worker = self._workers.get(name)
         if worker is None:
             log = f"logs/worker-{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}.log"
             self._workers[name] = Worker(name, demand, log)
-        elif _size(demand) > _size(worker.demand):
+        elif size_of(demand) > size_of(worker.demand):
             worker.demand = demand
 
     def grant(self, step: PlannedStep) -> Lease | None:
@@ -192,6 +191,7 @@ class Workers:
         finally:
             theirs.close()
         worker.child, worker.sock, worker.cause = child, ours, ""
+        worker.born_s, worker.load_s = self._loop.now(), 0.0
         worker.log_end = os.path.getsize(launch.log)
         self._loop.sockets.watch(ours.fileno(), lambda: self._readable(worker))
         devices = worker.lease.devices if worker.lease else ()
@@ -237,6 +237,7 @@ class Workers:
         on_answer, worker.on_answer = worker.on_answer, None
         worker.log_end = worker.log_end if answer.log_to is None else answer.log_to
         worker.idle_since = now = self._loop.now()
+        worker.load_s = worker.load_s or now - worker.born_s
         self.spin_s = QUICK_S if now - self._sent_at < QUICK_S else 0.0
         if on_answer is not None:
             on_answer(answer)
@@ -305,11 +306,15 @@ class Workers:
         worker = self._workers[group_of(step)]
         if worker.lease is not None or self.is_busy(step) or not worker.demand.gpu_count:
             return None
-        call = self._per_call[step.id]
-        terms = call.terms if worker.demand.terms is None else worker.demand.terms
-        if terms is not None and call.terms is not None:
-            terms = terms._replace(tokens=call.terms.tokens)
-        return worker.demand._replace(cpu_m=call.cpu_m, memory_bytes=call.memory_bytes, terms=terms)
+        return both(worker.demand, self._per_call[step.id])
+
+    def stays_s(self, device: str) -> float:
+        """How long whatever is resident on the device is to stay yet, so that loading it was worth it."""
+        found = [one for one in self._running() if one.lease and device in one.lease.devices]
+        now = self._loop.now()
+        return max(
+            (one.born_s + _WORTH * (one.load_s or now - one.born_s + 1.0) - now for one in found), default=0.0
+        )
 
     def leaving(self) -> list[Lease]:
         """Devices that come back because their worker is about to leave."""
@@ -374,18 +379,3 @@ class Workers:
             size = os.path.getsize(f"{self._launcher.run.path}/{worker.log}")
             lost = Answer("worker-lost", f"worker {worker.name} {cause}", None, worker.log_end, size, None)
             self._answered(worker, pending or lost)
-
-
-def _fixed_part(step: PlannedStep) -> str:
-    """What is the same in every call of the Step, as JSON without its braces."""
-    command = step.command
-    return f'"call":{json.dumps(command.call)},"step":{json.dumps(step.id)},"args":{command.args or "{}"}'
-
-
-def _without_gpus(demand: Demand) -> Demand:
-    terms = Terms(tokens=demand.terms.tokens) if demand.terms is not None else None
-    return demand._replace(gpu_count=0, gpu_memory_bytes=0, gpu_types=(), terms=terms)
-
-
-def _size(demand: Demand) -> tuple[int, bool, int]:
-    return demand.gpu_count, demand.gpu_count > 0 and not demand.gpu_memory_bytes, demand.gpu_memory_bytes

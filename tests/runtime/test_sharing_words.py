@@ -64,6 +64,7 @@ class Played:
         self.loop, self.ledger, self.queue = Loop(sockets=True), Ledger(BOX), Queue()
         self.left: list[str] = []
         self.notices: list[str] = []
+        self.stays_s = 0.0
         step = SimpleNamespace(
             demand=Demand(0, 0, 1, 0, (), 0, 0),
             command=SimpleNamespace(call=""),
@@ -76,13 +77,14 @@ class Played:
             ledger=self.ledger,
             scheduler=self.queue,
             starter=self.queue,
-            workers=SimpleNamespace(leave=self.left.append, called_back=()),
+            workers=SimpleNamespace(leave=self.left.append, called_back=(), stays_s=lambda _: self.stays_s),
             recorder=SimpleNamespace(at_us=lambda: 0),
             running={},
             steps=(step,),
         )
         attention = SimpleNamespace(notice=lambda _, detail: self.notices.append(detail))
-        runner = SimpleNamespace(floor=floor, yielding=None, attention=attention)
+        yields = SimpleNamespace(floor=floor)
+        runner = SimpleNamespace(floor=floor, yielding=None, attention=attention, yields=lambda: yields)
         self.sharing = Sharing(SimpleNamespace(job="j", path="/runs/j"), runner, environ=environ)  # type: ignore[arg-type]
         self.sharing.begin()
         self.sock = self.listener.accept()[0]
@@ -166,6 +168,27 @@ def test_what_is_called_back_starts_nothing_more_and_goes_when_it_idles(played):
     assert played.ledger.grant(Demand(0, 0, 1, 0, (), 0, 0)) is None
     played.sharing.settle()
     assert played.heard()["back"] == ["g0"]
+
+
+def test_a_worker_that_has_only_just_loaded_what_it_serves_stays_a_little(played):
+    played.stays_s = 0.2
+    played.say({"tell": "welcome", "others": 1})
+    played.say({"tell": "grant", "devices": ["g0", "g1"]})
+    assert played.ledger.grant(Demand(0, 0, 2, 0, (), 0, 0)) is not None
+    played.sharing.settle()
+    played.say({"tell": "recall", "devices": ["g0"], "urgent": False})
+    played.sharing.settle()
+    assert played.left == []
+    played.stays_s = 0.0
+    until = time.monotonic() + 10
+    while not played.left and time.monotonic() < until:
+        played.loop.step(until)
+        played.sharing.settle()
+    assert played.left == ["g0"]
+    played.stays_s = 100.0
+    played.say({"tell": "recall", "devices": ["g1"], "urgent": True})
+    played.sharing.settle()
+    assert "g1" in played.left, "what must not wait does not wait for that"
 
 
 def test_what_is_called_back_with_its_grant_starts_something_first(played):
