@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from dsec_cli.cells import cells, wrap
+from dsec_cli.cells import cells, plain, wrap
 from dsec_cli.doctor.check import ABSENT, NOTE, OK, PROBLEM, UNKNOWN
 from dsec_cli.words import english, say
 
@@ -41,7 +41,7 @@ def text(found: Sequence[Examined], required: frozenset[str], *, tell: Tell, wid
         fine=counts[OK],
         absent=counts[ABSENT],
     )
-    return "".join(f"{line}\n" for line in [*lines, tell(total)])
+    return "".join(f"{plain(line)}\n" for line in [*lines, tell(total)])
 
 
 def _lines(one: Examined, required: bool, tell: Tell, *, width: int) -> Iterator[str]:

@@ -71,7 +71,7 @@ def _answer(end: End, token: bytes, note: Callable[[str], None]) -> None:
                 return
             raise
         what = str(asked.get("do"))
-        note(f"{end.peer}: {what[:40]}")
+        note(f"{end.peer}: {what[:40] if what.isprintable() else '?'}")
         try:
             end.channel.send(_done(end, asked, what=what, token=token, probes=probes))
         except (OSError, ValueError, KeyError, TypeError) as problem:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec_cli.cells import wrap
+from dsec_cli.cells import plain, wrap
 from dsec_cli.netcheck.document import verdicts
 from dsec_cli.netcheck.flows import flow_text
 from dsec_cli.netcheck.statement import ABSENT, NOTE, OK, PROBLEM, UNKNOWN
@@ -33,7 +33,7 @@ def render(report: Report, *, width: int = _WIDTH) -> str:
     lines = [f"netcheck on {report.host}", *_floor(report), ""]
     for leg, verdict in zip(report.legs, verdicts(report), strict=True):
         lines += [*_head(leg), *_statements(verdict, width), ""]
-    return "\n".join(lines)
+    return "\n".join(map(plain, lines))  # names come from other hosts
 
 
 def _floor(report: Report) -> list[str]:

@@ -149,7 +149,7 @@ def report(leg: Leg = LEG, wants: Wants | None = None) -> Report:
 def test_every_problem_has_a_mend_and_all_outputs_show_it() -> None:
     bad = LEG._replace(
         found=FULL._replace(stream=LOSSY, sizes=SIZES._replace(forward_bytes=1400, forward_by="silent")),
-        flow=FLOW._replace(target="<b>"),
+        flow=FLOW._replace(target="<b>\x1b[31m"),
     )
     one = report(bad)
     statements = [row for row in judge(bad, FLOOR, one.wants).statements if row.state == "problem"]
@@ -160,6 +160,7 @@ def test_every_problem_has_a_mend_and_all_outputs_show_it() -> None:
     text, html = render(one, width=80), page(one)
     assert max(map(len, text.splitlines())) <= 80
     assert text.index("PROBLEM") < text.index("  ok")
+    assert "\x1b" not in text
     assert "&lt;b&gt;" in html
     assert "<b>" not in html
     assert "<code>" in html

@@ -17,6 +17,8 @@ from typing import NamedTuple
 import pytest
 
 from dsec_cli.netcheck.document import from_json, to_json
+from dsec_cli.netcheck.line import connect
+from dsec_cli.netcheck.wire import Refused
 from tests.cli.conftest import Ran, command, ds
 
 __all__ = ["ds"]
@@ -166,6 +168,33 @@ def test_a_server_keeps_within_its_limits(serve: Callable[..., Serving], ds: Cal
     assert found["sent_ns"] < 1_500_000_000
     server.process.wait(timeout=10)  # --once
     assert server.process.returncode == 0
+
+
+BAD = (
+    {}, {"do": None}, {"do": "nope"}, {"do": "relay"}, {"do": "relay", "host": "x", "port": 1, "ask": {}},
+    {"do": "stream", "span_ms": "x"}, {"do": "bulk", "span_ms": [1]}, {"do": "messages", "connections": "z"},
+)  # fmt: skip
+"""What a peer that knows the token, and nothing else, may ask."""
+
+
+def test_a_session_survives_what_it_does_not_understand(serve: Callable[..., Serving]) -> None:
+    server = serve()
+    line = connect(("127.0.0.1", server.port), server.token.read_bytes().strip())
+    for request in BAD:
+        line.channel.send(request)
+        assert "failed" in line.channel.receive(within_s=10)
+    assert line.call("clock")["at_ns"] > 0
+    line.close()
+
+
+def test_no_more_sessions_than_there_may_be(serve: Callable[..., Serving]) -> None:
+    server = serve()
+    token = server.token.read_bytes().strip()
+    waiting = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(32)]
+    with pytest.raises(Refused, match="32 sessions"):
+        connect(("127.0.0.1", server.port), token)
+    for sock in waiting:
+        sock.close()
 
 
 def test_an_address_that_is_not_allowed(serve: Callable[..., Serving], ds: Callable[..., Ran]) -> None:
