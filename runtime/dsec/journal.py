@@ -118,6 +118,8 @@ def _judge(data: bytes, at: int, *, name: str, marked: bool) -> int:
     lost = after = 0
     damaged = False
     headless = at == 0 and not data[:18].strip(b"\0")
+    own = _HEAD.match(data, at)  # of a record whose head reached the disk, and whose rest did not
+    marked = marked or (own is not None and own[3] == b"+")
     for head in _HEAD.finditer(data, at + 1):
         if not _is_good(data, head):
             continue

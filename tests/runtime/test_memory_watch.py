@@ -211,7 +211,7 @@ class Told:
         self.attempt = SimpleNamespace(
             step=SimpleNamespace(id="leak", level=level), iteration=3, stopped="", why=""
         )
-        self._prospects = (retries_left, droppable)
+        self.failing = SimpleNamespace(prospects=lambda _: (retries_left, droppable))
         self.stopped: list[str] = []
         self.said: list[tuple[str, str]] = []
 
@@ -220,9 +220,6 @@ class Told:
 
     def find(self, step: str, iteration: int, number: int) -> Any:
         return self.attempt if (step, iteration, number) == ("leak", 3, 1) else None
-
-    def prospects(self, _: Any) -> tuple[int, bool]:
-        return self._prospects
 
     def stop(self, _: Any, cause: str) -> None:
         self.stopped.append(cause)

@@ -43,6 +43,21 @@ def payload_of(number, size):
     return encode(Exit(number, "S" * size, number, 1, "ok", 0, None, "", 5, None, None, None, None, None))
 
 
+def test_a_first_record_of_which_only_the_head_reached_the_disk_is_no_damage(tmp_path):
+    disk = tmp_path / "journal"
+    journal = Journal(str(disk), clock=time.monotonic)
+    for number, size in enumerate((450, 1, 1, 128, 16, 16, 16)):
+        journal.append(payload_of(number, size))
+    os.close(journal._fd)
+    whole = disk.read_bytes()
+    torn = whole[:512] + bytes(512) + whole[1024:]
+    recorded = read(torn, name="j")
+    assert (recorded.payloads, recorded.good_bytes) == ([], 0)
+    assert recorded.lost
+    with pytest.raises(StoredFormError, match="damaged at byte 0"):
+        read(torn.replace(b" ", b"x", 1), name="j")
+
+
 @given(
     sizes=st.lists(st.integers(1, 900), min_size=1, max_size=40),
     syncs=st.sets(st.integers(0, 39)),
