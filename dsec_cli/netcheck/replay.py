@@ -184,6 +184,7 @@ class Replay:
                 host, port = "", server.address[1]
             else:
                 host, port = self._peers[target]
+            there = self._target_facts(line, target)
             self._tell(f"measured by {source}")
             within = _RELAY_S + 8 * ask.span_ms / 1000
             job: dict[str, Any] = {"host": host, "port": port, "ask": ask._asdict()}
@@ -192,12 +193,25 @@ class Replay:
                 lost = Measured(lost=str(answer.get("lost")), lost_hint=str(answer.get("hint", "")))
                 return Leg(flow, lost, refused=bool(answer.get("refused")))
             ends = (line.peer, line.here if target == HERE else host)
-            there = look(line.here) if target == HERE else None
+            after = self._target_facts(line, target)
             return Leg(
-                flow, heard(answer), before=(before, there), after=(_facts(line), there), addresses=ends
+                flow, heard(answer), before=(before, there), after=(_facts(line), after), addresses=ends
             )
         finally:
             line.close()
+
+    def _target_facts(self, line: Line, target: str) -> Facts | None:
+        """What the target of a flow that begins elsewhere says of itself; None: it does not answer us."""
+        if target == HERE:
+            return look(line.here)
+        try:
+            other = connect(self._peers[target], self._token)
+        except DSecError:
+            return None
+        try:
+            return _facts(other)
+        finally:
+            other.close()
 
     def _server(self, host: str) -> Server:
         """This host's own server on the address that a peer sees."""
