@@ -101,7 +101,7 @@ def parse_permission(text: str) -> Permission:
     verb, colon, service = name.partition(":")
     if colon and verb in VERBS and service in SERVICES:
         return Permission(name, target)
-    raise ValueError(text)
+    raise ValueError(f"{text!r} is no permission")
 
 
 def compare(found: Scan, declared: Declared, *, data: bytes) -> Scan:

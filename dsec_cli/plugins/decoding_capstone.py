@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 _RELATIVE = re.compile(r"\[rip ([+-]) (0x[0-9a-f]+|\d+)\]")
 _GATES = {"syscall": "syscall", "sysenter": "sysenter"}
-_ENDS = frozenset(("jmp", "ret", "retf", "ud2", "hlt", "int3"))
+_ENDS = frozenset(("jmp", "ret", "retf", "ud2", "hlt"))
+_PADDING = frozenset(("nop", "int3"))
 _PREFIXES = ("notrack ", "bnd ", "rep ", "repne ", "repz ", "lock ")
 
 
@@ -42,7 +43,10 @@ class Capstone:
         for ip, size, name, operands in self._quick.disasm_lite(code, start):
             ips.append(ip)
             end = ip + size
-            plain = _plain(name)
+            word = _plain(name)
+            if word in _PADDING:
+                continue
+            plain = word
             target = _note(found, ip, size, plain, operands)
             if not whole:
                 if start <= target < start + len(code):

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from dsec_cli.plugins.decoding import Operand, Operation
 
 _NEXT = FlowControl.NEXT
-_LEA = Mnemonic.LEA
+_LEA, _INT3 = Mnemonic.LEA, Mnemonic.INT3
+_PADDING = frozenset((Mnemonic.NOP, Mnemonic.INT3))
 _GATES = {Mnemonic.SYSCALL: "syscall", Mnemonic.SYSENTER: "sysenter"}
 _BRANCHES: dict[int, str] = {FlowControl.UNCONDITIONAL_BRANCH: "jmp", FlowControl.CONDITIONAL_BRANCH: "jcc"}
 _CALLS = frozenset((FlowControl.CALL, FlowControl.INDIRECT_CALL))
@@ -43,31 +44,33 @@ class Iced:
         found = Flow()
         ips: list[int] = []
         add, refs = ips.append, found.refs
-        end = start
-        furthest = start
-        ended, kind = False, 0
+        end = furthest = turned = start
+        last = 0
         for one in Decoder(64, code, ip=start):
             ip = one.ip
             add(ip)
             kind = one.flow_control
-            ended = kind in _ENDS
             if kind == _NEXT:
                 if one.is_ip_rel_memory_operand:
                     how = "lea" if one.mnemonic == _LEA else "load"
                     refs.append((ip, one.ip_rel_memory_address, how))
                 continue
             end = one.next_ip
+            if one.mnemonic == _INT3:
+                continue
+            turned, last = end, kind
             target = _turn(one, kind, ip, found)
             if not whole:
                 if start <= target < start + len(code) and target > furthest:
                     furthest = target
-                if ended and end > furthest:
+                if kind in _ENDS and end > furthest:
                     break
         else:
             end = start + len(code)
         found.end = end
-        gate = bool(ips and found.gates and found.gates[-1][0] == ips[-1])
-        found.open = not ended and (gate or kind not in _CALLS)
+        gate = bool(found.gates) and last in _CALLS and found.gates[-1][0] == turned - 2
+        closed = last in _ENDS or (last in _CALLS and not gate)
+        found.open = not closed or not _is_padding(code[turned - start : end - start])
         found.ips = array("Q", ips)
         return found
 
@@ -75,6 +78,11 @@ class Iced:
         """See `Door`."""
         info = iced.InstructionInfoFactory()
         return [_operation(one, info) for one in Decoder(64, code, ip=start)]
+
+
+def _is_padding(code: bytes) -> bool:
+    """Whether code only fills up a line."""
+    return all(one.mnemonic in _PADDING for one in Decoder(64, code))
 
 
 def _turn(one: Any, kind: int, ip: int, found: Flow) -> int:

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-VERSION = 6
+VERSION = 7
 """Raised whenever the analysis would answer differently."""
 _MOST_BYTES = 8 << 20
 

@@ -97,7 +97,8 @@ def shapes(data: bytes) -> dict[str, bytes]:
         found[f"cut-{size}"] = data[:size]
     load = header(data, 1)
     for name, at, value in (
-        ("load-far", load + 8, 1 << 50), ("load-huge", load + 32, HUGE), ("load-address-huge", load + 16, HUGE - 4095),
+        ("load-far", load + 8, 1 << 50), ("load-huge", load + 32, HUGE),
+        ("load-address-huge", load + 16, HUGE - 4095),
         ("load-twice", load + 56 + 16, 0), ("load-memory-huge", load + 40, 1 << 62),
     ):  # fmt: skip
         found[name] = put(data, at, "Q", value)

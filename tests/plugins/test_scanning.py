@@ -193,7 +193,7 @@ def test_permissions_are_read(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "fs", "read", "read:", "write:everything", "net", "=x", "root:all"])
 def test_other_words_are_no_permission(text: str) -> None:
-    with pytest.raises(ValueError, match=".*"):
+    with pytest.raises(ValueError, match="is no permission"):
         parse_permission(text)
 
 
