@@ -7,7 +7,7 @@ import json
 from dsec_cli.commands.snapshotting import project, store_of
 from dsec_cli.exit import YES
 from dsec_cli.report.output import emit
-from dsec_cli.snapshot.shelf import listed
+from dsec_cli.snapshot.shelf import listed, unread
 from dsec_cli.snapshot.views.listing import document, render
 
 TYPE_CHECKING = False
@@ -19,10 +19,10 @@ def main(args: Args) -> int:
     """Print them."""
     place = project(args.folder)
     with store_of(place) as store:
-        known = listed(store)
+        known, odd = listed(store), unread(store)
         usage = store.usage()
     if args.json:
-        emit(json.dumps(document(known, usage), indent=2, ensure_ascii=False) + "\n")
+        emit(json.dumps(document(known, odd, usage), indent=2, ensure_ascii=False) + "\n")
     else:
-        emit(render(known, usage))
+        emit(render(known, odd, usage))
     return YES

@@ -10,7 +10,7 @@ from dsec_cli.exit import YES, UsageError
 from dsec_cli.report.output import emit
 from dsec_cli.snapshot.keeping import RUNS, passing
 from dsec_cli.snapshot.manifest import MANUAL
-from dsec_cli.snapshot.shelf import find, listed
+from dsec_cli.snapshot.shelf import find, listed, unread
 from dsec_cli.snapshot.views.quantities import counted, size
 from dsec_cli.words import say
 
@@ -32,8 +32,9 @@ def main(args: Args) -> int:
         if not args.dry_run:
             for name in names:
                 store.delete_record(name)
-            hand = frozenset(one.name for one in listed(store) if one.kind == MANUAL)
-            found = store.prune(budget=_budget(args.budget), keep=hand)
+            hand = {one.name for one in listed(store) if one.kind == MANUAL}
+            kept = frozenset(hand.union(name for name, _ in unread(store)))
+            found = store.prune(budget=_budget(args.budget), keep=kept)
             remove(place.state, folders)
         else:
             found = None

@@ -58,11 +58,26 @@ def document(store: Store, content: str) -> Plain:
 
 
 def listed(store: Store) -> list[Manifest]:
-    """All snapshots, the oldest first; records that are no snapshots are not ours."""
-    found = [
-        parse(record.document, record.name) for record in store.records() if is_snapshot(record.document)
-    ]
-    return sorted(found, key=lambda one: (one.created_ms, one.name))
+    """All snapshots that can be read, the oldest first; records that are no snapshots are not ours."""
+    return _sorted_out(store)[0]
+
+
+def unread(store: Store) -> list[tuple[str, str]]:
+    """Names of those that cannot be read (damaged, or of a later version), and why."""
+    return _sorted_out(store)[1]
+
+
+def _sorted_out(store: Store) -> tuple[list[Manifest], list[tuple[str, str]]]:
+    found: list[Manifest] = []
+    odd: list[tuple[str, str]] = []
+    for record in store.records():
+        if not is_snapshot(record.document):
+            continue
+        try:
+            found.append(parse(record.document, record.name))
+        except StoredFormError as problem:
+            odd.append((record.name, str(problem.what)))
+    return sorted(found, key=lambda one: (one.created_ms, one.name)), sorted(odd)
 
 
 def is_snapshot(data: bytes) -> bool:

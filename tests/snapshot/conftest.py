@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,12 @@ import pytest
 from dsec.store import Store, open_store
 
 from .shell import Shell
+
+
+@pytest.fixture(autouse=True)
+def _with_git() -> None:
+    if shutil.which("git") is None:
+        pytest.skip("git is not installed")
 
 
 @pytest.fixture

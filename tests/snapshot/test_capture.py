@@ -221,3 +221,20 @@ def test_the_page_has_every_section() -> None:
     assert [line.split("`")[1] for line in page.splitlines() if line.startswith("| `")] == [
         part.name for part in parts()
     ]
+
+
+def test_a_snapshot_of_a_later_version_does_not_hide_the_others(
+    tmp_path: Path, store: Store, state: Path
+) -> None:
+    from dsec_cli.snapshot.shelf import unread
+    from dsec_cli.snapshot.views.listing import render as table
+
+    one = take(scene(repository(tmp_path / "p", {"a.py": ""}), store, state), "one").manifest
+    later = encode(one).replace(FORMAT.encode(), b"dsec.snapshot/9")
+    store.put_record("later", later, trees=[], contents=[])
+    store.put_record("notes", b"{}", trees=[], contents=[])
+    assert [each.name for each in listed(store)] == ["one"]
+    assert [name for name, _ in unread(store)] == ["later"]
+    assert "unreadable: snapshot later has the form" in table(listed(store), unread(store), store.usage())
+    with pytest.raises(StoredFormError):
+        find(store, "later")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dsec_cli.cells import shown
 from dsec_cli.snapshot.manifest import ABSENT, PRESENT
 from dsec_cli.snapshot.views.quantities import counted, moment, size
 
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
 FORMAT = "dsec.snapshots/1"
 
 
-def render(known: Sequence[Manifest], usage: Usage) -> str:
-    """The table; without any, a line."""
-    if not known:
+def render(known: Sequence[Manifest], odd: Sequence[tuple[str, str]], usage: Usage) -> str:
+    """The table; without any, a line. `odd` cannot be read."""
+    if not known and not odd:
         return "no snapshots yet: dsec snapshot create makes one\n"
     rows = [("NAME", "ID", "TAKEN (UTC)", "OF", "SIZE", "NOT WHOLE")]
     rows += [
@@ -35,11 +36,12 @@ def render(known: Sequence[Manifest], usage: Usage) -> str:
     lines = [
         "  ".join(f"{cell:<{width}}" for cell, width in zip(row, wide, strict=True)).rstrip() for row in rows
     ]
+    lines += [f"unreadable: {shown(why)}" for _, why in odd]
     lines.append(f"{counted(len(known), 'snapshot')}, {size(usage.stored_bytes)} on the disk")
     return "".join(f"{line}\n" for line in lines)
 
 
-def document(known: Sequence[Manifest], usage: Usage) -> Plain:
+def document(known: Sequence[Manifest], odd: Sequence[tuple[str, str]], usage: Usage) -> Plain:
     """The same for programs."""
     return {
         "format": FORMAT,
@@ -55,5 +57,6 @@ def document(known: Sequence[Manifest], usage: Usage) -> Plain:
             }
             for one in known
         ],
+        "unreadable": [{"name": name, "why": why} for name, why in odd],
         "stored_bytes": usage.stored_bytes,
     }
