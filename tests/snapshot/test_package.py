@@ -410,3 +410,16 @@ def test_the_story_of_a_package(shell: Shell, tmp_path: Path) -> None:
     shutil.rmtree(shell.project / ".dsec")
     shell.ok("snapshot import v1b.dsnap")
     assert "train.sh" in shell.ok("snapshot inspect v3 --files")
+
+
+def test_without_zstandard_a_snapshot_says_so(
+    tmp_path: Path, store: Store, state: Path, monkeypatch: Any
+) -> None:
+    import sys
+
+    from dsec_cli.snapshot.views.creating import render
+
+    found = take(scene(repository(tmp_path / "z", FILES), store, state), "z")
+    assert "zlib" not in render(found, [], paint=lambda text, _: text, took_s=1)
+    monkeypatch.setitem(sys.modules, "zstandard", None)
+    assert "pip install 'dsec[snapshot]'" in render(found, [], paint=lambda text, _: text, took_s=1)

@@ -42,6 +42,10 @@ def render(view: View, redactions: Sequence[tuple[str, Found]], *, paint: Paint,
             lines.append(f"  {shown(place)}  {found.kind}  {found.digest}")
         if len(redactions) > MOST:
             lines.append(f"  ... and {len(redactions) - MOST} more (dsec snapshot inspect)")
+    if view.store.compression != "zstd":
+        lines.append(
+            "compressed with zlib: pip install 'dsec[snapshot]' makes snapshots smaller, and sooner done"
+        )
     lines.append(f"{paint(manifest.name, '1')}  {manifest.id[:12]}  taken in {took_s:.2f} s")
     return "".join(f"{line}\n" for line in lines)
 

@@ -95,6 +95,13 @@ class Zlib:
         return plain
 
 
+def name_of_best() -> str:
+    """What `best` gives, without importing it."""
+    from importlib.util import find_spec
+
+    return Zstd.name if find_spec("zstandard") is not None else Zlib.name
+
+
 class NoZstdError(Exception):
     """The data needs zstandard, which is not installed; caught where the frame is read."""
 

@@ -19,7 +19,7 @@ from dsec.store import (
     verifying,
 )
 from dsec.store.checkout import Checkout, content_of, only_below, plainly
-from dsec.store.compression import best
+from dsec.store.compression import name_of_best
 from dsec.store.disk import Disk
 from dsec.store.intake import Intake
 from dsec.store.looking import EntriesLook, FolderLook
@@ -97,7 +97,7 @@ class Store:
     @property
     def compression(self) -> str:
         """What new content is compressed with: `zstd`, or `zlib` where zstandard is not installed."""
-        return best().name
+        return name_of_best()
 
     def close(self) -> None:
         """Write what is pending, and let `prune` go on."""
