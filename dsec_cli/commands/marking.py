@@ -183,6 +183,7 @@ def _taken(run: RunDir, told: dict[str, object], kind: str, suffix: str, *, seen
     from dsec_cli.commands.snapshotting import BUDGET, Project, exclusion, scene_of
     from dsec_cli.snapshot.capture import capture, keep, refuse_root
     from dsec_cli.snapshot.keeping import passing
+    from dsec_cli.snapshot.manifest import START
     from dsec_cli.snapshot.section import Wanted
     from dsec_cli.snapshot.shelf import listed
 
@@ -203,7 +204,17 @@ def _taken(run: RunDir, told: dict[str, object], kind: str, suffix: str, *, seen
         )
         for name in passing(listed(store)):
             store.delete_record(name)
+    if kind == START:
+        _tidy(os.path.join(state, "store"))
     return manifest.name
+
+
+def _tidy(path: str) -> None:
+    """Free what no snapshot needs any more; somebody who puts in at this moment goes first."""
+    from dsec.store import StoreProblem, open_store
+
+    with contextlib.suppress(StoreProblem), open_store(path) as store:
+        store.prune()
 
 
 def _free(store: Store, job: str, suffix: str) -> str:

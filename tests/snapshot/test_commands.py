@@ -448,3 +448,17 @@ def test_work_areas_and_environments_go(shell: Shell) -> None:
     assert sorted(path.name for path in (state / "reruns").iterdir()) == ["alive", "b"]
     assert list((state / "environments").iterdir()) == []
     assert "v1" in shell.ok("snapshot list")
+
+
+def test_a_start_frees_what_nothing_needs(shell: Shell) -> None:
+    write(shell.project, {"train.sh": TRAIN + "sleep 0.5\n", "large.txt": os.urandom(100_000).hex()})
+    shell.ok("snapshot create --name v1")
+    (shell.project / "large.txt").unlink()
+    from dsec.store import open_store
+
+    with open_store(str(shell.project / ".dsec" / "store")) as store:
+        store.delete_record("v1")
+    shell.ok("run -q --job-id marked --snapshots always")
+    packs = (shell.project / ".dsec" / "store" / "packs").glob("*.pack")
+    assert sum(path.stat().st_size for path in packs) < 50_000
+    assert "intact: 2 snapshots" in shell.ok("snapshot verify")

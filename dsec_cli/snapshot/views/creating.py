@@ -36,7 +36,10 @@ def render(view: View, redactions: Sequence[tuple[str, Found]], *, paint: Paint,
         if one.status == ABSENT:
             lines.append(f"  {one.name:<{wide}}  {paint('absent', '2')}: {shown(one.reason)}")
     if redactions:
-        lines.append(paint(f"{counted(len(redactions), 'secret')} replaced by keyed digests:", "1"))
+        told = (
+            f"{counted(len(redactions), 'secret')} replaced by keyed digests (--accept DIGEST: it is none):"
+        )
+        lines.append(paint(told, "1"))
         for where, found in redactions[:MOST]:
             place = f"{where}:{found.line}" if found.line else where
             lines.append(f"  {shown(place)}  {found.kind}  {found.digest}")
