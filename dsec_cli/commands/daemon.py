@@ -103,7 +103,7 @@ def _lines(found: list[Member], folder: str) -> list[str]:
         ]
         if one.waiting:
             waiting, since = one.waiting[0], span(one.waiting[0].waited_us / 1e6)
-            facts.append(say("waits for {gpus} since {time}", gpus=waiting.gpus, time=since))
+            facts.append(say("has waited {time} for {gpus}", gpus=waiting.gpus, time=since))
         if not one.connected:
             facts.append(say("its executor is gone"))
         lines.append(say("{job}: {facts} ({path})", job=one.job, facts=joined(", ", facts), path=one.path))

@@ -54,11 +54,15 @@ def _elsewhere(me: Member | None, others: Sequence[Member]) -> Iterator[str]:
             )
     if me is not None and me.waiting:
         before = sum(bool(one.waiting) and one.used_us < me.used_us for one in others)
-        yield say(
-            "  it was asked for {time} ago; before it come {before} runs that have had less GPU time",
-            time=span(me.waiting[0].waited_us / 1e6),
-            before=before,
-        )
+        time = span(me.waiting[0].waited_us / 1e6)
+        if before:
+            yield say(
+                "  it has waited {time}; {before} runs that have had less GPU time come first",
+                time=time,
+                before=before,
+            )
+        else:
+            yield say("  it has waited {time} and comes next", time=time)
 
 
 def _data(found: Why) -> dict[str, Any]:

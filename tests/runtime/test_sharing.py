@@ -410,7 +410,7 @@ def test_status_says_whose_gpus_a_step_waits_for(shared, kit):
     kit.wait_for(lambda: (shared.state() or {}).get("two", {}).get("waiting"))
     told = two.dsec("status", "j", "--why", "s0")
     assert f"run j has {GPUS} GPUs ({shared.root}/one/.dsec/runs/j)" in told
-    assert "before it come 0 runs that have had less GPU time" in told
+    assert " and comes next" in told
     data = json.loads(two.dsec("status", "j", "--why", "s0", "--json"))["why"]
     assert [len(one["devices"]) for one in data["other_runs"]] == [GPUS]
     (shared.root / "go").touch()

@@ -8,7 +8,8 @@ TEXTS: dict[str, str] = {
     "it waits for {many} GPUs; other runs have some: {names}": "等待 {many} 个 GPU；其他任务占用着一些：{names}",
     "  run {job} has {gpus} GPUs ({path})": "  任务 {job} 占用 {gpus} 个 GPU（{path}）",
     "  {gpus} GPUs come back when nothing is left of run {job} ({path})": "  任务 {job} 的进程全部结束后归还 {gpus} 个 GPU（{path}）",
-    "  it was asked for {time} ago; before it come {before} runs that have had less GPU time": "  {time}前已提出请求；排在它前面的有 {before} 个用过的 GPU 时间更少的任务",
+    "  it has waited {time}; {before} runs that have had less GPU time come first": "  已等待 {time}；{before} 个用过的 GPU 时间更少的任务排在它前面",
+    "  it has waited {time} and comes next": "  已等待 {time}，下一个轮到它",
     "remove it, or name another folder in {name}": "请删除它，或用 {name} 指定另一个文件夹",
     "there is a broker already: process {pid} ({folder})": "已有一个仲裁进程：{pid}（{folder}）",
     "process {pid} shares the GPUs of this machine ({folder})": "进程 {pid} 在各任务之间分配本机的 GPU（{folder}）",
@@ -16,6 +17,6 @@ TEXTS: dict[str, str] = {
     "broker: process {pid}, runs: {runs} ({folder})": "仲裁进程：{pid}，任务数：{runs}（{folder}）",
     "GPUs: {gpus}": "GPU 数：{gpus}",
     "{hours} GPU-hours on its account": "已记 {hours} GPU 小时",
-    "waits for {gpus} since {time}": "等待 {gpus} 个，已等 {time}",
+    "has waited {time} for {gpus}": "等待 {gpus} 个，已等 {time}",
     "{job}: {facts} ({path})": "{job}：{facts}（{path}）",
 }
