@@ -59,7 +59,7 @@ class Intake:
     """One tree that is being taken in."""
 
     def __init__(self, root: bytes, look: Look, objects: Objects, cache: StatCache, *, times: bool) -> None:
-        self._root, self._look, self._objects, self._cache = root, look, objects, cache
+        self._root, self._look, self._objects, self._cache = root + b"/", look, objects, cache
         self._times = times
         self._looked_ns = time.time_ns()
         self.totals = Totals()
@@ -185,12 +185,12 @@ class Intake:
         return name, FOLDER, kept_mode(facts[4]), self._time(facts[1]), 0, one, b""
 
     def _link_row(self, path: bytes, name: bytes, facts: tuple[int, int, int, int, int]) -> Row:
-        target = os.readlink(os.path.join(self._root, path))
+        target = os.readlink(self._root + path)
         one = self._objects.id_of(target)
         return name, LINK, kept_mode(facts[4]), self._time(facts[1]), len(target), one, target
 
     def _file_row(self, path: bytes, name: bytes, facts: tuple[int, int, int, int, int]) -> Row:
-        found = read_file(os.path.join(self._root, path), facts, self._objects)
+        found = read_file(self._root + path, facts, self._objects)
         if not found.steady:
             self.totals.unread.append(Unread(path, CHANGED, kept=True))
         mode, mtime = kept_mode(found.facts[4]), self._time(found.facts[1])

@@ -60,10 +60,11 @@ class PackWriter:
             return
         group = TREE if kind == TREE else BLOB
         pieces, parts = self._gathered[group]
-        parts.append((name, self._sizes[group], len(data), kind))
+        size = self._sizes[group]
+        parts.append((name, size, len(data), kind))
         pieces.append(data)
-        self._sizes[group] += len(data)
-        if self._sizes[group] >= FRAME_BYTES:
+        self._sizes[group] = size = size + len(data)
+        if size >= FRAME_BYTES:
             self._cut(group)
 
     def add_piece(self, name: bytes, data: bytes) -> None:
