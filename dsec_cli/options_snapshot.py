@@ -241,6 +241,7 @@ _RUNNING: tuple[Option, ...] = (
     FETCH,
     DEVICES,
     ("job-id", "", "value", "ID", (), None, "Name of the run; default: <name>-<UTC time>-<4 hex digits>."),
+    ("json", "", "flag", "", (), None, "With --dry-run print one JSON document instead of text."),
     LANG,
     (
         "link",

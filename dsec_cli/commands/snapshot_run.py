@@ -52,12 +52,18 @@ def main(args: Args) -> int:
 
 def rerun(args: Args, name: str) -> int:
     """The same for `dsec sandbox run --snapshot NAME`."""
+    if args.json and not args.dry_run:
+        raise UsageError(
+            "--json prints what --dry-run finds", hint="add --dry-run; dsec run --json prints events"
+        )
     place = project(None)
     job = _job(args.job_id, name)
     color = paint(wanted=colored("auto", sys.stdout))
     with store_of(place) as store:
         view = view_of(store, name)
         with live(place, store, view, inventory=inventory_of(args.inventory)) as now:
+            if args.json:
+                return _for_programs(args, place, view, now)
             _tell([color(shown(title(view.manifest)), "1")])
             variables, code = _checked(args, place, view, now, color)
             if code != YES:
@@ -124,6 +130,19 @@ def _rebuilt(found: Drift, view: View, place: Project) -> tuple[Drift, tuple[tup
         stop = Difference("dependencies", "changed", "the rebuilt environment", "", "; ".join(made.problems))
         kept = (*kept, stop)
     return found._replace(stops=kept), made.variables
+
+
+def _for_programs(args: Args, place: Project, view: View, now: View) -> int:
+    """What is in the way, as one document; nothing is built or started."""
+    from dsec_cli.snapshot.views.rerunjson import render
+
+    axes = _host(view, now, place)
+    found = drift(compare(view, now, live=True, only=_compared(view, now)))
+    verdict = worst(axes)
+    fits = verdict != BLOCKED and (verdict != DEGRADED or args.compat)
+    runs = fits and (args.allow_drift or not found.stops)
+    emit(render(view.manifest, axes, found, _replayed(view, now), runs=runs))
+    return YES if runs else NO
 
 
 def _compared(view: View, now: View) -> tuple[str, ...]:

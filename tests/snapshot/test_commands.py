@@ -91,6 +91,19 @@ def test_another_machine(shell: Shell) -> None:
     assert "h100-sxm-80gb" in text
 
 
+def test_what_is_in_the_way_for_programs(shell: Shell) -> None:
+    shell.ok("run -q --job-id first")
+    shell.ok("snapshot create --name v1 --inventory builtin:8xa100-sxm-80gb")
+    write(shell.project, {"train.sh": TRAIN.replace("lr=3", "lr=4")})
+    told = json.loads(shell.ok("snapshot run v1 --dry-run --json --inventory builtin:8xh100-sxm-80gb", 1))
+    assert told["runs"] is False
+    assert told["machine"]["verdict"] == "degraded"
+    assert [one["subject"] for one in told["stops"]] == ["train.sh"]
+    line = "snapshot run v1 --dry-run --json --compat --allow-drift --inventory builtin:8xh100-sxm-80gb"
+    assert json.loads(shell.ok(line))["runs"] is True
+    assert "--dry-run" in shell.ok("snapshot run v1 --json", 2)
+
+
 def test_restoring_parts_and_refusing_to_overwrite(shell: Shell, tmp_path: Path) -> None:
     shell.ok("snapshot create --name v1")
     shell.ok(f"snapshot restore v1 train.sh --to {tmp_path}/part")

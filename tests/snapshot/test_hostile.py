@@ -135,6 +135,8 @@ def test_a_library_has_its_build_id() -> None:
         ("1 1 0:1 / /s rw - cifs //h/x rw,username=joe,password=hunter22", {"options": "<no hunter22>"}),
         ("1 1 0:1 / /s rw - fuse.s3 https://joe:pw12345@h/b rw", {"source": "https://h/b"}),
         ("1 1 0:1 / /proc rw - proc proc rw", None),
+        ("1 1 0:1 / /tmp/test/disk rw - tmpfs tmpfs rw", None),
+        ("1 1 0:1 / /tmp rw - tmpfs tmpfs rw", {"at": "/tmp"}),
         ("", None),
         ("a b c", None),
         (" - ", None),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 TEXTS = {
+    "--json prints what --dry-run finds": "--json 打印 --dry-run 的结果",
+    "add --dry-run; dsec run --json prints events": "请加上 --dry-run；dsec run --json 打印事件",
     "such as data": "例如 data",
     "check --link": "请检查 --link",
     "--link {path!r} is no path within this folder": "--link {path!r} 不是此文件夹内的路径",

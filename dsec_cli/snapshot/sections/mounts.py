@@ -21,6 +21,11 @@ _NO_FILES = frozenset(
         *("efivarfs", "devtmpfs", "squashfs"),
     )
 )
+_PASSING = (
+    *("/tmp/", "/var/tmp/", "/run/", "/var/run/", "/snap/"),  # noqa: S108  # places that are looked at
+    *("/var/lib/docker/", "/var/lib/containers/", "/var/lib/kubelet/"),
+)
+"""What is mounted below comes and goes with other programs."""
 _OCTAL = re.compile(r"\\([0-7]{3})")
 _SECRET_OPTION = re.compile(r"(?i)\b(pass(?:word|wd)?|pw|secret|token|key|credentials?)=[^,]*")
 
@@ -39,7 +44,7 @@ def capture(scene: Scene) -> Captured:
 def _mount(scene: Scene, line: str) -> Plain | None:
     front, _, back = line.partition(" - ")
     fields, rest = front.split(" "), back.split(" ")
-    if len(fields) < 6 or len(rest) < 3 or rest[0] in _NO_FILES:
+    if len(fields) < 6 or len(rest) < 3 or rest[0] in _NO_FILES or fields[4].startswith(_PASSING):
         return None
     options = ",".join(sorted({*fields[5].split(","), *rest[2].split(",")} - {"relatime", "noatime"}))
     source, found = scene.redactor.url(_plain(rest[1]))
