@@ -196,6 +196,7 @@ _RECORDED = (
     "a Step of another run must not wait; it did not save its state within {ms} ms",
     "a Step of another run must not wait",
     "this run does not share its GPUs with the other runs of this machine: {why}",
+    "the broker (process {pid}) did not answer and was ended: another one takes over",
     "this run shares its GPUs with the other runs of this machine again",
     "it waits for {many} GPUs; other runs have some: {names}",
     "{instance} must not wait; its memory stays, on GPUs, too",

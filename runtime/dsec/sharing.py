@@ -36,8 +36,11 @@ _PATIENCE_S = 0.1
 _CHECK_S = 10.0
 """How often is looked whether the broker is well, and told who has what a Step waits for."""
 _MOST_BARREN, _REST_S = 3, 1.0
+"""After so many grants in a row that nothing was started on nothing is asked for, for so long."""
 _QUIET_S = 25.0
 """A broker that has said nothing for so long, though it was asked, does not answer."""
+_MOST_REPLACED = 3
+"""So many brokers that do not answer are ended; with the next one the run goes on without."""
 
 
 class Sharing:
@@ -56,6 +59,8 @@ class Sharing:
         self._state = _REACHING
         self._sock: socket.socket | None = None
         self._closed = False
+        self._replaced = 0
+        """How many brokers did not answer."""
         self._known = {one.uuid for one in self._ledger.inventory.devices}
         self._held: set[str] = set()
         self._recalled: set[str] = set()
@@ -122,10 +127,17 @@ class Sharing:
     def _doubt(self) -> None:
         """Who has not answered by now will not."""
         if self._sock is not None and self._state != _JOINED and self._loop.now() >= self._found_s + REACH_S:
-            self._go_apart(self._silent())
+            self._replace()
 
-    def _silent(self) -> str:
-        return f"the broker (process {place.holder(self._reaching.folder)}) does not answer"
+    def _replace(self) -> None:
+        """End a broker that does not answer: another one takes over what it had granted."""
+        folder = self._reaching.folder
+        self._replaced += 1
+        if self._replaced > _MOST_REPLACED or not (pid := place.end(folder)):
+            self._go_apart(f"the broker (process {place.holder(folder)}) does not answer")
+            return
+        self._notice(f"the broker (process {pid}) did not answer and was ended: another one takes over")
+        self._lost(anew=True)
 
     def _go_apart(self, why: str) -> None:
         """Share with nobody until a broker is found."""
@@ -150,12 +162,13 @@ class Sharing:
             self._sock.close()
             self._sock = None
 
-    def _lost(self) -> None:
+    def _lost(self, *, anew: bool = False) -> None:
         """The broker is gone; another one is looked for, and what is held stays so."""
         self._hang_up()
         if self._state == _APART:
+            self._loop.at(self._loop.now() + _AGAIN_S, self._look_again)
             return
-        anew, self._state = self._state == _JOINED, _REACHING
+        anew, self._state = anew or self._state == _JOINED, _REACHING
         self._asked = ()
         self._reaching.seek_again(anew=anew)
 
@@ -351,7 +364,7 @@ class Sharing:
         if self._state != _JOINED or not self._asked:
             return
         if now - self._heard_s > _QUIET_S:
-            self._go_apart(self._silent())
+            self._replace()
         elif now - self._asked_s >= _CHECK_S and not self._told:
             self._send(messages.pack({"say": "ask"}))
         elif now - self._heard_s >= _CHECK_S:

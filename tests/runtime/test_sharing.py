@@ -270,22 +270,22 @@ def test_a_run_goes_on_where_no_broker_can_be(shared, kit):
         folder.unlink()
 
 
-def test_a_run_goes_on_where_the_broker_does_not_answer(shared, kit):
-    first = shared.start(queue(shared, "one", 1, shell=WAITS))
+def test_a_broker_that_does_not_answer_is_ended_and_replaced(shared, kit):
+    one, two = queue(shared, "one", 1, shell=WAITS, gpus=GPUS), queue(shared, "two", 2)
+    first = shared.start(one)
     pid = kit.wait_for(shared.broker)
+    kit.wait_for(lambda: shared.held("one") == GPUS)
     os.kill(pid, signal.SIGSTOP)
-    try:
-        job = queue(shared, "two", 2)
-        finish(shared.start(job))
-        notices = [one["detail"] for one in job.events("notice") if one["kind"] == "sharing"]
-        assert notices == [
-            "this run does not share its GPUs with the other runs of this machine: "
-            f"the broker (process {pid}) does not answer"
-        ]
-    finally:
-        os.kill(pid, signal.SIGCONT)
+    second = shared.start(two)
+    kit.wait_for(lambda: shared.broker() not in (0, pid))
+    kit.wait_for(lambda: (shared.state() or {}).get("two", {}).get("waiting"))
+    assert shared.held("one") == GPUS, "what it had granted is known"
     (shared.root / "go").touch()
+    finish(second)
     finish(first)
+    notices = [event["detail"] for event in two.events("notice") if event["kind"] == "sharing"]
+    assert notices == [f"the broker (process {pid}) did not answer and was ended: another one takes over"]
+    assert not shared.twice()
 
 
 def test_nobody_is_shared_with_where_that_is_switched_off(shared, kit):

@@ -4,6 +4,7 @@ TEXTS: dict[str, str] = {
     "a Step of another run must not wait; it did not save its state within {ms} ms": "另一个任务的 Step 不能等待；它没有在 {ms} ms 内保存状态",
     "a Step of another run must not wait": "另一个任务的 Step 不能等待",
     "this run does not share its GPUs with the other runs of this machine: {why}": "本任务不与本机的其他任务共享 GPU：{why}",
+    "the broker (process {pid}) did not answer and was ended: another one takes over": "仲裁进程 {pid} 没有应答，已被终止；另一个接替它",
     "this run shares its GPUs with the other runs of this machine again": "本任务重新与本机的其他任务共享 GPU",
     "it waits for {many} GPUs; other runs have some: {names}": "等待 {many} 个 GPU；其他任务占用着一些：{names}",
     "  run {job} has {gpus} GPUs ({path})": "  任务 {job} 占用 {gpus} 个 GPU（{path}）",

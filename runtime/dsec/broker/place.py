@@ -100,6 +100,26 @@ def holder(path: str) -> int:
         return 0
 
 
+def end(path: str) -> int:
+    """End a broker that does not answer; its pid, or 0: it is not certain which process that is."""
+    pid, lock = holder(path), f"{os.path.realpath(path)}/{LOCK}"
+    try:
+        process = os.pidfd_open(pid)
+    except (OSError, ValueError):
+        return 0
+    try:
+        # Who has the lock's file open is it, not somebody who has got its number since.
+        files = [os.readlink(f"/proc/{pid}/fd/{name}") for name in os.listdir(f"/proc/{pid}/fd")]
+        if lock not in files:
+            return 0
+        signal.pidfd_send_signal(process, signal.SIGKILL)
+    except OSError:
+        return 0
+    finally:
+        os.close(process)
+    return pid
+
+
 def elect(path: str) -> Elected | None:
     """Become the broker of that folder; None: somebody is, or just was. Raises OSError."""
     lock = os.open(f"{path}/{LOCK}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
