@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 DT_INIT, DT_FINI, DT_INIT_ARRAY, DT_FINI_ARRAY = 12, 13, 25, 26
 DT_INIT_ARRAYSZ, DT_FINI_ARRAYSZ, DT_PREINIT_ARRAY, DT_PREINIT_ARRAYSZ = 27, 28, 32, 33
 _MOST_ARRAY = 65536
-_MOST_SWEPT = 2_000
+_MOST_SWEPT = 1_000
 """Instructions of a function of a large image that constants are followed through."""
 
 

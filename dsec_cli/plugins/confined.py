@@ -6,6 +6,7 @@ what they need. The child answers with one JSON document; whatever else happens 
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import resource
@@ -118,6 +119,7 @@ def _answer(path: str, options: Options, limits: Limits, *, mapped: int, descrip
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         _limit(limits, mapped)
+        gc.disable()  # nearly all that is made is kept to the end
         body = _scanned(path, options)
         with os.fdopen(descriptor, "wb") as pipe:
             pipe.write(body)

@@ -9,6 +9,7 @@ from dsec_cli.plugins import mapcache
 from dsec_cli.plugins.elf import EM_X86_64
 from dsec_cli.plugins.libcmap import LibraryMap, map_library
 from dsec_cli.plugins.notes import build_id
+from dsec_cli.plugins.unwind import function_starts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 _LIBC = ("libc.so.6", "libc.musl-x86_64.so.1", "libc.so")
 _LOADER = "ld-linux-x86-64.so.2"
-_LEAST_MAPPED = 0.5
-"""Share of a libc's exports with unwind data below which its map would be full of holes."""
 
 
 @dataclass(slots=True)
@@ -154,6 +153,9 @@ def _mapped(library: Library, door: Door, cache: str, host: Host) -> LibraryMap 
     image = library.image
     if image.machine != EM_X86_64:
         host.unmapped.append(f"{library.name}: only libraries for x86-64 are disassembled")
+        return None
+    if library.name in _LIBC and not function_starts(image)[0]:
+        host.unmapped.append(f"{library.name}: it has no unwind data (musl), so its map would have holes")
         return None
     path = os.path.join(cache, mapcache.key(image.data, build_id(image), door.name)) if cache else ""
     found = mapcache.load(path) if path else None

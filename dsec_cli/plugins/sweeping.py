@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from dsec_cli.plugins.symbols import Bindings, Symbol
 
 _CHUNK = 1 << 20
+_GAP = 1 << 21
+"""Targets that are nearer to each other than this are looked for at once."""
 _MOST_FUNCTION = 1 << 20
 
 
@@ -79,7 +81,7 @@ def _spans(targets: list[int]) -> list[tuple[int, int]]:
     """Few ranges that hold all targets."""
     spans = [(targets[0], targets[0] + 1)]
     for one in targets[1:]:
-        if one - spans[-1][1] > 1 << 16:
+        if one - spans[-1][1] > _GAP:
             spans.append((one, one + 1))
         else:
             spans[-1] = (spans[-1][0], one + 1)

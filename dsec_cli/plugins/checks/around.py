@@ -26,6 +26,7 @@ _NAMES = (
     "getproto",
     "getsp",
 )
+_CONVERTING = ("iconv_open", "setlocale", "newlocale", "uselocale")
 _SHOWN = 6
 
 
@@ -40,12 +41,19 @@ def check(facts: Facts) -> Iterator[Finding]:
         yield finding("libc-unmapped", told, facts)
     imports = facts.package.imports()
     yield from _services(facts, host, imports)
+    yield from _conversions(facts, imports)
     outside = [name for name in imports if host.provides(name) is None]
     weak = {s.name for unit in facts.package.units for s in unit.analysis.imports() if s.bind == 2}
     needed = [name for name in outside if name not in weak]
     if needed and host.libraries:
         more = f" and {len(needed) - _SHOWN} more" if len(needed) > _SHOWN else ""
         yield finding("host-symbols", ", ".join(needed[:_SHOWN]) + more, facts)
+
+
+def _conversions(facts: Facts, imports: list[str]) -> Iterator[Finding]:
+    used = [name for name in _CONVERTING if name in imports]
+    if used:
+        yield finding("locale-gconv", ", ".join(used), facts)
 
 
 def _services(facts: Facts, host: Host, imports: list[str]) -> Iterator[Finding]:
@@ -59,4 +67,4 @@ def _services(facts: Facts, host: Host, imports: list[str]) -> Iterator[Finding]
             )
 
 
-CHECK = Check("around", ("needed-missing", "libc-unmapped", "nss", "host-symbols"), check)
+CHECK = Check("around", ("needed-missing", "libc-unmapped", "nss", "locale-gconv", "host-symbols"), check)

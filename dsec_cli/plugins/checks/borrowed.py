@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dsec_cli.plugins.elf import Image
     from dsec_cli.plugins.facts import Facts
     from dsec_cli.plugins.graph import Graph
     from dsec_cli.plugins.package import Unit
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 AT_SYSINFO, AT_SYSINFO_EHDR = 32, 33
 _LOADER_TABLES = frozenset(("_r_debug", "_rtld_global", "_rtld_global_ro", "_dl_find_dso_for_object"))
 _DT_PLTGOT = 3
-_VDSO = (b"linux-vdso.so.1\0", b"__vdso_")
+_VDSO = ((6, b"linux-vdso.so.1"), (2, b"__vdso_"))
+"""Letters in front of `vdso`, and the whole text."""
 
 
 def check(facts: Facts) -> Iterator[Finding]:
@@ -68,12 +70,15 @@ def _walk(
 def _vdso_names(facts: Facts, index: int, unit: Unit) -> Iterator[Finding]:
     image = unit.analysis.image
     for segment in image.loads:
-        for name in _VDSO:
-            places = find_all(image, name, segment.offset, segment.offset + segment.filesz)
-            for at in islice(places, 1):
-                text = name.rstrip(b"\0").decode()
-                where = segment.vaddr + at - segment.offset
-                yield finding("vdso-walk", f"it holds the text {text}", facts, unit=index, ip=where)
+        places = find_all(image, b"vdso", segment.offset, segment.offset + segment.filesz)
+        names = ((at, name) for at in places for before, name in _VDSO if _stands(image, at - before, name))
+        for at, name in islice(names, 1):
+            where = segment.vaddr + at - segment.offset
+            yield finding("vdso-walk", f"it holds the text {name.decode()}", facts, unit=index, ip=where)
+
+
+def _stands(image: Image, at: int, name: bytes) -> bool:
+    return at >= 0 and image.data[at : at + len(name)] == name
 
 
 def _tables(facts: Facts, index: int, unit: Unit, graph: Graph) -> Iterator[Finding]:
