@@ -24,7 +24,7 @@ DOORS = {
     # States are written and read by trainings, where BLAKE3 and zstd may be missing.
     "blake3": ("runtime/dsec/hashing.py", "runtime/dsec/state/coding.py"),
     "rich": ("dsec_cli/report/", "dsec_cli/commands/"),
-    "jsonschema": ("dsec_cli/contract/",),
+    "jsonschema": ("dsec_cli/contract/", "dsec_cli/plugins/binding.py"),
     "resolvelib": ("dsec_cli/packages/resolution.py",),
     "graphviz": ("dsec_cli/dag/views/", "dsec_cli/commands/"),
     "numpy": (
