@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 
+from dsec.hashing import blake3_of
 from dsec_cli.plugins.elf import ET_DYN, MACHINES, PT_INTERP
 from dsec_cli.plugins.notes import build_id
 from dsec_cli.plugins.package import OUTSIDE
@@ -42,13 +43,12 @@ def summed(
 
 
 def _identity(facts: Facts, path: str, image: Image) -> Identity:
-    from blake3 import blake3
 
     libc = facts.host.libc() if facts.host is not None else None
     return Identity(
         os.path.basename(path),
         image.size,
-        blake3(image.data).hexdigest(),
+        blake3_of()(image.data).hexdigest(),
         build_id(image),
         MACHINES.get(image.machine, f"machine {image.machine}"),
         "shared object" if _is_library(image) else "program",
