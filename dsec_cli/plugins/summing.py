@@ -43,12 +43,11 @@ def summed(
 
 
 def _identity(facts: Facts, path: str, image: Image) -> Identity:
-
     libc = facts.host.libc() if facts.host is not None else None
     return Identity(
         os.path.basename(path),
         image.size,
-        blake3_of()(image.data).hexdigest(),
+        blake3_of()(image.data).hexdigest(),  # type: ignore[arg-type] # any buffer will do
         build_id(image),
         MACHINES.get(image.machine, f"machine {image.machine}"),
         "shared object" if _is_library(image) else "program",
