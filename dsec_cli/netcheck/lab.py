@@ -125,6 +125,10 @@ def _no_udp(_text: str) -> tuple[Line, ...]:
     return _forward("meta l4proto udp counter drop")
 
 
+def _here_mtu(text: str) -> tuple[Line, ...]:
+    return ((HERE, "ip", "link", "set", _DEVICE, "mtu", str(_whole(text, 576, 9000))),)
+
+
 def _peer_mtu(text: str) -> tuple[Line, ...]:
     return ((PEER, "ip", "link", "set", _DEVICE, "mtu", str(_whole(text, 576, 9000))),)
 
@@ -153,6 +157,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("back-rate", "RATE", "the way back carries only so much",
           lambda text: _shaped(ROUTER, _IN, text, limit="60kb")),
     Fault("loss", "PERCENT", "the router loses packets at random", _loss, "nft"),
+    Fault("here-mtu", "BYTES", "this host's interface is set shorter", _here_mtu),
     Fault("peer-mtu", "BYTES", "the other host's interface is set shorter", _peer_mtu),
     Fault("router-mtu", "BYTES", "the router carries shorter packets only, and says so", _hop_mtu),
     Fault("router-mtu-silent", "BYTES", "the same without a word (an ICMP black hole)", _hole, "nft"),

@@ -89,6 +89,14 @@ def test_a_peer_that_is_set_shorter(measure: Measure) -> None:
     assert (sizes.here_bytes, sizes.peer_bytes, sizes.forward_by) == (1500, 1400, "silent")
 
 
+def test_this_host_is_set_shorter(measure: Measure) -> None:
+    outcome = measure("here-mtu=1400", probes=("sizes",))
+    assert outcome.wrong() == {("mtu", "problem", "here")}
+    sizes = outcome.leg.found.sizes
+    assert sizes is not None
+    assert (sizes.here_bytes, sizes.peer_bytes, sizes.forward_bytes) == (1400, 1500, 1400)
+
+
 def test_a_hop_that_is_shorter_and_says_so(measure: Measure) -> None:
     outcome = measure("router-mtu=1400", probes=("sizes",))
     assert outcome.wrong() == {("mtu", "note", "10.77.1.2")}
