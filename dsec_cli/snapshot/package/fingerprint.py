@@ -66,6 +66,24 @@ def encoded(items: Iterable[Item]) -> bytes:
     )
 
 
+HEAD_BYTES = _HEAD.size
+
+
+def root_of(head: bytes) -> bytes:
+    """The root of a fingerprint that begins like this: two environments are equal if theirs are.
+
+    Raises FingerprintError for bytes that are none, or of a newer version.
+    """
+    if len(head) < HEAD_BYTES:
+        raise FingerprintError("it is too short")
+    magic, version, oldest, _, root = _HEAD.unpack_from(head)
+    if magic != _MAGIC or version < 1:
+        raise FingerprintError("it is no fingerprint of packages")
+    if oldest > VERSION:
+        raise FingerprintError("it was written by a newer version of DSec")
+    return bytes(root)
+
+
 class Fingerprint:
     """One that was read; only what is asked for is decoded, and compared with its id then."""
 
@@ -74,16 +92,11 @@ class Fingerprint:
 
         Of a file that is mapped into memory only the pages are read that are needed.
         """
-        if len(data) < _AT_ROWS:
-            raise FingerprintError("it is too short")
-        magic, version, oldest, self.count, self.root = _HEAD.unpack_from(data)
-        if magic != _MAGIC or version < 1:
-            raise FingerprintError("it is no fingerprint of packages")
-        if oldest > VERSION:
-            raise FingerprintError("it was written by a newer version of DSec")
+        self.root = root_of(data[:HEAD_BYTES])
+        self.count = int.from_bytes(data[12:16], "little")
         self._data, self._texts = data, _AT_ROWS + self.count * _ROW.size
         if self._texts > len(data):
-            raise FingerprintError("it is damaged")
+            raise FingerprintError("it is too short")
 
     def __len__(self) -> int:
         return int(self.count)
