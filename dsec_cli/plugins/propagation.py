@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dsec_cli.plugins.decoding import ARGUMENTS, RAX
-from dsec_cli.plugins.machine import State, address_of, entry_state, read, step, unknown_state
+from dsec_cli.plugins.machine import address_of, read, step
+from dsec_cli.plugins.state import State, entry_state, unknown_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
