@@ -113,6 +113,7 @@ DIFF: Command = (
             "SECTION",
             (
                 *(
+                    "checks",
                     "code",
                     "command",
                     "data",

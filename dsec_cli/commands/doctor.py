@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
 from dsec import cgroups, orphans
 from dsec.errors import FileProblem
 from dsec.rundir import home
+from dsec.wholefile import write_whole
 from dsec_cli.commands.speaking import listener
 from dsec_cli.doctor.check import find_checks
 from dsec_cli.doctor.examining import examine
@@ -48,7 +50,10 @@ def main(args: Args) -> int:
     if args.fix:
         done = _fixed([one.check for one in found if one.answer.status in ("problem", "note")], host, tell)
         found = examine(asked, host) if done else found
-    emit(document(found, required) if args.json else text(found, required, tell=tell, width=_width()))
+    said = document(found, required)
+    if not args.only and args.smi is None:
+        _keep(host.folder, said)
+    emit(said if args.json else text(found, required, tell=tell, width=_width()))
     return code_of(found, required)
 
 
@@ -74,6 +79,13 @@ def _facts(path: str | None) -> Gpus | None:
         raise FileProblem(
             say("{path}: {why}", path=path, why=system(problem)), hint="nvidia-smi -q > machine.txt"
         ) from None
+
+
+def _keep(state: str, said: str) -> None:
+    """Leave the report where snapshots of runs find it; where there are no runs yet it is left out."""
+    if os.path.isdir(state):
+        with contextlib.suppress(OSError):  # a report that cannot be kept is no reason to give no report
+            write_whole(os.path.join(state, "doctor.json"), [said.encode()], durable=False)
 
 
 def _fixed(checks: Sequence[Check], host: Host, tell: Tell) -> bool:

@@ -104,6 +104,7 @@ _TELLERS: dict[str, Callable[[Plain], str]] = {
     "mounts": lambda data: counted(len(data["mounts"]), "mount"),
     "libraries": lambda data: counted(len(data["objects"]), "shared object"),
     "data": _data,
+    "checks": lambda data: " and ".join(name for name in ("doctor", "netcheck") if data[name] is not None),
     "seeds": lambda data: counted(len(data["stated"]) + len(data["told"]), "seed"),
     "run": _run,
     "settings": lambda data: f"dsec {data['dsec']}",
