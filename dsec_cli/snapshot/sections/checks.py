@@ -76,4 +76,4 @@ def _answers(report: Plain, rows: str, name: str, state: str) -> dict[str, str]:
     return {str(row.get(name)): str(row.get(state)) for row in found}
 
 
-PART = Part("checks", "last checks of the machine and the network", 68, capture, compare)
+PART = Part("checks", "last checks of the machine and the network", 82, capture, compare)
