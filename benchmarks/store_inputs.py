@@ -96,5 +96,7 @@ def repository(folder: Path, *, count: int, fat_bytes: int) -> None:
     ]  # fmt: skip
     for words in commands:
         subprocess.run(["git", "-C", folder, *words], check=True, env=env)
-    fat = folder / ".git" / "objects" / "fat"
-    fat.write_bytes(random.Random(3).randbytes(fat_bytes))
+    draw = random.Random(3)
+    with (folder / ".git" / "objects" / "fat").open("wb") as fat:
+        for _ in range(fat_bytes >> 20):
+            fat.write(draw.randbytes(1 << 20))
