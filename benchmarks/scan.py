@@ -34,7 +34,7 @@ rule:
       - api: open
 """
 WHEELS = ("numpy", "orjson", "cryptography", "zstandard", "lxml", "psutil", "pyzmq")
-FILES = ("orjson/orjson.*.so", "zstandard/backend_c.*.so", "psutil/_psutil_linux*.so")
+FILES = ("orjson/orjson.*.so", "psutil/_psutil_linux*.so", "numpy/random/_pcg64.*.so")
 LEAST_RATIO = 30
 LARGE_S, LARGE_MB = 6.0, 1024
 WORK = {

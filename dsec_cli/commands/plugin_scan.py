@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 
 from dsec.errors import FileProblem
-from dsec_cli.exit import NO, UNKNOWN, YES, UsageError
+from dsec_cli.exit import NO, UNKNOWN, YES, Terminated, UsageError
 from dsec_cli.plugins import mapcache
 from dsec_cli.plugins.confined import scan_confined
 from dsec_cli.plugins.scandoc import FORMAT, NotAScan, parsed
@@ -32,6 +33,7 @@ def main(args: Args) -> int:
     if args.exact_mb < 1:
         raise UsageError(say("--exact-mb {count}: 1 or more", count=args.exact_mb))
     options = _options(args)
+    signal.signal(signal.SIGTERM, _terminated)  # the process that scans must not outlive this one
     found = _scanned(args.file, options, args.plugin_yaml)
     if args.diff is not None:
         return _diff(found, args, options)
@@ -44,6 +46,10 @@ def main(args: Args) -> int:
 def scanned_package(path: str, manifest: str) -> Scan:
     """The scan of a plugin that will run on this machine, compared with its plugin.yaml."""
     return _scanned(path, Options("/", "", mapcache.folder(os.environ), "", 64 << 20), manifest)
+
+
+def _terminated(_number: int, _frame: object) -> None:
+    raise Terminated
 
 
 def _options(args: Args) -> Options:

@@ -35,6 +35,7 @@ _BASE_S = 12
 """Processor time for maps of libraries that nobody has cached yet."""
 _S_PER_MIB = 0.6
 _LARGEST = 2 << 30
+_INTERRUPTING = (signal.SIGINT, signal.SIGTERM)
 _WALL_FACTOR = 30
 _WALL_LEAST_S = 60.0
 
@@ -72,6 +73,8 @@ def scan_confined(path: str, options: Options) -> dict[str, Any]:
         raise FileProblem(text, hint=say("no plugin is; refuse it"))
     limits = limits_of(found.st_size + _beside(path))
     reading, writing = os.pipe()
+    # An interruption between the fork and the wait would leave the child alone.
+    signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTING)
     child = os.fork()
     if child == 0:
         os.close(reading)
@@ -117,6 +120,7 @@ def _answer(path: str, options: Options, limits: Limits, *, mapped: int, descrip
     try:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _INTERRUPTING)
         _limit(limits, mapped)
         gc.disable()  # nearly all that is made is kept to the end
         body = _scanned(path, options)
@@ -165,6 +169,7 @@ def _collect(child: int, reading: int, limits: Limits) -> tuple[bytes, int | Non
     ends = time.monotonic() + limits.wall_s
     late = False
     try:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _INTERRUPTING)
         while True:
             ready, _, _ = select.select([reading], [], [], max(0.0, ends - time.monotonic()))
             if not ready:

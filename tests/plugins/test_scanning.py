@@ -6,6 +6,7 @@ import json
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -302,3 +303,28 @@ def test_wrong_input_is_one_line(tmp_path: Path) -> None:
         assert ran.stdout == ""
         assert ran.stderr.count("\n") == 1
         assert "Traceback" not in ran.stderr
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_scan_leaves_nothing(number: int, code: int, tmp_path: Path) -> None:
+    path = build(WELL_MEANT / "plain.c", tmp_path)
+    body = "import sys; from dsec_cli.fast import plugin_scan; sys.exit(plugin_scan())"
+    # Without a cache the libraries are mapped, which takes long enough to be interrupted.
+    words = [sys.executable, "-c", body, path, "--no-cache"]
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        child = _child_of(process)
+        process.send_signal(number)
+        assert process.wait(timeout=60) == code
+        assert process.stderr is not None
+        assert b"Traceback" not in process.stderr.read()
+    assert not Path(f"/proc/{child}/stat").exists()
+
+
+def _child_of(process: subprocess.Popen[bytes]) -> int:
+    """The process that scans, as soon as it is there."""
+    listed = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    while process.poll() is None:
+        found = listed.read_text().split()
+        if found:
+            return int(found[0])
+    raise AssertionError("the scan ended before it could be interrupted")
