@@ -15,7 +15,7 @@ from dsec_cli.plugins.scandoc import FORMAT, NotAScan, parsed
 from dsec_cli.plugins.scanning import Options
 from dsec_cli.plugins.view import Signature, View
 from dsec_cli.report.output import emit
-from dsec_cli.words import say
+from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _bytes(path: str, *, most: int) -> bytes:
         with open(path, "rb") as file:
             return file.read(most)
     except OSError as problem:
-        raise FileProblem(say("{path}: {why}", path=path, why=problem.strerror or "")) from None
+        raise FileProblem(say("{path}: {why}", path=path, why=system(problem))) from None
 
 
 def _diff(new: Scan, args: Args, options: Options) -> int:

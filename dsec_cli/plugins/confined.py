@@ -19,7 +19,7 @@ from dsec.errors import FileProblem
 from dsec_cli.plugins.elf import Malformed, NotElf
 from dsec_cli.plugins.scandoc import document
 from dsec_cli.plugins.scanning import scan
-from dsec_cli.words import say
+from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def scan_confined(path: str, options: Options) -> dict[str, Any]:
     try:
         found = os.stat(path)
     except OSError as problem:
-        raise FileProblem(say("{path}: {why}", path=path, why=problem.strerror or "")) from None
+        raise FileProblem(say("{path}: {why}", path=path, why=system(problem))) from None
     if not os.path.isfile(path):
         raise FileProblem(
             say("{path} is not a regular file", path=path), hint=say("name a shared object (.so)")
