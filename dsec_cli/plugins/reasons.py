@@ -83,7 +83,7 @@ REASONS = {
         "Name the target's glibc with --libc, or read the permissions only."),
     "no-disassembler": Reason("warning", True, "no disassembler is installed: only the tables of the file were read",
         "pip install 'dsec[scan]'"),
-    "arch": Reason("warning", True, "code of this machine is not decoded: only the tables of the file were read",
+    "arch": Reason("warning", True, "code of this kind is not followed as a plugin's is",
         "Scan a build for x86-64 as well, and compare."),
     "malformed": Reason("error", True, "the file is not put together as a linker does it",
         "Refuse the plugin."),

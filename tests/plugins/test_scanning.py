@@ -96,6 +96,15 @@ def test_without_a_disassembler_the_tables_are_read(tmp_path: Path) -> None:
     assert "pip install 'dsec[scan]'" in text.render(found, "x.so", UNSIGNED)
 
 
+def test_a_program_at_a_fixed_place_is_incomplete(tmp_path: Path) -> None:
+    source = tmp_path / "main.c"
+    source.write_text("int main(void) { return 0; }\n")
+    subprocess.run(["gcc", "-no-pie", "-o", tmp_path / "main", source], check=True)
+    found = scanned(tmp_path / "main")
+    assert found.verdict() == "incomplete"
+    assert "arch" in {one.code for one in found.findings if one.blind}
+
+
 def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
     path = build(HOSTILE / "administrator.c", tmp_path)
     once, again = scanned(path), scanned(path)

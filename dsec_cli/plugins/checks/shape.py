@@ -6,7 +6,7 @@ import math
 from collections import Counter
 
 from dsec_cli.plugins.check import Check
-from dsec_cli.plugins.elf import MACHINES
+from dsec_cli.plugins.elf import ET_EXEC, MACHINES
 from dsec_cli.plugins.notes import build_id
 from dsec_cli.plugins.reasons import finding
 
@@ -32,6 +32,9 @@ def check(facts: Facts) -> Iterator[Finding]:
             yield finding("malformed", problem, facts, unit=index)
         if MACHINES.get(image.machine) != "x86_64":
             yield finding("arch", MACHINES.get(image.machine, f"machine {image.machine}"), facts, unit=index)
+        elif image.kind == ET_EXEC:
+            told = "a program that is not position independent keeps addresses where they are not followed"
+            yield finding("arch", told, facts, unit=index)
         elif unit.analysis.graph is None and not unit.analysis.swept:
             yield finding("no-disassembler", "", facts, unit=index)
         if unit.analysis.swept:
