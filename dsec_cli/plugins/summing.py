@@ -71,9 +71,11 @@ def _needs(facts: Facts) -> tuple[Need, ...]:
     for name in _linked_only(facts):
         found.setdefault(name[0], [])
     needs = []
+    # In a file that was only swept, a use may be where nobody looked.
+    unused = "reachable" if any(unit.analysis.swept for unit in facts.package.units) else "linked"
     for permission, entries in found.items():
         if not entries:
-            needs.append(Need(permission, ("",), "linked", tuple(_linked_names(facts, permission)), 0))
+            needs.append(Need(permission, ("",), unused, tuple(_linked_names(facts, permission)), 0))
             continue
         tier = min((entry[0] for entry in entries), key=_RANK.__getitem__)
         here = [entry for entry in entries if entry[0] == tier or tier == "load"]

@@ -20,6 +20,7 @@ from dsec_cli.plugins.emitting import contract, seccomp
 from dsec_cli.plugins.reasons import REASONS
 from dsec_cli.plugins.result import Scan
 from dsec_cli.plugins.scandoc import document, parsed
+from dsec_cli.plugins.scanning import Options, scan
 from dsec_cli.plugins.view import Signature
 from dsec_cli.plugins.views import json as as_json
 from dsec_cli.plugins.views import sarif, text
@@ -103,6 +104,18 @@ def test_a_program_at_a_fixed_place_is_incomplete(tmp_path: Path) -> None:
     found = scanned(tmp_path / "main")
     assert found.verdict() == "incomplete"
     assert "arch" in {one.code for one in found.findings if one.blind}
+
+
+@pytest.mark.parametrize("name", ["constructor", "administrator", "child", "number_computed", "ring_by_gate"])
+def test_a_large_file_is_swept_for_the_same(name: str, tmp_path: Path) -> None:
+    path = build(HOSTILE / f"{name}.c", tmp_path)
+    exact = scanned(path)
+    swept = scan(str(path), Options(cache=str(MAPS), exact_bytes=1))
+    assert set(used(swept)) == set(used(exact))
+    assert "linked" not in used(swept).values()
+    assert numbers(swept) == numbers(exact)
+    assert "too-large" in {one.code for one in swept.findings}
+    assert swept.verdict() != "ok"
 
 
 def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
