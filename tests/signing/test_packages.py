@@ -114,6 +114,41 @@ def test_a_damaged_zip_is_a_package_or_told(tmp_path_factory: Any, at: int, byte
         bundle.read_package(str(path))
 
 
+def test_a_zip_with_damaged_data_or_names_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "p.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("plugin.yaml", b"name: a\n" * 50)
+    whole = path.read_bytes()
+    at = whole.find(b"plugin.yaml") + len(b"plugin.yaml")
+    path.write_bytes(whole[:at] + b"\xff" * 8 + whole[at + 8 :])
+    with pytest.raises(FileProblem, match="is no whole zip"):
+        bundle.read_package(str(path))
+    central = bytearray(whole)
+    at = central.rfind(b"PK\1\2")
+    central[at + 9] |= 8  # "names are UTF-8"
+    central[at + 46] = 0xFF
+    path.write_bytes(bytes(central))
+    with pytest.raises(FileProblem, match="is no whole zip"):
+        bundle.read_package(str(path))
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(FileProblem, match="neither a folder nor a zip"):
+        bundle.read_package(str(tmp_path / "pipe"))
+
+
+@pytest.mark.parametrize("change", ["version", "path"])
+def test_a_manifest_has_only_what_can_be_shown(change: str) -> None:
+    held = json.loads(DATA)
+    if change == "version":
+        held["version"] = "1.0.0\x1b[2J"
+    else:
+        held["files"]["a\n"] = {"bytes": 1, "blake3": "0" * 64}
+    with pytest.raises(StoredFormError):
+        contents.read_manifest(json.dumps(held).encode(), "m")
+
+
 def test_a_folder_with_links_or_pipes_is_refused(tmp_path: Path) -> None:
     for make in (lambda path: os.symlink("/etc/passwd", path), os.mkfifo):
         make(tmp_path / "x")
@@ -206,6 +241,13 @@ def test_where_a_package_stands() -> None:
         f"it is signed by {SECRET.public.shown}, which you do not trust",
     )
     assert judged(keys=(narrow,)) == ("unknown-key", "alice is trusted with other-*, not with skill-manager")
+    assert judged(signer=OTHER, changed=("a is missing",)) == ("modified", "a is missing")
+    assert judged(keys=(narrow,), changed=("a is missing",)) == ("modified", "a is missing")
+    twin = minisign.PublicKey(SECRET.public.id, OTHER.public.key)
+    first = trust.Trusted("aaron", twin, ("*",), ())
+    alice = trust.Trusted("alice", SECRET.public, ("skill-*",), ("read:*",))
+    assert judged(keys=(first, alice)) == ("trusted", "signed by alice")
+    assert judged(keys=(first,))[0] == "bad"
     assert judged(data=DATA + b" ")[0] == "bad"
     assert judged(comment="skill-manager 1.1.0")[0] == "bad"
     assert judged(changed=("a", "b", "c", "d")) == ("modified", "a; b; c, and 1 more")

@@ -189,3 +189,57 @@ def test_without_landlock_nothing_starts(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(landlock, "interface", lambda: 0)
     with pytest.raises(SandboxError, match="this kernel has no Landlock"):
         landlock.restrict()
+
+
+def frame(kind: str, data: str) -> str:
+    """C that writes a frame of its own on the line to the host (the first descriptor after the three)."""
+    return (
+        f"char f[64]; uint64_t n = sizeof({data}) - 1; memcpy(f, &n, 8); f[8] = {kind}; "
+        f"memcpy(f + 9, {data}, n); for (int d = 3; d < 20; d++) write(d, f, 9 + n);"
+    )
+
+
+@pytest.mark.parametrize("data", ['"no"', '"[1]"', '"{}"', '"{\\"name\\": 1}"'])
+def test_who_it_is_cannot_be_forged_into_a_failure_of_ours(tmp_path: Path, data: str) -> None:
+    constructor = (
+        f"__attribute__((constructor)) static void forge(void) {{ {frame(chr(39) + 'r' + chr(39), data)} }}"
+    )
+    terms = built(tmp_path, "return 0;", constructor=constructor)
+    with pytest.raises(PluginError, match="it does not say who it is"):
+        PluginProcess(terms)
+
+
+def test_a_byte_now_and_then_is_no_answer(tmp_path: Path) -> None:
+    body = (
+        "char h[9] = {100, 0, 0, 0, 0, 0, 0, 0, 'a'}; for (int d = 3; d < 20; d++) write(d, h, 9);"
+        "for (;;) { for (volatile long i = 0; i < 20000000; i++) {}"
+        ' for (int d = 3; d < 20; d++) write(d, " ", 1); } return 0;'
+    )
+    with PluginProcess(built(tmp_path, body)) as plugin, pytest.raises(PluginError, match="took too long"):
+        plugin.call(b"", timeout_s=0.5)
+
+
+def test_an_answer_that_is_too_long_is_a_failure_not_a_crash(tmp_path: Path) -> None:
+    body = 'out->data = (uint8_t *)strdup("a"); out->len = 1ull << 62; return 0;'
+    with PluginProcess(built(tmp_path, body)) as plugin, pytest.raises(PluginError, match="is more than"):
+        plugin.call(b"")
+
+
+def test_a_signal_without_a_name_is_told(tmp_path: Path) -> None:
+    terms = built(tmp_path, "syscall(SYS_tgkill, syscall(SYS_getpid), syscall(SYS_gettid), 40); return 0;")
+    more = tuple(NUMBERS[name] for name in ("tgkill", "getpid", "gettid"))
+    with (
+        PluginProcess(terms._replace(calls=CALLS + more)) as plugin,
+        pytest.raises(PluginError, match="by signal 40"),
+    ):
+        plugin.call(b"")
+
+
+def test_information_that_it_will_not_give_is_told(tmp_path: Path) -> None:
+    terms = built(tmp_path, "return 0;")
+    source = (tmp_path / "t.c").read_text().replace('out->name = "t";', "out->struct_size = 1;")
+    (tmp_path / "t.c").write_text(source)
+    words = ["gcc", "-shared", "-fPIC", "-w", f"-I{EXAMPLES}", "-o", terms.path, str(tmp_path / "t.c")]
+    subprocess.run(words, check=True, timeout=60)
+    with pytest.raises(PluginError, match="ds_plugin_info failed"):
+        PluginProcess(terms)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import lzma
 import os
 import stat
 import zipfile
+import zlib
 from typing import NamedTuple
 
 from dsec.errors import FileProblem
@@ -16,6 +18,13 @@ MOST_FILES = 10_000
 MOST_BYTES = 1 << 30
 _RATIO = 200
 """How much larger than its compressed self a file of a zip may be, above a megabyte."""
+
+
+_DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError),
+    *(EOFError, RuntimeError, ValueError, OSError),
+)
+"""What Python's zipfile raises for a zip that is damaged; ValueError: names and sizes that are none."""
 
 
 class Package(NamedTuple):
@@ -38,7 +47,7 @@ def read_package(path: str) -> Package:
     if os.path.isdir(path):
         return _folder(path)
     try:
-        if zipfile.is_zipfile(path):
+        if os.path.isfile(path) and zipfile.is_zipfile(path):  # a pipe would let us wait
             return _zip(path)
     except OSError as problem:
         raise FileProblem(say("{path}: {why}", path=path, why=system(problem))) from None
@@ -124,7 +133,7 @@ def _zip(path: str) -> Package:
                 files[name] = _content(archive, member, path)
                 if member.external_attr >> 16 & stat.S_IXUSR:
                     executable.add(name)
-    except (zipfile.BadZipFile, NotImplementedError, EOFError, RuntimeError, OSError) as problem:
+    except _DAMAGED as problem:
         raise FileProblem(say("{path} is no whole zip: {problem}", path=path, problem=problem)) from None
     return Package(path, files, frozenset(executable))
 

@@ -84,7 +84,8 @@ def read_manifest(data: bytes, where: str) -> Manifest:
             hint=say("this dsec reads {version}.x", version=VERSION[0]),
         )
     name, given, files = held.get("name"), held.get("version"), held.get("files")
-    if not (isinstance(name, str) and is_name(name) and isinstance(given, str) and isinstance(files, dict)):
+    named = isinstance(name, str) and is_name(name) and isinstance(given, str) and given.isprintable()
+    if not (named and isinstance(files, dict)):
         raise StoredFormError(
             say("{where} names no plugin", where=where), hint="dsec plugin sign writes it anew"
         )
@@ -113,7 +114,7 @@ def _entries(files: dict[str, object], where: str) -> dict[str, Entry]:
         size = entry.get("bytes") if isinstance(entry, dict) else None
         told = entry.get("blake3") if isinstance(entry, dict) else None
         hashed = isinstance(told, str) and _HASH.fullmatch(told) is not None
-        if type(size) is not int or size < 0 or not hashed:
+        if type(size) is not int or size < 0 or not hashed or not path.isprintable():
             raise StoredFormError(say("{where}: {path!r} has no size and hash", where=where, path=path))
         found[path] = Entry(size, str(told))
     return found

@@ -71,6 +71,11 @@ class Signature(NamedTuple):
     """The trusted comment."""
     over_comment: bytes
 
+    @property
+    def shown(self) -> str:
+        """The number of the key that it says it is of, as minisign prints it."""
+        return shown_id(self.id)
+
 
 def shown_id(number: bytes) -> str:
     """A key's number in hexadecimal, the most significant byte first."""

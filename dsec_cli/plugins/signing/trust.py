@@ -96,11 +96,13 @@ def standing(
     """
     if signature is None:
         return _modified(changed, "") or Standing("unsigned", "it has no signature", "")
-    owner = next((one for one in keys if one.key.id == signature.id), None)
-    if owner is None:
-        why = f"it is signed by {signature.id[::-1].hex().upper()}, which you do not trust"
-        return Standing("unknown-key", why, signature.id[::-1].hex().upper())
-    if not checks(signature, owner.key, data):
+    same = [one for one in keys if one.key.id == signature.id]  # anyone can make a key of any number
+    if not same:
+        why = f"it is signed by {signature.shown}, which you do not trust"
+        return _modified(changed, signature.shown) or Standing("unknown-key", why, signature.shown)
+    signers = [one for one in same if checks(signature, one.key, data)]
+    owner = (signers or same)[0]
+    if not signers:
         return Standing(
             "bad", f"the signature is not {owner.name}'s, or the manifest was changed", owner.name
         )
@@ -110,7 +112,7 @@ def standing(
     if not any(fnmatchcase(manifest.name, one) for one in owner.plugins):
         allowed = ", ".join(owner.plugins) or "no plugin"
         why = f"{owner.name} is trusted with {allowed}, not with {manifest.name}"
-        return Standing("unknown-key", why, owner.name)
+        return _modified(changed, owner.name) or Standing("unknown-key", why, owner.name)
     return _modified(changed, owner.name) or _in_time(manifest, owner, today, installed)
 
 

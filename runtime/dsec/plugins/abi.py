@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 
+from dsec.plugins.frames import MOST_BYTES
+
 VERSION = 1
 _MOST_TEXT = 1 << 16
 
@@ -86,6 +88,8 @@ class Library:
         if self._library.ds_step_run(data, len(data), ctypes.byref(out)) != 0:
             self._library.ds_buf_free(ctypes.byref(out))
             raise PluginFault(self.last_error() or "ds_step_run failed")
+        if out.len > MOST_BYTES:
+            raise PluginFault(f"an answer of {out.len} bytes is more than {MOST_BYTES}")
         answer = ctypes.string_at(out.data, out.len) if out.len else b""
         self._library.ds_buf_free(ctypes.byref(out))
         return answer

@@ -36,10 +36,10 @@ def main(handle: int) -> None:
     config = json.loads(first[1])
     try:
         library, isolation = _shut_in(config)
-    except (PluginFault, SandboxError, OSError) as problem:
-        frames.send(link, frames.FAULT, str(problem).encode())
-        return
-    name, version = library.info()
+        name, version = library.info()
+    except (PluginFault, SandboxError, OSError, MemoryError) as problem:
+        _fault(link, problem)
+        os._exit(1)
     frames.send(link, frames.READY, json.dumps({"name": name, "version": version, **isolation}).encode())
     _answer(link, library)
     os._exit(0)  # Python's own end makes calls that are not allowed any more
@@ -78,7 +78,12 @@ def _answer(link: socket.socket, library: Library) -> None:
             return
         try:
             answer = library.run(data)
-        except PluginFault as problem:
-            frames.send(link, frames.FAULT, str(problem).encode())
+        except (PluginFault, MemoryError) as problem:
+            _fault(link, problem)
         else:
             frames.send(link, frames.ANSWER, answer)
+
+
+def _fault(link: socket.socket, problem: Exception) -> None:
+    said = "out of memory" if isinstance(problem, MemoryError) else str(problem)
+    frames.send(link, frames.FAULT, said.encode("utf-8", "backslashreplace"))

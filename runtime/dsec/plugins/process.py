@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from typing import NamedTuple
 
 from dsec.plugins import frames
@@ -76,20 +77,33 @@ class PluginProcess:
 
     def _started(self, terms: Terms) -> dict[str, Any]:
         self._link.settimeout(_START_S)
+        until = time.monotonic() + _START_S
         self._send(frames.CONFIG, json.dumps(terms._asdict()).encode())
-        kind, data = self._receive("while it was started")
+        kind, data = self._receive("while it was started", until)
         if kind != frames.READY:
             self.close()
             raise PluginError(data.decode("utf-8", "replace"))
-        return dict(json.loads(data))
+        return self._facts(data)
+
+    def _facts(self, data: bytes) -> dict[str, Any]:
+        """What it says that it is; the plugin has the line, too, and may have written this."""
+        try:
+            held = json.loads(data)
+        except (ValueError, RecursionError):
+            held = None
+        if not isinstance(held, dict) or not isinstance(held.get("name"), str):
+            self._kill()
+            raise PluginError("it broke the line: it does not say who it is")
+        return held
 
     def call(self, data: bytes, *, timeout_s: float | None = None) -> bytes:
         """The plugin's answer; raises PluginError when it fails, is killed, or takes longer."""
         if self._link.fileno() < 0:
             raise PluginError("it has ended already")
+        until = None if timeout_s is None else time.monotonic() + timeout_s
         self._link.settimeout(timeout_s)
         self._send(frames.CALL, data)
-        kind, answer = self._receive("while it answered")
+        kind, answer = self._receive("while it answered", until)
         if kind != frames.ANSWER:
             raise PluginError(answer.decode("utf-8", "replace"))
         return answer
@@ -97,12 +111,15 @@ class PluginProcess:
     def _send(self, kind: int, data: bytes) -> None:
         try:
             frames.send(self._link, kind, data)
+        except TimeoutError:
+            self._kill()
+            raise PluginError("it took too long and was ended") from None
         except OSError:
             self._ended("before it was called")
 
-    def _receive(self, when: str) -> tuple[int, bytes]:
+    def _receive(self, when: str, until: float | None) -> tuple[int, bytes]:
         try:
-            frame = frames.receive(self._link)
+            frame = frames.receive(self._link, until=until)
         except TimeoutError:
             self._kill()
             raise PluginError("it took too long and was ended") from None
@@ -130,7 +147,7 @@ class PluginProcess:
         if code == -signal.SIGSYS:
             raise PluginError(f"it was killed {when}: it made a system call that its scan does not have")
         if code < 0:
-            raise PluginError(f"it was killed {when} by {signal.Signals(-code).name}")
+            raise PluginError(f"it was killed {when} by {_signal(-code)}")
         raise PluginError(f"it ended {when} with exit code {code}")
 
     def close(self) -> int:
@@ -151,3 +168,11 @@ class PluginProcess:
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _signal(number: int) -> str:
+    """A signal's name; most of those of real time have none."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
