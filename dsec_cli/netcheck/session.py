@@ -74,7 +74,7 @@ def _answer(end: End, token: bytes, note: Callable[[str], None]) -> None:
         note(f"{end.peer}: {what[:40] if what.isprintable() else '?'}")
         try:
             end.channel.send(_done(end, asked, what=what, token=token, probes=probes))
-        except (OSError, ValueError, KeyError, TypeError) as problem:
+        except (OSError, ValueError, KeyError, TypeError, ArithmeticError) as problem:
             end.channel.send({"failed": f"{what}: {problem}"})
 
 

@@ -19,6 +19,7 @@ import json
 import os
 import socket
 import struct
+import time
 from typing import Any
 
 from dsec.errors import DSecError
@@ -27,6 +28,7 @@ FORMAT = "dsec.netcheck.wire/1"
 LARGEST = 1 << 20
 """Bytes of one frame."""
 HANDSHAKE_S = 5.0
+"""For a whole greeting, however slowly its bytes come."""
 SILENCE_MS = 5_000
 """How long sent bytes may stay unacknowledged before the other machine counts as gone."""
 _GREETING = 4096
@@ -110,9 +112,11 @@ def _send(sock: socket.socket, data: bytes, *, within_s: float) -> None:
 
 
 def _exactly(sock: socket.socket, count: int, *, within_s: float) -> bytes:
-    sock.settimeout(within_s)
+    """So many bytes, the last of them in time: one that comes now and then prolongs nothing."""
+    until = time.monotonic() + within_s
     parts: list[bytes] = []
     while count:
+        sock.settimeout(max(0.001, until - time.monotonic()))
         try:
             part = sock.recv(min(count, 65536))
         except TimeoutError:
@@ -137,7 +141,7 @@ def offer(sock: socket.socket, token: bytes) -> Channel:
     _plain(sock, {"proof": _proof(token, b"client", mine + theirs)})
     answer = _greeting(sock)
     _accepted(answer)
-    if not hmac.compare_digest(str(answer.get("proof")), _proof(token, b"server", mine + theirs)):
+    if not _proves(answer, _proof(token, b"server", mine + theirs)):
         raise Refused("the other end does not know the token", hint="give both ends one token file")
     return _channel(sock, token, mine + theirs, client=True)
 
@@ -152,7 +156,7 @@ def accept(sock: socket.socket, token: bytes) -> Channel:
     theirs, mine = _nonce(hello), os.urandom(16)
     _plain(sock, {"nonce": mine.hex()})
     proof = _greeting(sock)
-    if not hmac.compare_digest(str(proof.get("proof")), _proof(token, b"client", theirs + mine)):
+    if not _proves(proof, _proof(token, b"client", theirs + mine)):
         _plain(sock, {"refused": "token"})
         raise Refused("the client does not know the token")
     _plain(sock, {"proof": _proof(token, b"server", theirs + mine)})
@@ -182,11 +186,14 @@ def _plain(sock: socket.socket, document: dict[str, str]) -> None:
 
 
 def _greeting(sock: socket.socket) -> dict[str, Any]:
-    line = b""
+    line, until = b"", time.monotonic() + HANDSHAKE_S
     while not line.endswith(b"\n"):
         if len(line) > _GREETING:
             raise LineLost("the other end does not speak netcheck's language")
-        line += _exactly(sock, 1, within_s=HANDSHAKE_S)
+        left = until - time.monotonic()
+        if left <= 0:
+            raise LineLost(f"the other end did not greet within {HANDSHAKE_S:g} s")
+        line += _exactly(sock, 1, within_s=left)
     return _document(line)
 
 
@@ -195,7 +202,8 @@ def _accepted(answer: dict[str, Any]) -> None:
     if why == "token":
         raise Refused("the token differs from the other end's", hint="give both ends one token file")
     if why is not None:
-        raise Refused(f"the other end refused: {str(why)[:200]}")
+        said = "".join(char if char.isprintable() else "?" for char in str(why)[:200])
+        raise Refused(f"the other end refused: {said}")
 
 
 def _nonce(document: dict[str, Any]) -> bytes:
@@ -206,6 +214,10 @@ def _nonce(document: dict[str, Any]) -> bytes:
     if len(nonce) != 16:
         raise LineLost("the other end does not speak netcheck's language")
     return nonce
+
+
+def _proves(document: dict[str, Any], wanted: str) -> bool:
+    return hmac.compare_digest(str(document.get("proof")).encode(errors="replace"), wanted.encode())
 
 
 def _proof(token: bytes, who: bytes, nonces: bytes) -> str:

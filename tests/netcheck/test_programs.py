@@ -173,6 +173,7 @@ def test_a_server_keeps_within_its_limits(serve: Callable[..., Serving], ds: Cal
 BAD = (
     {}, {"do": None}, {"do": "nope"}, {"do": "relay"}, {"do": "relay", "host": "x", "port": 1, "ask": {}},
     {"do": "stream", "span_ms": "x"}, {"do": "bulk", "span_ms": [1]}, {"do": "messages", "connections": "z"},
+    {"do": "messages", "connections": float("inf")},
 )  # fmt: skip
 """What a peer that knows the token, and nothing else, may ask."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -85,6 +86,63 @@ def test_a_server_without_the_token_learns_nothing_and_is_not_believed(
     one, _ = both(lambda: wire.offer(pair[0], TOKEN), impostor)
     assert isinstance(one, Refused)
     assert "does not know the token" in one.what
+
+
+STRANGE = ("\u00e9" * 64, "\ud800", 5, None, ["x"])
+
+
+@pytest.mark.parametrize("proof", STRANGE)
+def test_a_strange_proof_is_no_proof(pair: tuple[socket.socket, socket.socket], proof: Any) -> None:
+    def stranger() -> None:
+        wire._plain(pair[0], {"format": wire.FORMAT, "nonce": "00" * 16})
+        wire._greeting(pair[0])
+        wire._plain(pair[0], {"proof": proof})
+
+    _, two = both(stranger, lambda: wire.accept(pair[1], TOKEN))
+    assert isinstance(two, Refused)
+
+
+@pytest.mark.parametrize("proof", STRANGE)
+def test_a_strange_proof_of_a_server_is_none(pair: tuple[socket.socket, socket.socket], proof: Any) -> None:
+    def impostor() -> None:
+        wire._greeting(pair[1])
+        wire._plain(pair[1], {"nonce": "00" * 16})
+        wire._greeting(pair[1])
+        wire._plain(pair[1], {"proof": proof})
+
+    one, _ = both(lambda: wire.offer(pair[0], TOKEN), impostor)
+    assert isinstance(one, Refused)
+
+
+def test_a_refusal_does_not_reach_the_terminal_as_it_came(pair: tuple[socket.socket, socket.socket]) -> None:
+    wire.refuse(pair[1], "\x1b]0;mine\x07 no")
+    with pytest.raises(Refused) as raised:
+        wire.offer(pair[0], TOKEN)
+    assert raised.value.what.isprintable()
+
+
+def test_bytes_that_come_one_by_one_prolong_nothing(
+    pair: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wire, "HANDSHAKE_S", 0.3)
+    ended = threading.Event()
+
+    def drip() -> None:
+        while not ended.wait(0.05):
+            pair[0].send(b" ")
+
+    thread = threading.Thread(target=drip)
+    thread.start()
+    begun = time.monotonic()
+    try:
+        with pytest.raises(LineLost, match="within"):
+            wire.accept(pair[1], TOKEN)
+        with pytest.raises(LineLost, match="within"):
+            wire._exactly(pair[1], 1000, within_s=0.3)
+    finally:
+        ended.set()
+        thread.join()
+    assert time.monotonic() - begun < 3
 
 
 @pytest.mark.parametrize("at", [0, 5, 21])
