@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -15,10 +16,10 @@ from dsec import __version__
 from dsec.codec import decode
 from dsec_cli.commands.netcheck_run import flow_in, wish_of
 from dsec_cli.commands.netchecking import show, wants_of
-from dsec_cli.exit import UsageError
+from dsec_cli.exit import Terminated, UsageError
 from dsec_cli.netcheck.document import FORMAT, Report
-from dsec_cli.netcheck.flows import Wants
-from dsec_cli.netcheck.lab import LabProblem, fault_of
+from dsec_cli.netcheck.flows import HERE, Wants
+from dsec_cli.netcheck.lab import DIES, LabProblem, fault_of
 from dsec_cli.netcheck.replay import Floor, Leg
 from dsec_cli.words import say
 
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from dsec_cli.options import Args
 
 _UNSHARE = ("unshare", "-Urnmpf", "--mount-proc", "--kill-child", "--propagation", "private")
+_DEAF = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
+"""No Ctrl-C while Python starts; afterwards labinside says what one means."""
+_PEER = "b"
 _TOOLS = ("unshare", "ip", "tc", "mount", "sysctl")
 
 
@@ -37,7 +41,16 @@ def main(args: Args) -> int:
     except LabProblem as problem:
         raise UsageError(problem.what, hint=problem.hint) from None
     wants, wish = wants_of(args, Wants()), wish_of(args)
-    flow_in(args.flow)
+    if {(flow := flow_in(args.flow)).source, flow.target} != {HERE, _PEER}:
+        raise UsageError(
+            say("{flow}: the lab has only here and b", flow=args.flow), hint="here:b:256KiB@10/s"
+        )
+    for fault, value in faults:
+        if fault.name == DIES and value not in wish.probes:
+            raise UsageError(
+                say("{fault}: no such probe is made", fault=f"{DIES}={value}"), hint=", ".join(wish.probes)
+            )
+    signal.signal(signal.SIGTERM, _terminated)
     _able({fault.needs for fault, _ in faults})
     job = {
         "faults": list(args.fault),
@@ -97,12 +110,15 @@ def _environ() -> dict[str, str]:
 def _carried_out(job: dict[str, Any]) -> tuple[int, dict[str, Any] | None]:
     """The exit status, and what was answered; None: a command of the user had the terminal."""
     own = bool(job["command"])
+    if own:
+        signal.signal(signal.SIGINT, _left_to_it)
     child = subprocess.Popen(
-        [*_UNSHARE, sys.executable, "-m", "dsec_cli.netcheck.labinside"],
+        [*_UNSHARE, *_DEAF, sys.executable, "-m", "dsec_cli.netcheck.labinside"],
         stdin=subprocess.PIPE,
         stdout=None if own else subprocess.PIPE,
         text=True,
         env=_environ(),
+        start_new_session=not own,  # Ctrl-C comes to this process alone, which ends the lab
     )
     try:
         said, _ = child.communicate(json.dumps(job) + "\n")
@@ -116,3 +132,11 @@ def _carried_out(job: dict[str, Any]) -> tuple[int, dict[str, Any] | None]:
         return child.returncode, json.loads(said)
     except ValueError:
         return child.returncode, None
+
+
+def _left_to_it(_number: int, _frame: object) -> None:
+    """Ctrl-C is for the user's command: a shell in the lab goes on."""
+
+
+def _terminated(_number: int, _frame: object) -> None:
+    raise Terminated

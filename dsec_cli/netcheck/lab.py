@@ -24,6 +24,7 @@ PEER_ADDRESS = "10.77.2.1"
 DIES, STRANGER = "peer-dies", "wrong-token"
 _IN, _OUT, _DEVICE = "in0", "out0", "eth0"
 _TABLE = "dsec"
+_LEAST_BPS = 64_000
 
 
 class Fault(Record):
@@ -78,6 +79,8 @@ def _pair(end: str, port: str) -> Line:
 
 def _shaped(namespace: str, device: str, rate: str, *, limit: str) -> tuple[Line, ...]:
     bits = int(_quantity(rate))
+    if bits < _LEAST_BPS:
+        raise LabProblem(f"{rate!r} is less than 64kbps", hint="10Mbps")
     words = ("tc", "qdisc", "add", "dev", device, "root", "tbf", "rate", f"{bits}bit", "burst", "20kb")
     return ((namespace, *words, "limit", limit),)
 

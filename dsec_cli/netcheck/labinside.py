@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,7 @@ from typing import Any
 
 from dsec.codec import encode
 from dsec.errors import DSecError
+from dsec_cli.exit import UNKNOWN
 from dsec_cli.netcheck import lab
 from dsec_cli.netcheck.flows import Wants, parse_flow
 from dsec_cli.netcheck.replay import Replay, Wish, replayed
@@ -29,28 +31,44 @@ _DEATH_MS = 150
 def main() -> int:
     """Build, measure, tell."""
     job = json.loads(sys.stdin.readline())
-    faults = [lab.fault_of(text) for text in job["faults"]]
+    signal.signal(signal.SIGINT, _left_alone)
     try:
-        _build()
-        for fault, value in faults:
-            for line in fault.lines(value):
-                _run(line)
-        token = os.urandom(32).hex().encode()
-        stranger = any(fault.name == lab.STRANGER for fault, _ in faults)
-        peer = _serve(os.urandom(32) if stranger else token)
-        _enter(lab.HERE)
-        if job["command"]:
-            return _command(job["command"], token)
-        named = {fault.name: value for fault, value in faults}
-        _say(_measured(job, token, peer, named))
+        return _done(job)
     except DSecError as problem:
+        if job["command"]:  # standard output is the user's there
+            sys.stderr.write(f"dsec: error: {problem.what}\n")
+            return UNKNOWN
         _say({"failed": problem.what, "hint": problem.hint})
     return 0
 
 
+def _left_alone(_number: int, _frame: object) -> None:
+    """Ctrl-C is for the user's command, or for the program that started the lab and ends it."""
+
+
+def _done(job: dict[str, Any]) -> int:
+    faults = [lab.fault_of(text) for text in job["faults"]]
+    _build()
+    for fault, value in faults:
+        for line in fault.lines(value):
+            _run(line)
+    token = os.urandom(32).hex().encode()
+    stranger = any(fault.name == lab.STRANGER for fault, _ in faults)
+    peer = _serve(os.urandom(32) if stranger else token)
+    _enter(lab.HERE)
+    if job["command"]:
+        return _command(job["command"], token)
+    named = {fault.name: value for fault, value in faults}
+    _say(_measured(job, token, peer, named))
+    return 0
+
+
 def _say(document: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(document) + "\n")
-    sys.stdout.flush()
+    try:
+        sys.stdout.write(json.dumps(document) + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:  # who asked is gone
+        os._exit(1)
 
 
 def _build() -> None:
@@ -78,7 +96,9 @@ def _run(line: tuple[str, ...]) -> str:
 
 def _serve(token: bytes) -> subprocess.Popen[str]:
     words = ["ip", "netns", "exec", lab.PEER, sys.executable, "-m", "dsec_cli.netcheck.labpeer"]
-    peer = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    peer = subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
     assert peer.stdin is not None
     assert peer.stdout is not None
     peer.stdin.write(json.dumps({"token": token.hex(), "host": lab.PEER_ADDRESS, "port": PORT}) + "\n")
@@ -107,7 +127,11 @@ def _command(words: list[str], token: bytes) -> int:
             file.write(token.decode())
         environ = {**os.environ, "DSEC_NETCHECK_TOKEN_FILE": path}
         with open("/dev/tty" if _terminal() else os.devnull, encoding="utf-8") as terminal:
-            return subprocess.run(words, env=environ, stdin=terminal, check=False).returncode
+            try:
+                code = subprocess.run(words, env=environ, stdin=terminal, check=False).returncode
+            except OSError as problem:
+                raise lab.LabProblem(f"{words[0]}: {problem.strerror or problem}") from None
+            return code if code >= 0 else 128 - code
 
 
 def _terminal() -> bool:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import command
 from tests.netcheck import labs
 from tests.netcheck.labs import Outcome
 
@@ -157,6 +163,46 @@ def test_a_peer_with_another_token(measure: Measure) -> None:
     assert outcome.wrong() == {("reach", "unknown", "")}
     assert "the token differs" in text_of(outcome, "reach")
     assert outcome.leg.refused
+
+
+def test_the_command_in_the_lab_and_its_end(measure: Measure) -> None:
+    """The lab's exit code is the command's; what does not start is told in one line."""
+    for words, code, said in (
+        (("sh", "-c", "exit 77"), 77, b""),
+        (("sh", "-c", "kill -9 $$"), 137, b""),
+        (("/nonexistent",), 3, b"dsec: error: /nonexistent: No such file or directory\n"),
+    ):
+        done = subprocess.run(
+            command("dsec", "netcheck", "lab", "--", *words), capture_output=True, timeout=30, check=False
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (code, b"", said)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_lab_that_is_interrupted_says_nothing_and_leaves_nothing(measure: Measure, number: int) -> None:
+    words = command("dsec", "netcheck", "lab", "--probes", "stream", "--duration", "20s")
+    running = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0)
+    until = time.monotonic() + 10
+    while not (inside := below(running.pid)) and time.monotonic() < until:
+        os.sched_yield()
+    os.killpg(running.pid, number) if number == signal.SIGINT else running.send_signal(number)
+    out, said = running.communicate(timeout=10)
+    assert (running.returncode, out, said) == (128 + number, b"", b"")
+    while any(Path(f"/proc/{pid}").exists() for pid in inside) and time.monotonic() < until:
+        os.sched_yield()
+    assert not [pid for pid in inside if Path(f"/proc/{pid}").exists()]
+
+
+def below(pid: int) -> list[int]:
+    """The lab's process, and the first one in its namespaces; [] before they are there."""
+    found = [pid]
+    for _ in range(2):
+        path = Path(f"/proc/{found[-1]}/task/{found[-1]}/children")
+        children = path.read_text().split() if path.exists() else []
+        if not children:
+            return []
+        found.append(int(children[0]))
+    return found[1:]
 
 
 @pytest.mark.battery
