@@ -11,6 +11,7 @@ import time
 from dsec import __version__, units
 from dsec.planfile import load_plan
 from dsec_cli.commands.netchecking import (
+    LEAST_BPS,
     history_folder,
     keep,
     peers_of,
@@ -63,20 +64,24 @@ def main(args: Args) -> int:
     finally:
         replay.close()
     report = Report(FORMAT, f"dsec {__version__}", begun, socket.gethostname(), wants, floor, legs)
-    code = show(report, args)
-    if not args.no_history:
-        keep(report, history_folder(args.history))
-    return code
+    try:
+        return show(report, args)
+    finally:  # what was measured is kept, whether or not it can be shown
+        if not args.no_history:
+            keep(report, history_folder(args.history))
 
 
 def wish_of(args: Args) -> Wish:
     """How to measure, as the options say."""
     if args.streams is not None and not 1 <= args.streams <= MOST_STREAMS:
         raise UsageError(say("--streams {count}: from 1 to {most}", count=args.streams, most=MOST_STREAMS))
+    rate = int(quantity(units.BitsPerSecond, "rate", args.rate))
+    if rate < LEAST_BPS:
+        raise UsageError(say("--rate {text}: at least 64kbps", text=args.rate))
     return Wish(
         probes=probes_of(args.probes),
         span_ms=int(seconds("duration", args.duration, most=60.0) * 1000),
-        stream_bps=max(64_000, int(quantity(units.BitsPerSecond, "rate", args.rate))),
+        stream_bps=rate,
         streams=args.streams or 0,
         engine=args.engine,
     )

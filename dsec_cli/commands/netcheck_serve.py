@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ipaddress
 import signal
 import sys
 import time
 
 from dsec import units
-from dsec_cli.commands.netchecking import address_of, quantity, seconds, token_of, token_path
+from dsec_cli.commands.netchecking import LEAST_BPS, address_of, quantity, seconds, token_of, token_path
 from dsec_cli.commands.speaking import listener
 from dsec_cli.exit import YES, Terminated, UsageError
 from dsec_cli.netcheck.line import Limits, shown
@@ -19,18 +20,18 @@ if TYPE_CHECKING:
     from dsec_cli.options import Args
 
 _DAY_S = 86_400.0
-_LEAST_BPS = 64_000
 
 
 def main(args: Args) -> int:
     """Answer until ended, or for as long as was asked."""
     rate = int(quantity(units.BitsPerSecond, "max-rate", args.max_rate))
-    if rate < _LEAST_BPS:
+    if rate < LEAST_BPS:
         raise UsageError(say("--max-rate {text}: at least 64kbps", text=args.max_rate))
     limits = Limits(rate, max(1, round(seconds("max-time", args.max_time))))
     until = None if args.stop_after is None else seconds("stop-after", args.stop_after, most=30 * _DAY_S)
+    allow = tuple(_allowed(text) for text in args.allow)
     path = token_path(args.token_file)
-    server = Server(address_of(args.listen), token_of(path, make=True), limits=limits, allow=args.allow)
+    server = Server(address_of(args.listen), token_of(path, make=True), limits=limits, allow=allow)
     signal.signal(signal.SIGTERM, _terminated)
     tell = listener(args.lang)
     try:
@@ -45,6 +46,14 @@ def main(args: Args) -> int:
     finally:
         server.close()
     return YES
+
+
+def _allowed(text: str) -> str:
+    """An address as the kernel writes it: one that is written otherwise would let nobody in."""
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        raise UsageError(say("--allow {text}: no address", text=text), hint="10.0.0.1, fd00::1") from None
 
 
 def _terminated(_number: int, _frame: object) -> None:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
     Q = TypeVar("Q", bound=units.Quantity)
 
+LEAST_BPS = 64_000
+"""Below it a second holds too few packets to say anything of loss."""
 _LEAST_TOKEN = 16
 _VARIABLE = "DSEC_NETCHECK_TOKEN_FILE"
 
@@ -113,6 +115,8 @@ def peers_of(texts: tuple[str, ...]) -> dict[str, tuple[str, int]]:
         name, equals, address = text.strip().partition("=")
         if not (name and equals and address):
             raise UsageError(say("{text!r} is no peer", text=text), hint="--peers b=10.0.0.2:7471")
+        if name in peers:
+            raise UsageError(say("--peers names {name!r} twice", name=name))
         peers[name] = address_of(address)
     return peers
 
@@ -120,8 +124,8 @@ def peers_of(texts: tuple[str, ...]) -> dict[str, tuple[str, int]]:
 def address_of(text: str) -> tuple[str, int]:
     """HOST, HOST:PORT, [IPV6]:PORT."""
     if text.startswith("["):
-        host, _, rest = text[1:].partition("]")
-        port = rest.removeprefix(":")
+        host, bracket, rest = text[1:].partition("]")
+        host, port = host if bracket and rest[:1] in ("", ":") else "", rest[1:]
     else:
         host, _, port = text.rpartition(":") if text.count(":") == 1 else (text, "", "")
     if not host or (port and not (port.isdecimal() and 0 <= int(port) < 65536)):

@@ -84,8 +84,9 @@ class Server:
         except OSError:  # it went again, or there are no descriptors left for it
             return 0
         with sock:
-            if self._allow and source[0] not in self._allow:
-                wire.refuse(sock, f"{source[0]} is not among the peers that may measure here (--allow)")
+            host = source[0].removeprefix("::ffff:")  # an IPv4 address on a socket for both
+            if self._allow and host not in self._allow:
+                wire.refuse(sock, f"{host} is not among the peers that may measure here (--allow)")
                 return 0
             if len(self._children) >= _MOST:
                 wire.refuse(sock, f"{_MOST} sessions are going on already")

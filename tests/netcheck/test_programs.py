@@ -45,8 +45,8 @@ def serve(tmp_path: Path) -> Iterator[Callable[..., Serving]]:
         begun.append(process)
         assert process.stdout is not None
         said = process.stdout.readline()
-        assert "listening on 127.0.0.1:" in said, process.stderr.read() if process.stderr else ""
-        return Serving(process, int(said.split("127.0.0.1:")[1].split(";")[0]), token)
+        assert "listening on " in said, process.stderr.read() if process.stderr else ""
+        return Serving(process, int(said.split(";")[0].rpartition(":")[2]), token)
 
     yield begin
     for process in begun:
@@ -207,6 +207,26 @@ def test_an_address_that_is_not_allowed(serve: Callable[..., Serving], ds: Calla
     assert b"not among the peers" in ran.stdout
 
 
+def test_an_allowed_address_however_it_is_written(
+    serve: Callable[..., Serving], ds: Callable[..., Ran]
+) -> None:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError as problem:
+        pytest.skip(f"no IPv6 here: {problem}")
+    server = serve("--listen", "[::]:0", "--allow", "127.0.0.1", "--allow", "0:0:0:0:0:0:0:1")
+    for host in ("127.0.0.1", "[::1]"):
+        ran = ds("dsec", "netcheck", "run", "--peers", f"b={host}:{server.port}", "--token-file", "token",
+                 *FAST, "--probes", "echo")  # fmt: skip
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_a_report_is_kept_though_it_cannot_be_written(ds: Callable[..., Ran], tmp_path: Path) -> None:
+    ran = ds("dsec", "netcheck", "run", *FAST, "--probes", "echo", "-o", "nowhere/one.html")
+    assert (ran.returncode, ran.stderr.count(b"\n")) == (3, 1)
+    assert ds("dsec", "netcheck", "history").stdout.count(b"->") == 1
+
+
 def children(pid: int) -> list[int]:
     path = Path(f"/proc/{pid}/task/{pid}/children")
     return [int(word) for word in path.read_text().split()] if path.exists() else []
@@ -236,6 +256,11 @@ def test_a_server_that_ends_leaves_no_session(serve: Callable[..., Serving], num
         (("run", "--probes", "echo,nope"), b"there is no probe"),
         (("run", "--duration", "1y"), b"--duration 1y"),
         (("run", "--streams", "99"), b"--streams 99"),
+        (("run", "--rate", "1bps"), b"at least 64kbps"),
+        (("run", "--peers", "b=10.0.0.1,b=10.0.0.2"), b"'b' twice"),
+        (("run", "--peers", "b=[::1"), b"is no address"),
+        (("run", "--peers", "b=[::1]7471"), b"is no address"),
+        (("serve", "--allow", "host-b"), b"--allow host-b: no address"),
         (("lab", "--fault", "nope"), b"there is no fault"),
         (("lab", "--fault", "loss"), b"loss=PERCENT"),
         (("lab", "--fault", "loss=200"), b"whole number"),
