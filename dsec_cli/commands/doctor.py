@@ -37,6 +37,10 @@ def main(args: Args) -> int:
     """Ask every check, or end what is left."""
     tell = listener(args.lang)
     if args.reap:
+        if args.fix or args.json or args.only or args.require or args.smi is not None:
+            raise UsageError(
+                say("--reap ends what is left, and looks at nothing else"), hint="dsec doctor --reap --yes"
+            )
         return _reap(tell, sure=args.yes)
     if args.yes:
         raise UsageError(say("--yes answers what --reap asks"), hint="dsec doctor --reap --yes")

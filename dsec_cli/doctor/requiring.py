@@ -21,7 +21,10 @@ def chosen(checks: Sequence[Check], text: str | None) -> frozenset[str]:
     if text is None:
         return frozenset()
     found: set[str] = set()
-    for word in filter(None, (part.strip() for part in text.split(","))):
+    words = [part.strip() for part in text.split(",") if part.strip()]
+    if not words:
+        raise UsageError(say("no check is named"), hint="--only disk, --require gpu,landlock")
+    for word in words:
         meant = {check.name for check in checks if word == check.name or word in check.words}
         if not meant:
             known = [name for check in checks for name in (check.name, *check.words)]

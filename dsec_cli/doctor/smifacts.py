@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     Facts = dict[str, str]
 
 _START = re.compile(r"^GPU ([0-9A-Fa-f:.]+)\s*$")
+_REFUSALS = ("Failed to initialize NVML", "NVIDIA-SMI has failed")
+"""How lines begin that say it; "Unknown Error" alone also stands for one value of a card."""
 _FAILED = {
     "Driver/library version mismatch": 18,
     "couldn't communicate with the NVIDIA driver": 9,
@@ -53,21 +55,21 @@ _XML_NAMES = {
 def read(text: str, *, where: str) -> Gpus:
     """What the output says; raises FileProblem where it is none."""
     text = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
-    failed = next((code for words, code in _FAILED.items() if words in text), 0)
+    refused = "\n".join(line for line in text.splitlines() if line.startswith(_REFUSALS))
+    failed = next((code for words, code in _FAILED.items() if words in refused), 0)
     if failed:
         said = " ".join(text.split())[:200]
         return Gpus(failed, said, _version(text), None, "", ())
     root = text.find("<nvidia_smi_log")
     if root >= 0:
         return _of_xml(text[root:], where)
-    if "NVSMI LOG" not in text:
+    unheard = [line for line in text.splitlines() if "Unable to determine the device" in line]
+    if "NVSMI LOG" not in text and not unheard:
         raise FileProblem(
             say("{path} is no output of nvidia-smi -q", path=where), hint="nvidia-smi -q > machine.txt"
         )
     head, *blocks = _blocks(text)
-    lost = [
-        _lost(line, len(blocks)) for line in text.splitlines() if "Unable to determine the device" in line
-    ]
+    lost = [_lost(line, len(blocks)) for line in unheard]
     devices = tuple(_gpu(index, block) for index, block in enumerate(blocks))
     return Gpus(0, "", head.get("Driver Version", ""), _cuda(head.get("CUDA Version")), "", (*devices, *lost))
 

@@ -202,6 +202,20 @@ def test_failures_that_nvidia_smi_prints(shared: Path) -> None:
     assert read(texts[3], where="x").code == 9
 
 
+def test_a_value_that_is_unknown_is_no_failure_of_the_library() -> None:
+    text = "==NVSMI LOG==\nDriver Version : 550.54.14\nGPU 00000000:01:00.0\n    Fan Speed : Unknown Error\n"
+    assert statuses(read(text, where="x")).items() >= {"driver": "ok", "gpus": "ok"}.items()
+    with pytest.raises(DSecError):  # another of its outputs, with such a value
+        read("timestamp, fan.speed [%]\n2026/06/24, [Unknown Error]\n", where="x")
+
+
+def test_a_lost_card_alone_is_told(shared: Path) -> None:
+    text = (shared / "captures" / "smi-errors.txt").read_text().split("---\n")[2]
+    found = read(text, where="x")
+    assert [(gpu.pci, gpu.health) for gpu in found.devices] == [("0000:C1:00.0", "lost")]
+    assert statuses(found)["gpus"] == "problem"
+
+
 @pytest.mark.parametrize("text", ["", "no such thing", "<nvidia_smi_log><gpu>", "<nvidia_smi_log", "\0"])
 def test_what_is_no_output_is_refused(text: str) -> None:
     with pytest.raises(DSecError):

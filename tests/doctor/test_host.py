@@ -234,6 +234,9 @@ def test_the_command(ds: Callable[..., Ran], tmp_path: Path) -> None:
     ran = ds("dsec", "doctor", "--require", "landlok")
     assert (ran.returncode, b"landlock" in ran.stderr) == (2, True)
     assert ds("dsec", "doctor", "--fix", "--smi", "x").returncode == 2
+    for words in (("--reap", "--json"), ("--reap", "--fix"), ("--require", ""), ("--only", " ,")):
+        ran = ds("dsec", "doctor", *words)
+        assert (ran.returncode, ran.stdout, ran.stderr.count(b"\n")) == (2, b"", 1)
     assert ds("dsec", "doctor", "--smi", "none").returncode == 3
     assert ds("dsec", "doctor", "--smi", "-", stdin=b"no such thing").returncode == 3
     ran = ds(
