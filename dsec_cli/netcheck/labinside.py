@@ -18,7 +18,6 @@ from typing import Any
 
 from dsec.codec import encode
 from dsec.errors import DSecError
-from dsec_cli.exit import UNKNOWN
 from dsec_cli.netcheck import lab
 from dsec_cli.netcheck.flows import Wants, parse_flow
 from dsec_cli.netcheck.replay import Replay, Wish, replayed
@@ -26,6 +25,8 @@ from dsec_cli.netcheck.serving import PORT
 
 _NEW_NETWORK = 0x40000000
 _DEATH_MS = 150
+_NOT_FOUND_OUT = 3
+"""Exit code of a lab that could not be built, or whose command does not start."""
 
 
 def main() -> int:
@@ -37,7 +38,7 @@ def main() -> int:
     except DSecError as problem:
         if job["command"]:  # standard output is the user's there
             sys.stderr.write(f"dsec: error: {problem.what}\n")
-            return UNKNOWN
+            return _NOT_FOUND_OUT
         _say({"failed": problem.what, "hint": problem.hint})
     return 0
 
