@@ -170,6 +170,17 @@ def test_a_server_keeps_within_its_limits(serve: Callable[..., Serving], ds: Cal
     assert server.process.returncode == 0
 
 
+def test_a_message_that_is_too_large_for_the_time_is_no_dead_peer(
+    serve: Callable[..., Serving], ds: Callable[..., Ran]
+) -> None:
+    server = serve("--max-rate", "20Mbps")
+    ran = ds("dsec", "netcheck", "run", "--peers", f"b=127.0.0.1:{server.port}", "--token-file", "token",
+             "--flow", "here:b:1TiB", *FAST, "--probes", "messages")  # fmt: skip
+    assert ran.returncode == 1, ran.stdout
+    assert b"does not carry the flow: 0 of 1 message delivered" in ran.stdout
+    assert b"went away" not in ran.stdout
+
+
 BAD = (
     {}, {"do": None}, {"do": "nope"}, {"do": "relay"}, {"do": "relay", "host": "x", "port": 1, "ask": {}},
     {"do": "stream", "span_ms": "x"}, {"do": "bulk", "span_ms": [1]}, {"do": "messages", "connections": "z"},
