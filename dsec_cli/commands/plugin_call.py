@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
 from dsec.errors import FileProblem
 from dsec.plugins.process import PluginError, PluginProcess, Terms
 from dsec_cli.commands.plugin_checking import declared, entrypoint, plugins_of, schema_file
-from dsec_cli.exit import NO, YES
+from dsec_cli.exit import NO, YES, UsageError, tell
 from dsec_cli.plugins.binding import NotBound, bound, read_schema
 from dsec_cli.plugins.declared import parse_permission, read_declared
 from dsec_cli.plugins.signing import installed
@@ -26,9 +27,15 @@ if TYPE_CHECKING:
     from dsec_cli.plugins.signing.bundle import Package
     from dsec_cli.plugins.signing.installed import Installed
 
+_MOST_SAID = 4096
+"""Letters of what a plugin says about its failure that are shown."""
+
 
 def main(args: Args) -> int:
     """Start the plugin, hand it what it is to work on, write what it answers."""
+    if args.timeout is not None and args.timeout < 1:
+        raise UsageError(say("--timeout {count}: 1 or more", count=args.timeout))
+    timeout = None if args.timeout is None else float(args.timeout)
     _, root = plugins_of(args.contract)
     here = installed.one(root, args.name) if is_name(args.name) else None
     if here is None:
@@ -37,23 +44,24 @@ def main(args: Args) -> int:
             hint=say("dsec plugin install PACKAGE installs it"),
         )
     package = read_package(here.folder)
-    _unchanged(package)
+    _unchanged(package, installed.about(here.folder).get("files"))
     terms = _terms(here, package, landlock=not args.no_landlock)
-    timeout = None if args.timeout is None else float(args.timeout)
     try:
         schema = read_schema(package.files[schema_file(package)])
         answers = _called(terms, here.name, schema, inputs=list(_inputs(args)), timeout_s=timeout)
     except (PluginError, NotBound) as problem:
-        sys.stderr.write(f"dsec: {here.name} {here.version}: {problem}\n")
+        tell(f"dsec: {here.name} {here.version}: {str(problem)[:_MOST_SAID]}")
         return NO
     emit_bytes(b"".join(answer + b"\n" for answer in answers), args.output)
     return YES
 
 
-def _unchanged(package: Package) -> None:
+def _unchanged(package: Package, kept: object) -> None:
     """Raises FileProblem where an installed package is not what it was when it was installed."""
     data = package.files.get(MANIFEST)
     changed = [] if data is None else differences(read_manifest(data, package.where), package.entries())
+    if not changed and kept is not None and kept != package.digest():
+        changed = ["its files are not those that were installed"]
     if changed:
         raise FileProblem(
             say("{where}: {changed}", where=package.where, changed=changed[0]),
@@ -83,6 +91,8 @@ def _inputs(args: Args) -> Iterator[bytes]:
     """What the plugin is to work on: all of it, or line by line."""
     try:
         if args.input is None or args.input == "-":
+            if sys.stdin is None:
+                raise FileProblem(say("standard input is closed"), hint="--input names a file")
             data = sys.stdin.buffer.read()
         else:
             with open(args.input, "rb") as file:
@@ -99,14 +109,27 @@ def _called(
     terms: Terms, name: str, schema: dict[str, Any], *, inputs: list[bytes], timeout_s: float | None
 ) -> list[bytes]:
     """The answers, all checked; raises PluginError and NotBound."""
-    for data in inputs:
-        bound(schema["input"], data, "input")
+    for number, data in enumerate(inputs, 1):
+        with _counted(number, len(inputs)):
+            bound(schema["input"], data, "input")
     answers = []
     with PluginProcess(terms, log=2) as plugin:
         if plugin.facts["name"] != name:
             raise PluginError(f"it says that it is {plugin.facts['name']!r}")
-        for data in inputs:
-            answer = plugin.call(data, timeout_s=timeout_s)
-            bound(schema["output"], answer, "output")
+        for number, data in enumerate(inputs, 1):
+            with _counted(number, len(inputs)):
+                answer = plugin.call(data, timeout_s=timeout_s)
+                bound(schema["output"], answer, "output")
             answers.append(answer)
     return answers
+
+
+@contextlib.contextmanager
+def _counted(number: int, count: int) -> Iterator[None]:
+    """Say of which document the problem is, where there are several."""
+    try:
+        yield
+    except (PluginError, NotBound) as problem:
+        if count == 1:
+            raise
+        raise type(problem)(f"document {number} of {count}: {problem}") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from datetime import UTC, datetime
 
 from dsec.errors import DSecError, FileProblem
 from dsec_cli.commands.plugin_checking import (
@@ -18,13 +19,14 @@ from dsec_cli.commands.plugin_merging import Merged, merge, wants
 from dsec_cli.commands.rewriting import difference, rewrite
 from dsec_cli.commands.sources import read_source
 from dsec_cli.diagnostics import Severity
-from dsec_cli.exit import NO, UNKNOWN, YES
+from dsec_cli.exit import NO, UNKNOWN, YES, tell
 from dsec_cli.lint.linter import lint
 from dsec_cli.plugins.binding import NotBound, read_schema
 from dsec_cli.plugins.signing import installed
 from dsec_cli.plugins.signing.bundle import read_package
-from dsec_cli.plugins.signing.contents import DECLARED, MANIFEST, is_name
-from dsec_cli.plugins.signing.trust import beyond
+from dsec_cli.plugins.signing.contents import DECLARED, is_name
+from dsec_cli.plugins.signing.locking import alone
+from dsec_cli.plugins.signing.trust import beyond, out_of_time
 from dsec_cli.report.output import emit
 from dsec_cli.source.text import SourceText
 from dsec_cli.words import say, system
@@ -48,25 +50,37 @@ def main(args: Args) -> int:
     if lint_errors(package):
         return NO
     found = checked(package, root)
-    refused = _refused(found, args) or _unusable(package, found, root)
+    here = installed.one(root, found.manifest.name)
+    refused = _refused(found, args, here) or _unusable(package, found, root)
     if refused:
         return _no(found.manifest.comment, refused)
     merged = None if args.no_merge or not contract else _merged(contract, package, found, root)
     if merged is not None and (problem := _worse(contract, merged)):
         return _no(found.manifest.comment, problem)
-    return _install(package, found, merged, args=args, contract=contract, root=root)
+    with alone(root):
+        if installed.one(root, found.manifest.name) != here:
+            raise FileProblem(
+                say("{name} was installed or removed meanwhile", name=found.manifest.name),
+                hint=say("run the command again"),
+            )
+        installed.sweep(root)
+        return _install(package, found, merged, args=args, contract=contract, root=root)
 
 
 def _no(name: str, why: str) -> int:
-    sys.stderr.write(f"dsec: {name} is not installed: {why}\n")
+    tell(f"dsec: {name} is not installed: {why}")
     return NO
 
 
-def _refused(found: Checked, args: Args) -> str:
+def _refused(found: Checked, args: Args, here: Installed | None) -> str:
     """Why its signature keeps it out, or ""."""
     status, why = found.standing.status, found.standing.why
     if status == "trusted" or (status == "rollback" and args.allow_rollback):
         return _beyond(found)
+    today = datetime.now(UTC).date()
+    late = out_of_time(found.manifest, "", today=today, installed=here.version if here else None)
+    if status in _DOUBTFUL and late and not (late.status == "rollback" and args.allow_rollback):
+        return f"{status}: {why}; {late.status}: {late.why}"
     if status in _DOUBTFUL and args.allow_unsigned:
         sys.stderr.write(f"dsec: {found.manifest.comment} is taken without a trusted signature: {why}\n")
         return ""
@@ -86,7 +100,7 @@ def _unusable(package: Package, found: Checked, root: str) -> str:
     name, version = found.manifest.name, found.manifest.version
     if not is_name(name) or not is_name(version.lower()):
         return f"{name!r} {version!r} cannot name a folder"
-    if installed.same(root, name, version, package.files.get(MANIFEST)) is False:
+    if installed.same(root, name, version, package) is False:
         return (
             f"{version} is installed with other files: a version is what it was signed as; give it a new one"
         )
@@ -148,7 +162,7 @@ def _install(
             emit("dry run: nothing was installed\n")
             return YES
         before = installed.one(root, manifest.name)
-        kept = {"status": standing.status, "signer": standing.signer, **allowed}
+        kept = {"status": standing.status, "signer": standing.signer, "files": package.digest(), **allowed}
         folder = installed.place(root, aside, manifest.name, manifest.version, said=kept)
         if merged is not None:
             _put(contract, merged, root, manifest.name, before)
@@ -161,7 +175,7 @@ def _install(
 def _put(contract: str, merged: Merged, root: str, name: str, before: Installed | None) -> None:
     """Write the merged contract; where that fails the plugin is what it was before."""
     try:
-        rewrite(contract, old=read_source(contract).data, new=merged.text.data)
+        rewrite(contract, old=merged.old, new=merged.text.data)
     except DSecError:
         if before is None:
             installed.remove(root, name)

@@ -40,6 +40,8 @@ class Merged(NamedTuple):
     """The contract with the plugin in it."""
 
     text: SourceText
+    old: bytes
+    """The contract that it was made from."""
     by_hand: tuple[str, ...]
     """What could not be written, for the user to add."""
 
@@ -79,6 +81,7 @@ def _flow(node: Node) -> str:
 def merge(source: SourceText, new: Wants, old: Wants | None) -> Merged:
     """The contract with what `new` asks for; `old` is the plugin's version that it has in it already."""
     by_hand: list[str] = []
+    before = source.data
     here = names_plugin(source, new.name)
     for what, make in _changes(source, new, old if here else None, entry=not here):
         edits = make(_facts(source))
@@ -86,7 +89,7 @@ def merge(source: SourceText, new: Wants, old: Wants | None) -> Merged:
             source = SourceText(source.name, spliced(source, in_order(edits)))
         else:
             by_hand.append(what)
-    return Merged(source, tuple(by_hand))
+    return Merged(source, before, tuple(by_hand))
 
 
 def _changes(

@@ -11,6 +11,7 @@ from dsec_cli.commands.speaking import listener
 from dsec_cli.exit import NO, YES
 from dsec_cli.plugins.signing import installed
 from dsec_cli.plugins.signing.contents import is_name
+from dsec_cli.plugins.signing.locking import alone
 from dsec_cli.report.output import emit
 from dsec_cli.words import say
 
@@ -29,7 +30,8 @@ def main(args: Args) -> int:
             tell(say("dsec: {name} is not installed in {root}", name=args.name, root=root)) + "\n"
         )
         return NO
-    installed.remove(root, args.name)
+    with alone(root):
+        installed.remove(root, args.name)
     emit(f"{found.name} {found.version} is removed\n")
     if path and names_plugin(read_source(path), args.name):
         emit(f"{path} still names it: take it out of `plugins`, and its share out of the baseline\n")

@@ -8,6 +8,7 @@ import sys
 
 from dsec_cli.exit import NO, YES, UsageError
 from dsec_cli.plugins.signing import keyring
+from dsec_cli.plugins.signing.locking import alone
 from dsec_cli.plugins.signing.trust import Trusted, is_label
 from dsec_cli.report.output import emit
 from dsec_cli.words import say
@@ -19,12 +20,15 @@ if TYPE_CHECKING:
 
 def main(args: Args) -> int:
     """Add a key, take one away, or list them."""
-    keys = keyring.trusted(os.environ)
-    if args.remove is not None:
-        return _remove(args.remove, keys)
-    if args.key is None:
-        emit(_listed(keys, as_json=args.json))
+    if args.remove is None and args.key is None:
+        emit(_listed(keyring.trusted(os.environ), as_json=args.json))
         return YES
+    with alone(keyring.folder(os.environ), mode=0o700):  # of two at once neither loses the other's
+        keys = keyring.trusted(os.environ)
+        return _add(args, keys) if args.remove is None else _remove(args.remove, keys)
+
+
+def _add(args: Args, keys: tuple[Trusted, ...]) -> int:
     key = keyring.public_of(args.key)
     if args.name is None or not is_label(args.name):
         raise UsageError("--name says whose key it is", hint="letters, digits, . _ @ -: --name alice")

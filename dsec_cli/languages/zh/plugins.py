@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 TEXTS: dict[str, str] = {
+    "--input names a file": "--input 指定文件",
+    "--timeout {count}: 1 or more": "--timeout {count}：应为 1 或更大",
+    "run the command again": "请重新运行该命令",
+    "set HOME": "请设置 HOME",
+    "{name} was installed or removed meanwhile": "{name} 在此期间被安装或移除",
+    "there is no home folder to keep keys in": "没有可存放密钥的主目录",
     "{where} has no {declared}": "{where} 没有 {declared}",
     "{contract}: there is no such file": "{contract}：没有这个文件",
     "it says what the plugin is and needs": "它说明插件是什么、需要什么",

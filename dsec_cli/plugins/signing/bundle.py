@@ -41,6 +41,11 @@ class Package(NamedTuple):
         listed = {path: data for path, data in self.files.items() if path not in UNLISTED}
         return {path: Entry(len(data), blake3(data).hexdigest()) for path, data in listed.items()}
 
+    def digest(self) -> str:
+        """One hash of all files that a manifest lists, whether there is a manifest or not."""
+        rows = (f"{entry.blake3} {path}\n" for path, entry in sorted(self.entries().items()))
+        return str(blake3_of()("".join(rows).encode()).hexdigest())
+
 
 def read_package(path: str) -> Package:
     """The package in a folder or a zip; raises FileProblem for what is neither, or holds what none may."""

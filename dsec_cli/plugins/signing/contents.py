@@ -84,8 +84,9 @@ def read_manifest(data: bytes, where: str) -> Manifest:
             hint=say("this dsec reads {version}.x", version=VERSION[0]),
         )
     name, given, files = held.get("name"), held.get("version"), held.get("files")
-    named = isinstance(name, str) and is_name(name) and isinstance(given, str) and given.isprintable()
-    if not (named and isinstance(files, dict)):
+    if not (isinstance(name, str) and isinstance(given, str) and isinstance(files, dict)) or not (
+        is_name(name) and given.isprintable()
+    ):
         raise StoredFormError(
             say("{where} names no plugin", where=where), hint="dsec plugin sign writes it anew"
         )

@@ -11,10 +11,14 @@ from typing import NamedTuple
 from dsec.errors import FileProblem
 from dsec.versions import semver_order
 from dsec.wholefile import write_whole
+from dsec_cli.plugins.signing.bundle import Package, read_package
+from dsec_cli.plugins.signing.contents import MANIFEST
 from dsec_cli.words import say, system
 
 CURRENT = "current"
 FOLDER = "plugins"
+_ASIDE = ".tmp"
+"""How the names of folders end that are no plugins (yet, or any more)."""
 
 
 class Installed(NamedTuple):
@@ -54,6 +58,7 @@ def one(root: str, name: str) -> Installed | None:
     try:
         version = os.readlink(os.path.join(base, CURRENT))
         versions = [entry for entry in os.listdir(base) if os.path.isdir(os.path.join(base, entry))]
+        versions = [entry for entry in versions if not entry.startswith(".")]
     except OSError:
         return None
     others = sorted((v for v in versions if v not in (version, CURRENT)), key=semver_order, reverse=True)
@@ -78,7 +83,7 @@ def stage(root: str, name: str, files: dict[str, bytes], executable: frozenset[s
 
     `place` gives it its name, `drop` takes it away.
     """
-    aside = os.path.join(root, f".{name}.{os.getpid()}.tmp")
+    aside = os.path.join(root, f".{name}.{os.getpid()}{_ASIDE}")
     try:
         shutil.rmtree(aside, ignore_errors=True)
         os.makedirs(aside, mode=0o755)
@@ -129,9 +134,7 @@ def place(root: str, aside: str, name: str, version: str, *, said: dict[str, obj
     folder = os.path.join(base, version)
     try:
         os.makedirs(base, exist_ok=True)
-        if os.path.isdir(folder):  # the same files, or the caller has refused
-            shutil.rmtree(folder)
-        os.rename(aside, folder)
+        _put(aside, folder)
         write_whole(f"{folder}.json", [json.dumps(said).encode()])
         use(root, name, version)
         _sync(root)
@@ -142,6 +145,32 @@ def place(root: str, aside: str, name: str, version: str, *, said: dict[str, obj
             hint="the version before is still in use",
         ) from None
     return folder
+
+
+def _put(aside: str, folder: str) -> None:
+    """Rename a staged package; one that is there with the very same files stays, for it may be in use."""
+    if not os.path.isdir(folder):
+        os.rename(aside, folder)
+        return
+    with contextlib.suppress(FileProblem):  # somebody has put a link into it
+        if read_package(folder)[1:] == read_package(aside)[1:]:
+            return
+    old = f"{aside}.old{_ASIDE}"
+    os.rename(folder, old)
+    try:
+        os.rename(aside, folder)
+    except OSError:
+        os.rename(old, folder)
+        raise
+    drop(old)
+
+
+def sweep(root: str) -> None:
+    """Remove what killed commands have left; the caller holds the lock on the folder."""
+    with contextlib.suppress(OSError):
+        for name in os.listdir(root):
+            if name.startswith(".") and name.endswith(_ASIDE):
+                drop(os.path.join(root, name))
 
 
 def use(root: str, name: str, version: str) -> None:
@@ -155,24 +184,27 @@ def use(root: str, name: str, version: str) -> None:
     _sync(base)
 
 
-def same(root: str, name: str, version: str, manifest: bytes | None) -> bool | None:
-    """Whether that version is installed with this very manifest; None: it is not installed."""
+def same(root: str, name: str, version: str, package: Package) -> bool | None:
+    """Whether that version was installed with these very files; None: it is not installed."""
     folder = os.path.join(root, name, version)
     if not os.path.isdir(folder):
         return None
+    kept = about(folder).get("files")
+    if kept is not None:  # what was changed since can be mended by installing it again
+        return kept == package.digest()
     try:
-        with open(os.path.join(folder, "MANIFEST.json"), "rb") as file:
-            return file.read() == manifest
+        with open(os.path.join(folder, MANIFEST), "rb") as file:
+            return file.read() == package.files.get(MANIFEST)
     except OSError:
-        return manifest is None
+        return MANIFEST not in package.files
 
 
 def remove(root: str, name: str) -> None:
     """Take a plugin away, all its versions; raises FileProblem."""
-    base = os.path.join(root, name)
+    base, aside = os.path.join(root, name), os.path.join(root, f".{name}.{os.getpid()}{_ASIDE}")
     try:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(os.path.join(base, CURRENT))  # first: half of it must not be used
-        shutil.rmtree(base)
+        os.rename(base, aside)  # first: half of it must not be used
+        _sync(root)
+        shutil.rmtree(aside)
     except OSError as problem:
         raise FileProblem(say("{path}: {why}", path=problem.filename or base, why=system(problem))) from None

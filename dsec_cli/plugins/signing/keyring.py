@@ -27,8 +27,11 @@ _MOST = 1 << 20
 
 
 def folder(environ: Mapping[str, str]) -> str:
-    """Where keys are: `~/.ds/keys`."""
-    return os.path.join(environ.get("HOME") or os.path.expanduser("~"), ".ds", "keys")
+    """Where keys are: `~/.ds/keys`; raises FileProblem where nobody knows the home folder."""
+    home = environ.get("HOME") or os.path.expanduser("~")
+    if home == "~":  # a user without an entry in passwd
+        raise FileProblem("there is no home folder to keep keys in", hint="set HOME")
+    return os.path.join(home, ".ds", "keys")
 
 
 def secret_path(environ: Mapping[str, str]) -> str:
@@ -50,7 +53,7 @@ def write_pair(path: str, secret: SecretKey, *, password: str, salt: bytes) -> s
     try:
         os.makedirs(os.path.dirname(path) or ".", mode=0o700, exist_ok=True)
         _create(path, secret_text(secret, password, salt), 0o600)
-        _create(public, public_text(secret.public), 0o644)
+        _beside(path, public, public_text(secret.public))
     except FileExistsError as problem:
         raise FileProblem(
             say("{filename} is there already", filename=problem.filename),
@@ -61,12 +64,26 @@ def write_pair(path: str, secret: SecretKey, *, password: str, salt: bytes) -> s
     return public
 
 
+def _beside(path: str, public: str, text: str) -> None:
+    """Write the public key; without it the secret one is of no use, and would be in the way."""
+    try:
+        _create(public, text, 0o644)
+    except OSError:
+        os.unlink(path)
+        raise
+
+
 def _create(path: str, text: str, mode: int) -> None:
+    """Write a new file whole, or none."""
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        os.unlink(path)
+        raise
 
 
 def open_secret(path: str, ask: Callable[[], str]) -> SecretKey:

@@ -113,7 +113,10 @@ def standing(
         allowed = ", ".join(owner.plugins) or "no plugin"
         why = f"{owner.name} is trusted with {allowed}, not with {manifest.name}"
         return _modified(changed, owner.name) or Standing("unknown-key", why, owner.name)
-    return _modified(changed, owner.name) or _in_time(manifest, owner, today, installed)
+    late = out_of_time(manifest, owner.name, today=today, installed=installed)
+    return (
+        _modified(changed, owner.name) or late or Standing("trusted", f"signed by {owner.name}", owner.name)
+    )
 
 
 def _modified(changed: list[str], signer: str) -> Standing | None:
@@ -121,12 +124,13 @@ def _modified(changed: list[str], signer: str) -> Standing | None:
     return Standing("modified", "; ".join(changed[:3]) + more, signer) if changed else None
 
 
-def _in_time(manifest: Manifest, owner: Trusted, today: date, installed: str | None) -> Standing:
+def out_of_time(manifest: Manifest, signer: str, *, today: date, installed: str | None) -> Standing | None:
+    """Whether a package is expired, or older than what is installed; None: neither."""
     if manifest.expires is not None and today > manifest.expires:
-        return Standing("expired", f"it was to be used until {manifest.expires}", owner.name)
+        return Standing("expired", f"it was to be used until {manifest.expires}", signer)
     if installed is not None and older(manifest.version, installed):
-        return Standing("rollback", f"{installed} is installed, which is newer", owner.name)
-    return Standing("trusted", f"signed by {owner.name}", owner.name)
+        return Standing("rollback", f"{installed} is installed, which is newer", signer)
+    return None
 
 
 def older(one: str, other: str) -> bool:
