@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import signal
 import threading
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 LONGEST_S = 10.0
 """Processor time that one document, or one schema, may take."""
+_BREAKS = (RecursionError, ArithmeticError, ValueError, TypeError, LookupError, AttributeError, re.error)
+"""What the validator raises for schemas and numbers that it was not made for, beside references."""
 _MOST_SAID = 400
 
 
@@ -74,16 +77,14 @@ def bound(schema: Any, data: bytes, what: str) -> None:
 @contextlib.contextmanager
 def _applied(what: str, schema: str) -> Iterator[None]:
     """Whatever a hostile schema does to the validator becomes NotBound."""
-    from jsonschema.exceptions import SchemaError
+    from referencing.exceptions import Unresolvable
 
     try:
         with _limited():
             yield
-    except SchemaError:
-        raise
     except _TooLong:
         raise NotBound(f"{what}: {schema} takes longer than {LONGEST_S:g} s to check") from None
-    except Exception as problem:  # noqa: BLE001 - references, recursion, numbers: the validator raises them all
+    except (Unresolvable, *_BREAKS) as problem:
         why = "it is nested too deeply" if isinstance(problem, RecursionError) else str(problem)
         raise NotBound(f"{what}: {schema} cannot be applied: {_short(why)}") from None
 

@@ -243,3 +243,15 @@ def test_information_that_it_will_not_give_is_told(tmp_path: Path) -> None:
     subprocess.run(words, check=True, timeout=60)
     with pytest.raises(PluginError, match="ds_plugin_info failed"):
         PluginProcess(terms)
+
+
+@pytest.mark.skipif(landlock.interface() < 6, reason="this kernel's Landlock does not guard signals")
+def test_no_signal_reaches_its_user(tmp_path: Path) -> None:
+    body = (
+        'if (syscall(SYS_kill, syscall(SYS_getppid), 0) == 0) return say(out, "reached");'
+        'int failed = errno; if (syscall(SYS_kill, syscall(SYS_getpid), 0)) return say(out, "not itself");'
+        "return say(out, strerror(failed));"
+    )
+    more = tuple(NUMBERS[name] for name in ("kill", "getppid", "getpid"))
+    with PluginProcess(built(tmp_path, body)._replace(calls=CALLS + more)) as plugin:
+        assert plugin.call(b"") == b"Operation not permitted"

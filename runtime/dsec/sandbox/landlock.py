@@ -24,6 +24,8 @@ _FIRST = (1 << 13) - 1
 _REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 _NET = 0b11
 """Binding and connecting by TCP, from the fourth interface on."""
+_SIGNALS = 0b10
+"""Sending signals to processes outside of it, from the sixth interface on."""
 READ = _READ_FILE | _READ_DIR
 LOAD = READ | _EXECUTE
 _OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
@@ -52,14 +54,16 @@ def restrict(
 
     `read`, `write` (which includes reading), `load` (reading and mapping as code). Paths that do not
     exist are passed over: nothing can be reached there. `tcp`: leave TCP alone. Layers add up: a later
-    one takes away more. Raises SandboxError where the kernel has no Landlock.
+    one takes away more.
+    Signals reach nobody outside of it, where the kernel can see to that. Raises SandboxError where the kernel has no Landlock.
     """
     version = interface()
     if not version:
         raise SandboxError("this kernel has no Landlock (Linux 5.13, CONFIG_SECURITY_LANDLOCK)")
     rights = handled(version)
     net = 0 if tcp or version < 4 else _NET
-    attributes = struct.pack("=QQ", rights, net) if version >= 4 else struct.pack("=Q", rights)
+    fields = (rights, net, _SIGNALS)[: 3 if version >= 6 else 2 if version >= 4 else 1]
+    attributes = struct.pack(f"={len(fields)}Q", *fields)
     try:
         ruleset = syscall(
             _CREATE, ctypes.c_char_p(attributes), ctypes.c_size_t(len(attributes)), ctypes.c_uint(0)
