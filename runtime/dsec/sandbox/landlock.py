@@ -54,8 +54,8 @@ def restrict(
 
     `read`, `write` (which includes reading), `load` (reading and mapping as code). Paths that do not
     exist are passed over: nothing can be reached there. `tcp`: leave TCP alone. Layers add up: a later
-    one takes away more.
-    Signals reach nobody outside of it, where the kernel can see to that. Raises SandboxError where the kernel has no Landlock.
+    one takes away more. Signals reach nobody outside of it, where the kernel can see to that.
+    Raises SandboxError where the kernel has no Landlock.
     """
     version = interface()
     if not version:
