@@ -257,6 +257,7 @@ HEAVY = frozenset(
         *("twenty-thousand-documents", "two-thousand-duplicates", "alias-chain", "ten-thousand-anchors"),
         *("ten-thousand-aliases", "one-step-a-thousand-times", "many-suppressions", "binary", "nul-only"),
         *("every-line-broken", "open-quotes", "one-id-a-thousand-times", "chain-of-steps", "cycle-of-steps"),
+        "many-needs-of-one",
         *("cycles-in-a-ladder", "every-step-needs-all-before", "unknown-needs", "many-files"),
         *(
             "tasks-all-talking",
