@@ -8,7 +8,7 @@ the path.
 
 from __future__ import annotations
 
-from dsec_cli.netcheck.readings import at_most_ppm, rate_bps
+from dsec_cli.netcheck.readings import at_most_ppm, rate_bps, uneven
 from dsec_cli.netcheck.statement import NOTE, OK, PROBLEM, UNKNOWN, Statement
 from dsec_cli.netcheck.wording import below, contract_rate, many, ms, rate, share
 
@@ -29,7 +29,6 @@ _LONG_NS = 5_000_000
 _BACKLOG_NS = 100_000_000
 """What a stall of either host may hold up, without the path being too narrow."""
 _RESENT = 0.01
-_UNEVEN = 1.5
 _CEILING = 4
 """Rates above a quarter of what this host can do at all are bounded by hosts, not by the path."""
 
@@ -203,10 +202,8 @@ def _use(leg: Leg, found: Bulk) -> str:
 
 
 def _uneven(found: Bulk, own: Bulk | None) -> bool:
-    if not found.back_bps or not found.forward_bps:
-        return False
-    low, high = sorted((found.forward_bps, found.back_bps))
-    return high > _UNEVEN * low and (own is None or low * _CEILING < own.forward_bps)
+    low = min(found.forward_bps, found.back_bps or 0)
+    return uneven(found) and (own is None or low * _CEILING < own.forward_bps)
 
 
 def messages(leg: Leg) -> list[Statement]:

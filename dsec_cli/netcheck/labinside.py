@@ -31,7 +31,10 @@ _NOT_FOUND_OUT = 3
 
 def main() -> int:
     """Build, measure, tell."""
-    job = json.loads(sys.stdin.readline())
+    line = sys.stdin.readline()
+    if not line:  # who wanted the lab was interrupted
+        return 1
+    job = json.loads(line)
     signal.signal(signal.SIGINT, _left_alone)
     try:
         return _done(job)

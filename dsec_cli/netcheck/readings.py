@@ -104,6 +104,18 @@ class Bulk(Record):
     back_cpu_ns: int = 0
 
 
+UNEVEN = 1.5
+"""How much more the one way may carry than the other."""
+
+
+def uneven(found: Bulk) -> bool:
+    """Whether one way carries much less than the other."""
+    if not found.back_bps or not found.forward_bps:
+        return False
+    low, high = sorted((found.forward_bps, found.back_bps))
+    return high > UNEVEN * low
+
+
 class Messages(Record):
     """The flow itself: messages of its size at its rate, each acknowledged by the peer's program."""
 
