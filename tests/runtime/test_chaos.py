@@ -148,8 +148,7 @@ def contract(folder: Path) -> None:
     for step in ("S2", "S5"):
         text = text.replace(
             f"run: python3 steps.py {step} seed=0\n",
-            f"run: sh guard.sh {step}\n"
-            "    resources: {gpu: {count: 1, memory: 40GiB}}\n",
+            f"run: sh guard.sh {step}\n    resources: {{gpu: {{count: 1, memory: 40GiB}}}}\n",
         )
     path.write_text(text)
     mine, other = folder.name, {"one": "two", "two": "one"}.get(folder.name, "nobody")
