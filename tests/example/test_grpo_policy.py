@@ -130,6 +130,7 @@ def test_two_processes_end_with_the_same_policy(example_folder: Path) -> None:
     assert len(hashes[0]) == 1
 
 
+@pytest.mark.battery
 def test_a_large_learning_rate_diverges(job: SimpleNamespace) -> None:
     settings = job.grpo.Settings(learning_rate=0.2)
     lines = [line for _, line in job.run_in_process.train(1, iterations=6, settings=settings)]
@@ -138,6 +139,7 @@ def test_a_large_learning_rate_diverges(job: SimpleNamespace) -> None:
     assert lines[-1]["reward_mean"] < 0.25
 
 
+@pytest.mark.battery
 def test_without_entropy_bonus_small_batches_collapse(job: SimpleNamespace) -> None:
     settings = job.grpo.Settings(epochs=1, minibatches=1, entropy_bonus=0.0)
     lines = [line for _, line in job.run_in_process.train(1, iterations=600, prompts=32, settings=settings)]
