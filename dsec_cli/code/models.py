@@ -30,7 +30,6 @@ class Provider(Record):
 
 _PROVIDERS = {
     "openai": Provider("api.openai.com", "OPENAI_API_KEY"),
-    "anthropic": Provider("api.anthropic.com", "ANTHROPIC_API_KEY"),
     "gemini": Provider("generativelanguage.googleapis.com", "GEMINI_API_KEY"),
     "groq": Provider("api.groq.com", "GROQ_API_KEY"),
     "mistral": Provider("api.mistral.ai", "MISTRAL_API_KEY"),
@@ -38,7 +37,7 @@ _PROVIDERS = {
     "openrouter": Provider("openrouter.ai", "OPENROUTER_API_KEY"),
     "ollama": Provider("localhost", "", 11434, "http"),
 }
-_BEGINNINGS = {"gpt-": "openai", "o1": "openai", "o3": "openai", "o4": "openai", "claude-": "anthropic"}
+_BEGINNINGS = {"gpt-": "openai", "o1": "openai", "o3": "openai", "o4": "openai"}
 """How models are called whose provider need not be said."""
 _ALIASES = {"google": "gemini", "ollama_chat": "ollama"}
 

@@ -312,7 +312,7 @@ def test_places_count_characters_not_bytes(reading) -> None:
     assert (place.span.start, place.span.end) == (10, 14)
 
 
-OPENAI, CLAUDE = "api.openai.com:443", "api.anthropic.com:443"
+OPENAI, MISTRAL = "api.openai.com:443", "api.mistral.ai:443"
 MODELS = {
     "crew-agent": (
         "from crewai import Agent; Agent(role='r', llm='openai/gpt-4o')",
@@ -320,9 +320,9 @@ MODELS = {
         {"OPENAI_API_KEY"},
     ),
     "crew-bare": (
-        "from crewai import Agent; Agent(llm='claude-3-5-sonnet')",
-        {CLAUDE},
-        {"ANTHROPIC_API_KEY"},
+        "from crewai import Agent; Agent(llm='o3-mini')",
+        {OPENAI},
+        {"OPENAI_API_KEY"},
     ),
     "crew-manager": ("import crewai; crewai.Crew(manager_llm='gpt-4o')", {OPENAI}, {"OPENAI_API_KEY"}),
     "crew-local": ("from crewai import Agent; Agent(llm='ollama/llama3')", {"localhost:11434"}, set()),
@@ -344,10 +344,10 @@ MODELS = {
     ),
     "autogen-list": (
         "from autogen import AssistantAgent\n"
-        "c = [{'model': 'gpt-4o', 'api_key': 'x'}, {'model': 'm', 'api_type': 'anthropic'}]\n"
+        "c = [{'model': 'gpt-4o', 'api_key': 'x'}, {'model': 'm', 'api_type': 'mistral'}]\n"
         "AssistantAgent('a', llm_config={'config_list': c})",
-        {OPENAI, CLAUDE},
-        {"ANTHROPIC_API_KEY"},
+        {OPENAI, MISTRAL},
+        {"MISTRAL_API_KEY"},
     ),
     "autogen-one": (
         "import autogen; autogen.ConversableAgent('a', llm_config={'model': 'gpt-4o'})",
