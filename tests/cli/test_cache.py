@@ -178,14 +178,16 @@ def test_damaged_entries_are_misses(ds: Ds, contract: Path, folder: Path) -> Non
         assert entry.read_bytes() == whole
 
 
-def test_any_damage_is_noticed(folder: Path) -> None:
+@pytest.mark.parametrize("every", [7, pytest.param(1, marks=pytest.mark.battery)])
+def test_any_damage_is_noticed(folder: Path, every: int) -> None:
     ticket = cached.Ticket(str(folder), "key")
     assert caching.keep(ticket, b"said", 1)
     path = Path(ticket.path)
     whole = path.read_bytes()
     assert cached._entry(ticket) == (b"said", 1)
     middle = range(300, len(whole) - 300)
-    for at in (*range(300), *middle[::41], *range(len(whole) - 300, len(whole))):
+    ends = (*range(0, 300, every), *range(len(whole) - 300, len(whole), every))
+    for at in (*ends, *middle[:: 41 * every]):
         path.write_bytes(whole[:at] + bytes((whole[at] ^ 1,)) + whole[at + 1 :])
         assert cached._entry(ticket) is None
         path.write_bytes(whole[:at])

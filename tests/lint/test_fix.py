@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dsec_cli.diagnostics import Diagnostic, Edit, Finding, Fix, Severity, Silenced, concretise
 from dsec_cli.lint.edits import MARK
-from dsec_cli.lint.fix import FEWEST_TRIALS, MOST_ROUNDS, Outcome, accepted, fixed
+from dsec_cli.lint.fix import FEWEST_TRIALS, MOST_READ, MOST_ROUNDS, Outcome, accepted, fixed
 from dsec_cli.lint.linter import lint
 from dsec_cli.source.text import SourceText, Span
 from dsec_cli.source.tree import Tree
@@ -253,21 +253,24 @@ def test_a_real_contract_with_its_mark_and_line_ends() -> None:
     assert sorted(mended(outcome)) == ["DS007", "DS101", "DS103"]
 
 
-def test_fixes_that_are_in_each_others_way_are_not_tried_for_ever() -> None:
+@pytest.mark.parametrize("fixes", [500, pytest.param(9000, marks=pytest.mark.battery)])
+def test_fixes_that_are_in_each_others_way_are_not_tried_for_ever(fixes: int) -> None:
     asked: list[str] = []
 
     def reading(text: SourceText) -> list[Diagnostic]:
         asked.append(text.text)
         return words("bad", "bad # bad")(text)
 
-    many = source("".join(f"k{number}: bad\n" for number in range(9000)))
+    padding = "# " + "x" * (MOST_READ // FEWEST_TRIALS) + "\n"
+    many = source(padding + "".join(f"k{number}: bad\n" for number in range(fixes)))
     outcome = fixed(many, reading)
     assert outcome.text.text == many.text
     assert len(asked) <= FEWEST_TRIALS + 1
-    assert len(outcome.kept) == 9000
-    assert {reason for _, reason in why(outcome)} == {
-        "too many fixes of this file get into each other's way to try them one by one"
-    }
+    assert len(outcome.kept) == fixes
+    reasons = [reason for _, reason in why(outcome)]
+    given_up = "too many fixes of this file get into each other's way to try them one by one"
+    assert {*reasons} <= {given_up, "bad would still be found"}
+    assert reasons.count(given_up) > fixes * 9 // 10, "halving reaches a few of them in that many trials"
 
 
 def test_what_was_accepted_is_not_read_and_linted_again() -> None:
