@@ -18,6 +18,7 @@ from dsec_cli.snapshot.section import Scene, Wanted
 from dsec_cli.snapshot.shelf import View
 
 KEY = b"k" * 32
+FILES = {"train.py": "lr = 3e-4\n" * 40, "src/model.py": "layers = 12\n", "notes.txt": "hello\n"}
 PLAIN = {
     "GIT_CONFIG_GLOBAL": "/dev/null",
     "GIT_CONFIG_SYSTEM": "/dev/null",

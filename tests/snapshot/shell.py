@@ -69,6 +69,18 @@ class Shell:
             timeout=120,
         )
 
+    def start(self, line: str) -> subprocess.Popen[str]:
+        """The command, going on while the test does; a group of its own."""
+        return subprocess.Popen(
+            command("dsec", *line.split()),
+            cwd=self.project,
+            env=self.environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
     def ok(self, line: str, code: int = 0, **environ: str) -> str:
         ran = self(line, **environ)
         assert ran.returncode == code, ran.stdout + ran.stderr

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import fcntl
-import itertools
 import json
 import os
 import shutil
@@ -18,43 +15,14 @@ from blake3 import blake3
 from dsec import ed25519
 from dsec.codec import canonical
 from dsec.errors import DSecError
-from dsec.store import Store, open_store
+from dsec.store import Store
 from dsec_cli.snapshot.package import form, keys, reading, standing
 from dsec_cli.snapshot.package.writing import write as export
 from dsec_cli.snapshot.section import Wanted
 from dsec_cli.snapshot.shelf import View, find
 
-from .kit import described, repository, scene, site, take
+from .kit import FILES, repository, scene, take
 from .shell import Shell
-
-FILES = {"train.py": "lr = 3e-4\n" * 40, "src/model.py": "layers = 12\n", "notes.txt": "hello\n"}
-
-
-@pytest.fixture
-def environ(tmp_path: Path) -> dict[str, str]:
-    return {"HOME": str(tmp_path / "home")}
-
-
-@pytest.fixture
-def view(tmp_path: Path, store: Store, state: Path) -> View:
-    folder = repository(tmp_path / "p", FILES)
-    (folder / "weights.bin").write_bytes(bytes(range(256)) * 10_000)
-    sites = [site(tmp_path / "site", {"torch": "2.4"})]
-    found = scene(folder, store, state, sites=sites, inventory=described("h100-sxm-80gb", 2))
-    return take(found, "v1")
-
-
-@pytest.fixture
-def package(view: View, tmp_path: Path, environ: dict[str, str]) -> Path:
-    path = tmp_path / "v1.dsnap"
-    export(view, str(path), environ=environ, recipients=[], signed=True)
-    return path
-
-
-@pytest.fixture
-def elsewhere(tmp_path: Path) -> Iterator[Store]:
-    with open_store(str(tmp_path / "elsewhere")) as other:
-        yield other
 
 
 def test_the_parts_that_are_promised(package: Path) -> None:
@@ -280,58 +248,6 @@ def test_what_is_there_is_not_overwritten_unless_it_is_a_package(
     with pytest.raises(DSecError, match="could not be written"):
         export(view, str(tmp_path / "none" / "x"), environ=environ, recipients=[], signed=True)
     assert [path.name for path in tmp_path.iterdir() if "tmp" in path.name] == []
-
-
-def test_a_disk_that_gets_full_at_any_write(
-    view: View, package: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nothing is left, and the file that was there stays whole; then it works."""
-    whole, target = package.read_bytes(), package.with_name("full.dsnap")
-    target.write_bytes(whole)
-    for at in itertools.count():
-        monkeypatch.setattr(Store, "export", _failing(at))
-        try:
-            export(view, str(target), environ=environ, recipients=[], signed=True)
-            break
-        except DSecError as problem:
-            said = problem.what
-        assert "No space left" in said
-        assert target.read_bytes() == whole
-        assert not target.with_name("full.dsnap.tmp").exists()
-    assert at > 3
-    assert target.read_bytes() == whole
-
-
-def _failing(at: int, real: Any = Store.export) -> Any:
-    """An export whose write number `at` fails."""
-
-    def failing(self: Store, write: Any, **how: Any) -> Any:
-        left = iter(range(at))
-
-        def counted(data: bytes) -> None:
-            if next(left, None) is None:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            write(data)
-
-        return real(self, counted, **how)
-
-    return failing
-
-
-def test_what_a_killed_export_left_is_used_up(view: View, package: Path, environ: dict[str, str]) -> None:
-    left = package.with_name("v1.dsnap.tmp")
-    left.write_bytes(b"x" * 1_000_000)
-    before = package.read_bytes()
-    export(view, str(package), environ=environ, recipients=[], signed=True)
-    assert package.read_bytes() == before
-    assert not left.exists()
-
-
-def test_two_at_once_do_not_mix(view: View, package: Path, environ: dict[str, str]) -> None:
-    with package.with_name("v1.dsnap.tmp").open("wb") as other:
-        fcntl.flock(other, fcntl.LOCK_EX)
-        with pytest.raises(DSecError, match="is being written by somebody else"):
-            export(view, str(package), environ=environ, recipients=[], signed=True)
 
 
 def test_a_name_for_a_terminal_or_for_another_place(package: Path, environ: dict[str, str]) -> None:

@@ -17,44 +17,8 @@ from pathlib import Path
 import pytest
 
 from dsec.store import StoreProblem, open_store
-from dsec.store.disk import Disk
 
-EFFECTS = ("make_folder", "create", "write", "sync", "sync_folder", "rename", "link", "remove")
-
-
-class FailingDisk(Disk):
-    """The n-th effect fails, and so does every one after it; half of what is to be written is written."""
-
-    def __init__(self, fail_at, number=errno.ENOSPC):
-        self.done, self.fail_at, self.number = 0, fail_at, number
-
-    def _next(self, what):
-        self.done += 1
-        if self.done >= self.fail_at and what != "remove":
-            raise OSError(self.number, os.strerror(self.number))
-
-    def write(self, fd, data):
-        try:
-            self._next("write")
-        except OSError:
-            super().write(fd, bytes(data)[: len(data) // 2])
-            raise
-        super().write(fd, data)
-
-
-def _counted(name):
-    real = getattr(Disk, name)
-
-    def effect(self, *args):
-        self._next(name)
-        return real(self, *args)
-
-    return effect
-
-
-for _name in EFFECTS:
-    if _name != "write":
-        setattr(FailingDisk, _name, _counted(_name))
+from .disks import FailingDisk
 
 
 def create(place, root, name, disk=None):
@@ -135,22 +99,9 @@ KILLED = """
 import os, signal, sys
 sys.path.insert(0, sys.argv[5])
 from dsec.store import open_store
-from dsec.store.disk import Disk
-from test_faults import FailingDisk, create, prune
+from tests.store.disks import Deadly
+from tests.store.test_faults import create, prune
 from pathlib import Path
-
-class Deadly(FailingDisk):
-    def _next(self, what):
-        self.done += 1
-        if self.done == self.fail_at:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    def write(self, fd, data):
-        self.done += 1
-        if self.done == self.fail_at:
-            os.write(fd, bytes(data)[: len(data) // 2])
-            os.kill(os.getpid(), signal.SIGKILL)
-        Disk.write(self, fd, data)
 
 what, place, root, first = sys.argv[1:5]
 # One interpreter for all: each try is a child of its own.
@@ -174,7 +125,7 @@ while True:
 
 @pytest.mark.parametrize("what", ["create", "prune"])
 def test_killed_at_any_write(two, folder, what):
-    here = str(Path(__file__).parent)
+    here = str(Path(__file__).parents[2])
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", KILLED, what, str(two), str(folder), "1", here],
         capture_output=True, text=True, timeout=300, check=True,

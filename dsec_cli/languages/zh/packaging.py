@@ -30,6 +30,8 @@ TEXTS: dict[str, str] = {
     ),
     "signed by {label}, key {key}, which you do not know yet": "由 {label} 签名，密钥 {key}，您尚不认识该密钥",
     "{path} is there, and is not a package": "{path} 已存在，且不是快照包",
+    "{path} is whole, but its folder could not be synced: {why}": "{path} 已完整写入，但其目录无法同步到磁盘：{why}",
+    "if the machine stops now the file may be gone; write it again to be sure": "若机器此刻断电，该文件可能丢失；请再写一次以确保安全",
     "remove it, or name another place with --output": "请将其删除，或用 --output 指定其他位置",
     "nothing was left there; name another place with --output": "那里没有留下任何内容；请用 --output 指定其他位置",
     "--recipient {text!r} is no public key of age": "--recipient {text!r} 不是 age 公钥",

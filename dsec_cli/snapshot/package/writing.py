@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
-import os
-
 from dsec import ed25519
 from dsec.codec import canonical
 from dsec.errors import FileProblem
 from dsec.hashing import blake3_of
 from dsec.record import Record
+from dsec.store.disk import Disk
 from dsec.words import say, system
 from dsec_cli.snapshot.manifest import contents, encode, trees
 from dsec_cli.snapshot.package import age, auditlog, codemanifest, fingerprint, gpulayout
+from dsec_cli.snapshot.package.aside import aside_of, refuse_other
 from dsec_cli.snapshot.package.crypto import NoSealingError, agreement_key
 from dsec_cli.snapshot.package.form import (
     FORMAT,
-    MAGIC,
     MANIFEST,
     UNSIGNED,
     PackagePart,
@@ -32,10 +29,10 @@ from dsec_cli.snapshot.shelf import document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import BinaryIO
+    from collections.abc import Iterable, Mapping, Sequence
 
     from dsec_cli.snapshot.manifest import Plain
+    from dsec_cli.snapshot.package.aside import Aside
     from dsec_cli.snapshot.shelf import View
 
 AUDIT = "audit_log.enc"
@@ -54,7 +51,13 @@ class Written(Record):
 
 
 def write(
-    view: View, path: str, *, environ: Mapping[str, str], recipients: Sequence[bytes], signed: bool
+    view: View,
+    path: str,
+    *,
+    environ: Mapping[str, str],
+    recipients: Sequence[bytes],
+    signed: bool,
+    disk: Disk | None = None,
 ) -> Written:
     """Write it whole or not at all; raises FileProblem, and what reading the snapshot raises."""
     parts, absent = _parts(view, environ, recipients)
@@ -65,10 +68,9 @@ def write(
     manifest = view.manifest
     table = Table(FORMAT, Snapshot(manifest.id, manifest.name), tuple(rows), absent, signer)
     try:
-        _refuse_other(path)
-        with _aside(path) as file:
+        refuse_other(path)
+        with aside_of(path, Disk() if disk is None else disk) as file:
             digest, size = _write(view, file, table, parts, seed)
-            os.replace(f"{path}.tmp", path)
     except OSError as problem:
         raise FileProblem(
             say("{path} could not be written: {why}", path=path, why=system(problem)),
@@ -78,41 +80,8 @@ def write(
     return Written(path, size, digest, table, tuple(largest))
 
 
-@contextlib.contextmanager
-def _aside(path: str) -> Iterator[BinaryIO]:
-    """The file that becomes `path`: always the same one, so that a killed export leaves none for ever."""
-    aside = f"{path}.tmp"
-    fd = os.open(aside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
-    with open(fd, "rb+") as file:
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise FileProblem(say("{path} is being written by somebody else", path=path)) from None
-        try:
-            file.truncate(0)
-            yield file
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(aside)
-            raise
-
-
-def _refuse_other(path: str) -> None:
-    """A file that is there is replaced only if it is a package."""
-    try:
-        with open(path, "rb") as file:
-            if file.read(len(MAGIC)) == MAGIC:
-                return
-    except FileNotFoundError:
-        return
-    raise FileProblem(
-        say("{path} is there, and is not a package", path=path),
-        hint=say("remove it, or name another place with --output"),
-    )
-
-
 def _write(
-    view: View, file: BinaryIO, table: Table, parts: Mapping[str, bytes], seed: bytes | None
+    view: View, file: Aside, table: Table, parts: Mapping[str, bytes], seed: bytes | None
 ) -> tuple[str, int]:
     """Digest and size of the file. The pack comes first, as its length is in the beginning."""
     room = len(beginning(table, 0)) + len(UNSIGNED)
@@ -126,13 +95,7 @@ def _write(
     head = beginning(table, pack)
     file.seek(0)
     file.write(head + (ed25519.sign(seed, signed_message(head)) if seed is not None else UNSIGNED))
-    file.flush()
-    os.fsync(file.fileno())
-    file.seek(0)
-    whole = blake3_of()(b"")
-    while piece := file.read(1 << 20):
-        whole.update(piece)
-    return whole.hexdigest(), room + pack
+    return file.digest(), room + pack
 
 
 def _parts(
