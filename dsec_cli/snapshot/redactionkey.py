@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 
 from dsec.errors import FileProblem
 from dsec.words import say, system
+from dsec_cli.snapshot.secretfile import made_once
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,20 +49,5 @@ def _read(path: str) -> bytes | None:
 
 def _made(path: str) -> bytes:
     """A new key; where another process made one meanwhile, that one."""
-    folder = os.path.dirname(path)
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    aside = f"{path}.{os.getpid()}.tmp"
     key = os.urandom(_SIZE)
-    descriptor = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    try:
-        with open(descriptor, "wb") as file:
-            file.write(key)
-            file.flush()
-            os.fsync(file.fileno())
-        os.link(aside, path)
-    except FileExistsError:
-        key = _read(path) or key
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(aside)
-    return key
+    return key if made_once(path, key) else _read(path) or key

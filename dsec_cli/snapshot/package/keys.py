@@ -7,7 +7,6 @@ trusted    a line for each key: 64 hex digits, a space, whose it is as they say 
 
 from __future__ import annotations
 
-import contextlib
 import getpass
 import os
 import socket
@@ -18,6 +17,7 @@ from dsec.record import Record
 from dsec.words import say, system
 from dsec_cli.snapshot.package import age
 from dsec_cli.snapshot.package.crypto import agreement_key
+from dsec_cli.snapshot.secretfile import made_once
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -82,7 +82,8 @@ def _secret(path: str, new: Callable[[], str], *, make: bool) -> str:
         except FileNotFoundError:
             if not make:
                 raise
-        return _made(path, new())
+        text = new()
+        return text if made_once(path, text.encode()) else _read(path)
     except OSError as problem:
         raise FileProblem(
             say("{path}: {why}", path=problem.filename or path, why=system(problem)),
@@ -99,25 +100,6 @@ def _read(path: str) -> str:
                 hint=say("chmod 600 {path}", path=path),
             )
         return file.read(_MOST).decode("ascii", "replace")
-
-
-def _made(path: str, text: str) -> str:
-    """Write it; where another process wrote one meanwhile, that one counts."""
-    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-    aside = f"{path}.{os.getpid()}.tmp"
-    fd = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        with open(fd, "wb") as file:
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        os.link(aside, path)
-    except FileExistsError:
-        return _read(path)
-    finally:
-        with contextlib.suppress(OSError):
-            os.unlink(aside)
-    return text
 
 
 def _hex(text: str) -> bytes | None:
