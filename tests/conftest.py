@@ -29,7 +29,8 @@ pytest_plugins = ["making", "simulated"]
 """Contracts made by hand, and simulated GPUs: fixtures that several parts use."""
 
 # A shell that runs the tests in the background, or nohup, has these ignored, and programs inherit that.
-for _number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT):
+# With SIGCHLD ignored nobody learns how a child ended: subprocess takes it for 0.
+for _number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT, signal.SIGCHLD):
     if signal.getsignal(_number) is signal.SIG_IGN:
         signal.signal(_number, signal.default_int_handler if _number == signal.SIGINT else signal.SIG_DFL)
 

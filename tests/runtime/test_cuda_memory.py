@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import stat
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -52,7 +52,7 @@ grep -v " pid $$ " scenario > scenario.$$ && mv scenario.$$ scenario
 GPU = Device(
     uuid(0), 0, "NVIDIA H100 80GB HBM3", "h100-sxm-80gb", 79 * 2**30, None, None, None, (), 1000, "ok"
 )
-ONE, TWO, GONE = os.getpid(), os.getppid(), 2**22 - 1
+GONE = 2**22 - 1
 
 
 @pytest.fixture
@@ -66,6 +66,15 @@ def fake(tmp_path: Path) -> Path:
         "count 1\ndriver 570.86.15\ngpu 0 name NVIDIA H100 80GB HBM3\ngpu 0 total 81559\n"
     )
     return folder
+
+
+@pytest.fixture
+def two() -> Iterator[tuple[int, int]]:
+    """Two processes of a Step, living as long as the test: nobody else decides when they end."""
+    with subprocess.Popen(["sleep", "600"]) as one, subprocess.Popen(["sleep", "600"]) as other:
+        yield one.pid, other.pid
+        one.kill()
+        other.kill()
 
 
 @pytest.fixture
@@ -169,40 +178,50 @@ def moved(memory: CudaMemory, held: Callable[[str], Any], kit: SimpleNamespace, 
     return answer["ok"], answer["why"]
 
 
-def test_what_the_driver_still_names_is_not_free(fake: Path, kit: SimpleNamespace) -> None:
+def test_what_the_driver_still_names_is_not_free(
+    fake: Path, kit: SimpleNamespace, two: tuple[int, int]
+) -> None:
+    one, other = two
     (fake / "mode").write_text("lies")
     memory = CudaMemory(str(fake / "cuda-checkpoint"))
-    memory.ask(Asked(1, (ONE, TWO), ("G",), False, 0.0))
-    assert memory.look(1.0, lambda _: {TWO: 5}) == []
-    ok, why = moved(memory, lambda _: {TWO: 5}, kit, 11.0)
+    memory.ask(Asked(1, (one, other), ("G",), False, 0.0))
+    assert memory.look(1.0, lambda _: {other: 5}) == []
+    ok, why = moved(memory, lambda _: {other: 5}, kit, 11.0)
     assert (ok, why) == (False, "GPU G is still held after cuda-checkpoint had ended")
     calls = (fake / "calls").read_text().split()
-    assert sorted(calls) == sorted(map(str, (ONE, ONE, TWO, TWO))), "and everything is undone"
+    assert sorted(calls) == sorted(map(str, (one, one, other, other))), "and everything is undone"
 
 
-def test_of_several_processes_all_are_moved_or_none(fake: Path, kit: SimpleNamespace) -> None:
-    (fake / "mode").write_text(f"refuses-{TWO}")
+def test_of_several_processes_all_are_moved_or_none(
+    fake: Path, kit: SimpleNamespace, two: tuple[int, int]
+) -> None:
+    one, other = two
+    (fake / "mode").write_text(f"refuses-{other}")
     memory = CudaMemory(str(fake / "cuda-checkpoint"))
-    memory.ask(Asked(1, (ONE, TWO), ("G",), False, 0.0))
+    memory.ask(Asked(1, (one, other), ("G",), False, 0.0))
     ok, why = moved(memory, lambda _: {}, kit)
-    assert (ok, why) == (False, f"cuda-checkpoint exited with code 1 for process {TWO}: no such process")
-    assert sorted((fake / "calls").read_text().split()) == sorted(map(str, (ONE, ONE, TWO)))
+    assert (ok, why) == (False, f"cuda-checkpoint exited with code 1 for process {other}: no such process")
+    assert sorted((fake / "calls").read_text().split()) == sorted(map(str, (one, one, other)))
 
 
-def test_who_ended_meanwhile_holds_nothing(fake: Path, kit: SimpleNamespace) -> None:
+def test_who_ended_meanwhile_holds_nothing(fake: Path, kit: SimpleNamespace, two: tuple[int, int]) -> None:
+    one, _ = two
     (fake / "mode").write_text(f"refuses-{GONE}")
     memory = CudaMemory(str(fake / "cuda-checkpoint"))
-    memory.ask(Asked(1, (ONE, GONE), ("G",), False, 0.0))
+    memory.ask(Asked(1, (one, GONE), ("G",), False, 0.0))
     assert moved(memory, lambda _: {}, kit) == (True, "")
 
 
-def test_one_that_hangs_is_ended_and_nobody_knows(fake: Path, kit: SimpleNamespace) -> None:
+def test_one_that_hangs_is_ended_and_nobody_knows(
+    fake: Path, kit: SimpleNamespace, two: tuple[int, int]
+) -> None:
+    one, _ = two
     (fake / "mode").write_text("hangs")
     memory = CudaMemory(str(fake / "cuda-checkpoint"))
-    memory.ask(Asked(1, (ONE,), ("G",), False, 0.0))
+    memory.ask(Asked(1, (one,), ("G",), False, 0.0))
     assert memory.look(MOST_S - 1, lambda _: {}) == []
     ok, why = moved(memory, lambda _: {}, kit, MOST_S + 1)
-    assert (ok, why) == (None, f"cuda-checkpoint did not end for process {ONE} within 120 s")
+    assert (ok, why) == (None, f"cuda-checkpoint did not end for process {one} within 120 s")
 
 
 def test_nobody_to_move_is_an_answer() -> None:

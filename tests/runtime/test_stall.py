@@ -32,20 +32,22 @@ class Film:
         self.told_us: int | None = None
         self.cpu: dict[int, int] = {}
         self.signs: dict[int, int | None] = {}
+        self.counts: dict[int, int] = {}
         self.ranks: dict[int, int | None] = {}
         self.parents: set[int] = set()
 
     def process(self, pid: int, rank: int | None = None) -> None:
-        self.cpu[pid], self.ranks[pid], self.signs[pid] = 0, rank, None
+        self.cpu[pid], self.ranks[pid], self.signs[pid], self.counts[pid] = 0, rank, None, 0
 
     def tell(self, pid: int) -> None:
         self.told += 1
+        self.counts[pid] += 1
         self.told_us = self.signs[pid] = self.at
 
     def look(self, *, busy: tuple[int | None, ...] = (), **more: Any) -> Verdict | None:
         self.at += S
         pulses = tuple(
-            Pulse(pid, self.ranks[pid], cpu, self.signs[pid], pid not in self.parents)
+            Pulse(pid, self.ranks[pid], cpu, self.signs[pid], pid not in self.parents, self.counts[pid])
             for pid, cpu in self.cpu.items()
         )
         return self.watch.see(Look(self.at, self.log, pulses, self.told, self.told_us, busy, **more))
@@ -155,6 +157,39 @@ def test_when_all_stop_within_one_look_who_told_least_recently_stopped_first() -
     film.tell(12)
     film.at += S // 2
     film.tell(11)
+    verdict = film.until_said(300)
+    assert verdict is not None
+    assert verdict.first is not None
+    assert verdict.first.name == "rank 0"
+
+
+@pytest.mark.parametrize(("more", "first"), [(0, "rank 1"), (3, "rank 0")])
+def test_a_slow_rank_that_all_wait_for_stopped_first_though_it_worked_longest(more: int, first: str) -> None:
+    film = Film(floor_us=S, factor=3)
+    for rank in range(3):
+        film.process(10 + rank, rank)
+    steady(film)
+    for _ in range(more):
+        film.tell(12)  # it tells of more than its turns, so counts say nothing
+    film.look()
+    film.tell(10)
+    film.tell(12)
+    for _ in range(4):
+        film.cpu[11] += S
+        film.look()
+    verdict = film.until_said(300)
+    assert verdict is not None
+    assert verdict.first is not None
+    assert verdict.first.name == first
+
+
+def test_of_ranks_that_hardly_told_the_last_work_decides() -> None:
+    film = Film(floor_us=S, usual_us=S, factor=3)
+    for rank in range(2):
+        film.process(10 + rank, rank)
+    film.tell(10)
+    film.look()
+    film.cpu[11] += S
     verdict = film.until_said(300)
     assert verdict is not None
     assert verdict.first is not None

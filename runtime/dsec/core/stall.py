@@ -6,6 +6,10 @@ Step's executions take; never less than FLOOR, nor than twice the longest pause 
 It is stalled when moreover its processes and its GPUs did nothing for so long; what is not known of a
 GPU is not taken for nothing. One that told of itself, and is silent three times as long while
 something works, is silent: worth telling, and no more, because a collective that hangs turns round.
+
+Of ranks that tell in step, as those do that wait for each other in every turn, the one that told less
+often than the others stopped first, however long it still worked: it was the slow one. Else the last
+sign of life decides.
 """
 
 from __future__ import annotations
@@ -42,6 +46,8 @@ class Pulse(Record):
     """Its last metric or heartbeat, on the clock of `Look.at_us`."""
     leaf: bool
     """Whether it has no child in the attempt."""
+    told: int = 0
+    """Its metrics and heartbeats so far."""
 
 
 class Look(Record):
@@ -100,12 +106,13 @@ class Verdict(Record):
 class _Life:
     """One process as it was seen so far."""
 
-    __slots__ = ("active_us", "cpu_us", "gone", "leaf", "rank", "seen_us", "told_us")
+    __slots__ = ("active_us", "cpu_us", "gone", "leaf", "rank", "seen_us", "told", "told_us")
 
     def __init__(self, pulse: Pulse, at_us: int) -> None:
         self.rank = pulse.rank
         self.cpu_us = 0
         self.active_us = self.seen_us = at_us
+        self.told = pulse.told
         self.told_us = pulse.told_us or 0
         self.leaf = pulse.leaf
         self.gone = False
@@ -117,6 +124,7 @@ class _Life:
             self.active_us = at_us
         self.cpu_us, self.seen_us = pulse.cpu_us, at_us
         self.rank = pulse.rank if self.rank is None else self.rank
+        self.told = pulse.told
         self.told_us = max(self.told_us, pulse.told_us or 0)
         self.leaf = self.leaf and pulse.leaf
         return worked
@@ -137,6 +145,8 @@ class Watch:
         self._pauses: list[int] = []
         self._longest_us = 0
         self._lives: dict[int, _Life] = {}
+        self._in_step = True
+        """Whether no rank was ever seen to have told more than once more than another."""
         self._said = ""
 
     def see(self, look: Look) -> Verdict | None:
@@ -163,6 +173,9 @@ class Watch:
                 life = self._lives[pulse.pid] = _Life(pulse, since_us)
             worked = life.see(pulse, look.at_us) or worked
         self._miss({pulse.pid for pulse in look.pulses})
+        if self._in_step and self._told:
+            counts = self._counts()
+            self._in_step = not counts or max(counts) - min(counts) <= 1
         return worked
 
     def _miss(self, here: set[int]) -> None:
@@ -222,13 +235,21 @@ class Watch:
 
     def ranks(self) -> tuple[Rank, ...]:
         """Ranks by their last sign of life, the first to stop first."""
-        lives = _speaking(self._lives)
+        counted = self._in_step and min(self._counts(), default=0) >= _FEW
+        found = [_ranked(key, members, counted=counted) for key, members in self._groups().items()]
+        return tuple(rank for _, rank in sorted(found, key=lambda one: one[0]))
+
+    def _counts(self) -> list[int]:
+        """How often each rank told of itself."""
+        return [sum(life.told for _, life in group) for group in self._groups().values()]
+
+    def _groups(self) -> dict[tuple[int, int], list[tuple[int, _Life]]]:
+        """The processes of each rank, or each by itself where there are no ranks."""
         groups: dict[tuple[int, int], list[tuple[int, _Life]]] = {}
-        for pid, life in lives.items():
+        for pid, life in _speaking(self._lives).items():
             key = (0, life.rank) if life.rank is not None else (1, pid)
             groups.setdefault(key, []).append((pid, life))
-        found = [_ranked(key, members) for key, members in groups.items()]
-        return tuple(rank for _, rank in sorted(found, key=lambda one: one[0]))
+        return groups
 
 
 def _gpus_idle(busy_permille: Iterable[int | None]) -> bool:
@@ -248,16 +269,17 @@ def _speaking(lives: Mapping[int, _Life]) -> dict[int, _Life]:
 
 
 def _ranked(
-    key: tuple[int, int], members: Sequence[tuple[int, _Life]]
-) -> tuple[tuple[int, int, int, int], Rank]:
+    key: tuple[int, int], members: Sequence[tuple[int, _Life]], *, counted: bool
+) -> tuple[tuple[int, ...], Rank]:
     """A rank with what it is sorted by: who is gone stopped when last seen, before who idles since then."""
+    told = sum(life.told for _, life in members) if counted else 0
     gone = all(life.gone for _, life in members)
     told_us = max(life.told_us for _, life in members)
     active_us = max(life.seen_us if life.gone else life.active_us for _, life in members)
     last_us = max(told_us, active_us)
     pid = max(members, key=lambda one: (not one[1].gone, one[1].active_us, -one[0]))[0]
     name = f"rank {key[1]}" if key[0] == 0 else f"process {key[1]}"
-    return (last_us, told_us, key[0], key[1]), Rank(name, pid, last_us, gone)
+    return (told, last_us, told_us, *key), Rank(name, pid, last_us, gone)
 
 
 def decision(level: str, *, known: bool, retries_left: int, droppable: bool) -> str:

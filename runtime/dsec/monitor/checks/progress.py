@@ -33,6 +33,8 @@ class Listener:
         self.count = 0
         self.last_us: int | None = None
         self.by_pid: dict[int, int] = {}
+        """When each process last told."""
+        self.counts: dict[int, int] = {}
         self.ranks: dict[int, int] = {}
 
     def listen(self, offset_us: int, now_us: int) -> None:
@@ -44,6 +46,7 @@ class Listener:
             self.last_us = max(self.last_us or 0, at_us)
             if one.pid is None:
                 continue
+            self.counts[one.pid] = self.counts.get(one.pid, 0) + 1
             self.by_pid[one.pid] = max(self.by_pid.get(one.pid, 0), at_us)
             if one.rank is not None:
                 self.ranks[one.pid] = one.rank
@@ -124,6 +127,7 @@ class Check:
                 seen.cpu_us,
                 listener.by_pid.get(seen.pid),
                 seen.pid not in parents,
+                listener.counts.get(seen.pid, 0),
             )
             for seen in use.processes
         )
