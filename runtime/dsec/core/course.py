@@ -6,11 +6,12 @@ decision. `machine` says what is decided and why.
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect_left, insort
 from heapq import heappop, heappush
 
+from dsec.core.grants import NOT_ASKED
 from dsec.core.pace import slowed
-from dsec.core.trial import NEVER, Run, places
+from dsec.core.trial import Run, places
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,9 +48,11 @@ def course(  # noqa: C901  # a call per Step and decision is what this spares
     answers = grants.answers(quick=False), grants.answers(quick=True)
     place_of, arrived = places(order), [step for step, count in enumerate(waits) if not count]
     buckets: list[list[int]] = [[] for _ in cpus]
-    kinds = list(zip(buckets, cpus, memories, workers, strict=True))
+    many = len(cpus)
     for at, step in enumerate(arrived):
         heappush(buckets[bucket_of[step]], at * n * queued + place_of[step])
+    # The first of each bucket, in order; with the bucket's number, which is not asked for step by step.
+    line = sorted([bucket[0] * many + number for number, bucket in enumerate(buckets) if bucket])
     before = len(arrived) * n * queued
     running: list[int] = []
     busy: set[str] = set()
@@ -59,52 +62,45 @@ def course(  # noqa: C901  # a call per Step and decision is what this spares
     waiting, (until, cpu_then, memory_then, state_then) = -1, _NONE
     while True:
         if cpu >= least or waiting < 0:
-            heads, first = [], NEVER
-            for bucket, needed, more, worker in kinds:
-                if bucket:
-                    if needed <= cpu and more <= memory:
-                        heads.append(bucket[0])
-                    elif bucket[0] < first and worker not in busy:
-                        first = bucket[0]
-            heads.sort()
             refused.clear()
             waiting, promised, at = -1, waiting, 0
-            while at < len(heads) and (cpu >= least or waiting < 0):
-                place = heads[at]
+            cpu_first, memory_first, busy_first = cpu, memory, busy.copy()
+            while at < len(line) and (cpu >= least or waiting < 0):
+                entry = line[at]
                 at += 1
-                if waiting < 0 and place > first:
-                    waiting = order[first % n]
-                    if waiting != promised:
-                        until = -1
-                step = order[place % n]
-                number = bucket_of[step]
+                number = entry % many
+                needed, more = cpus[number], memories[number]
+                fits = needed <= cpu and more <= memory
                 if workers[number] in busy:
-                    continue
-                needed, more, kind, group = cpus[number], memories[number], devices[number], None
-                fits = needed <= cpu and more <= memory and kind not in refused
-                end = now + durations[step]
-                after = state
-                late = fits and waiting >= 0 and 0 <= until < end
-                if late and (needed > cpu_then or more > memory_then):
-                    continue  # whatever its devices, it would take what is reserved
-                if fits and kind >= 0:
-                    known = answers[quicks[step]][number]
-                    answer = (
-                        known[state] if state in known else grants.grant(state, number, quick=quicks[step])
-                    )
-                    if answer is None:
-                        refused.add(kind)
-                        fits = False
-                    else:
-                        after, group = answer
-                        if group.speed < speeds[number]:
-                            end = now + slowed(durations[step], speeds[number], group.speed)
-                if not fits:
+                    # What never fitted waits for room, not for its worker, that was free at first.
+                    if (needed <= cpu_first and more <= memory_first) or workers[number] in busy_first:
+                        continue
+                    fits = False
+                kind = devices[number]
+                if not fits or kind in refused:
                     if waiting < 0:
-                        waiting = step
+                        waiting = order[entry // many % n]
                         if waiting != promised:
                             until = -1
                     continue
+                step = order[entry // many % n]
+                end, after, group = now + durations[step], state, None
+                if waiting >= 0 and 0 <= until < end and (needed > cpu_then or more > memory_then):
+                    continue  # whatever its devices, it would take what is reserved
+                if kind >= 0:
+                    answer = answers[quicks[step]][number].get(state, NOT_ASKED)
+                    if answer is NOT_ASKED:
+                        answer = grants.ask(state, number, quick=quicks[step])
+                    if answer is None:
+                        refused.add(kind)
+                        if waiting < 0:
+                            waiting = step
+                            if waiting != promised:
+                                until = -1
+                        continue
+                    after, group = answer
+                    if group.speed < speeds[number]:
+                        end = now + slowed(durations[step], speeds[number], group.speed)
                 if waiting < 0:
                     promised = -1
                 else:
@@ -143,12 +139,10 @@ def course(  # noqa: C901  # a call per Step and decision is what this spares
                 heappush(running, end * n + step)
                 bucket = buckets[number]
                 heappop(bucket)
+                at -= 1
+                del line[at]
                 if bucket:
-                    insort(heads, bucket[0], at)
-            if waiting < 0 and first < NEVER:
-                waiting = order[first % n]
-                if waiting != promised:
-                    until = -1
+                    insort(line, bucket[0] * many + number, at)
         if not running:
             break
         now = running[0] // n
@@ -165,7 +159,14 @@ def course(  # noqa: C901  # a call per Step and decision is what this spares
             for target in successors[step]:
                 waits[target] = left = waits[target] - 1
                 if not left:
-                    heappush(buckets[bucket_of[target]], before + place_of[target])
+                    number, entry = bucket_of[target], before + place_of[target]
+                    bucket = buckets[number]
+                    if not bucket:
+                        insort(line, entry * many + number)
+                    elif entry < bucket[0]:
+                        del line[bisect_left(line, bucket[0] * many + number)]
+                        insort(line, entry * many + number)
+                    heappush(bucket, entry)
                     if queued:
                         arrived.append(target)
                         before += n

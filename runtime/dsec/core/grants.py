@@ -43,6 +43,8 @@ class Group:
 
 
 Answer = tuple[State, Group]
+NOT_ASKED: Answer = ((), Group((), (), 0))
+"""Stands for an answer that is not known, as None says that nothing is granted."""
 
 
 class _Kind:
@@ -106,16 +108,20 @@ class Grants:
     def grant(self, state: State, number: int, *, quick: bool) -> Answer | None:
         """The devices that demand `number` gets in `state`, and the state afterwards; None: not now."""
         kind = self._kinds[number]
-        known = kind.quick if quick else kind.fit
-        try:
-            return known[state]
-        except KeyError:
-            pass
+        answer = (kind.quick if quick else kind.fit).get(state, NOT_ASKED)
+        return self.ask(state, number, quick=quick) if answer is NOT_ASKED else answer
+
+    def ask(self, state: State, number: int, *, quick: bool) -> Answer | None:
+        """The same, not looked up but found out and remembered."""
+        kind = self._kinds[number]
         if self._known >= _MOST_KNOWN:
             self._forget()
         self._known += 1
         chosen = self._chosen(state, kind, quick=quick)
-        answer = known[state] = None if chosen is None else (_held(state, kind, chosen), self._group(chosen))
+        answer = None
+        if chosen is not None:
+            answer = _held(state, kind, chosen), self._groups.get(chosen) or self._group(chosen)
+        (kind.quick if quick else kind.fit)[state] = answer
         return answer
 
     def answers(self, *, quick: bool) -> list[dict[State, Answer | None]]:
@@ -227,11 +233,9 @@ class Grants:
         return found
 
     def _group(self, at: tuple[int, ...]) -> Group:
-        group = self._groups.get(at)
-        if group is None:
-            devices = [self._slots[one].device for one in at]
-            uuids = tuple(device.uuid for device in devices)
-            group = self._groups[at] = Group(at, uuids, min((device.speed for device in devices), default=0))
+        devices = [self._slots[one].device for one in at]
+        uuids = tuple(device.uuid for device in devices)
+        group = self._groups[at] = Group(at, uuids, min((device.speed for device in devices), default=0))
         return group
 
     def _forget(self) -> None:
