@@ -203,7 +203,7 @@ def _use(leg: Leg, found: Bulk) -> str:
 
 def _uneven(found: Bulk, own: Bulk | None) -> bool:
     low = min(found.forward_bps, found.back_bps or 0)
-    return uneven(found) and (own is None or low * _CEILING < own.forward_bps)
+    return uneven(found) and (own is None or low * _CEILING < min(own.forward_bps, own.back_bps or 0))
 
 
 def messages(leg: Leg) -> list[Statement]:

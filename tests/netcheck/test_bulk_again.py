@@ -1,4 +1,4 @@
-"""A way that is slower once was a busy host; one that is slower twice is slower."""
+"""A way that is slower once or twice was a busy host; one that always is, is slower."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ ONE = Bulk(100, 0, 10, 5, 5, "network", 1, 1, 100, 0, 1, 1)
         ([(100, 100)], (100, 100), 1),
         ([(100, 30), (90, 95)], (100, 95), 2),
         ([(30, 100), (80, 90)], (80, 100), 2),
-        ([(30, 100), (31, 99)], (31, 100), 2),
+        ([(30, 100), (31, 99), (90, 30)], (90, 100), 3),
+        ([(30, 100), (31, 99), (32, 101), (90, 90)], (32, 101), 3),
     ],
 )
 def test_a_moment_does_not_count(
