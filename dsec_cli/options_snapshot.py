@@ -201,20 +201,31 @@ PRUNE: Command = (
 
 RESTORE: Command = (
     "snapshot restore",
-    "Write the code of a snapshot, or a part of it, into a new folder.",
+    "Write the code of a snapshot, or a part of it, into a new folder; also its data, and files of its run.",
     (
         "All of it appears at once, or nothing. Where secrets were replaced, those of the present work tree "
         "are put back if they are the same; others are named with file and line.",
     ),
-    (NAME, ("PATH", "maybe", (), "A file or folder of the code; default: all of it.")),
+    (NAME, ("PATH", "maybe", (), "A file or folder of it; default: all of it.")),
     (
         JSON,
         LANG,
+        (
+            "section",
+            "",
+            "value",
+            "SECTION",
+            ("code", "data", "dependencies", "state"),
+            "code",
+            "What to write: the code; data that --data PATH:content took in; packages of --deps-content; files "
+            "of --full-state. Two names of one file become one file again.",
+        ),
         ("to", "", "value", "DIR", (), None, "Where to; default: NAME-restored. It must be new, or empty."),
     ),
     (
         ("dsec snapshot restore v2.3 --to ../v2.3", "Get last week's code back."),
         ("dsec snapshot restore v2.3 train.py --to old", "Only one file."),
+        ("dsec snapshot restore v2.3 --section state --to work", "Its checkpoints and outputs."),
     ),
     ((0, "written"), USAGE, NONE),
 )

@@ -1,4 +1,4 @@
-"""`dsec snapshot restore`: write the code of a snapshot, or a part of it, into a folder."""
+"""`dsec snapshot restore`: write the code of a snapshot, or other files that it holds, into a folder."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dsec_cli.commands.snapshotting import project, redactor, store_of, view_of
 from dsec_cli.exit import YES, UsageError
 from dsec_cli.report.output import emit
 from dsec_cli.snapshot.restoring import restore
+from dsec_cli.snapshot.takingout import take_out
 from dsec_cli.snapshot.views.quantities import counted, size
 from dsec_cli.words import say
 
@@ -33,12 +34,16 @@ def main(args: Args) -> int:
     only = "" if args.path is None else os.path.normpath(args.path)
     if os.path.isabs(only) or only.startswith(".."):
         raise UsageError(
-            say("{path!r} is no path within the code", path=args.path),
+            say("{path!r} is no path within the snapshot", path=args.path),
             hint="write it as inspect --files does",
         )
     with store_of(place) as store:
         view = view_of(store, args.name)
-        made = restore(view, target, live=place.folder, redactor=redactor(), only="" if only == "." else only)
+        part = "" if only == "." else only
+        if args.section == "code":
+            made = restore(view, target, live=place.folder, redactor=redactor(), only=part)
+        else:
+            made = take_out(view, args.section, target, only=part)
     emit(_json(made, target) if args.json else "".join(f"{line}\n" for line in told(made, target)))
     return YES
 
@@ -50,6 +55,8 @@ def told(made: Restored, target: str) -> list[str]:
         lines.append(f"secrets taken from the present work tree: {', '.join(map(shown, made.filled))}")
     lines += [f"secret missing: {shown(path)}:{line}" for path, line in made.missing]
     lines += [f"not in the snapshot, as it is a secret: {shown(path)}" for path in made.withheld]
+    lines += [f"leads out of it: {shown(path)}" for path in made.outward]
+    lines += [f"not as it was: {shown(path)}: {shown(why)}" for path, why in made.lost]
     return lines
 
 
@@ -62,5 +69,7 @@ def _json(made: Restored, target: str) -> str:
         "filled": list(made.filled),
         "missing": [{"path": path, "line": line} for path, line in made.missing],
         "withheld": list(made.withheld),
+        "outward": list(made.outward),
+        "lost": [{"path": path, "why": why} for path, why in made.lost],
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"

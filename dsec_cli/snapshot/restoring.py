@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -9,11 +10,13 @@ import tempfile
 from dsec.record import Record
 from dsec_cli.snapshot.manifest import ABSENT
 from dsec_cli.snapshot.shelf import SnapshotProblem
-from dsec_cli.snapshot.spelling import unspelled
-from dsec_cli.words import say
+from dsec_cli.snapshot.spelling import readable, unspelled
+from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dsec_cli.snapshot.redaction import Redactor
     from dsec_cli.snapshot.shelf import View
 
@@ -29,6 +32,50 @@ class Restored(Record):
     """(path, line) of secrets that nobody here has: the placeholder stands there."""
     withheld: tuple[str, ...]
     """Files that are not in the snapshot at all, as their names say that they are secrets."""
+    outward: tuple[str, ...] = ()
+    """Links that lead out of what was written."""
+    lost: tuple[tuple[str, str], ...] = ()
+    """(path, why) of what could not be brought back of links and attributes."""
+
+
+@contextlib.contextmanager
+def appearing(target: str) -> Iterator[str]:
+    """A folder that becomes `target`, new or empty until then, at the end of the block; raises DSecError."""
+    above = os.path.dirname(os.path.abspath(target))
+    try:
+        os.makedirs(above, exist_ok=True)
+        room = tempfile.mkdtemp(prefix=".dsec-restore-", dir=above)
+    except OSError as problem:
+        raise _unwritten(target, problem) from None
+    inside = os.path.join(room, "new")
+    try:
+        os.mkdir(inside)
+        yield inside
+        if os.path.lexists(target):
+            os.rmdir(target)  # an empty folder was allowed
+        os.rename(inside, target)
+    except OSError as problem:
+        raise _unwritten(target, problem) from None
+    finally:
+        _remove(room)
+
+
+def _unwritten(target: str, problem: OSError) -> SnapshotProblem:
+    return SnapshotProblem(
+        say("{path} could not be written: {why}", path=target, why=system(problem)),
+        hint=say("nothing was left there; name another place with --to"),
+    )
+
+
+def _remove(room: str) -> None:
+    """Take the folder away, folders in it that may not be written to included."""
+    for base, folders, _ in os.walk(room):
+        for name in folders:
+            path = os.path.join(base, name)
+            if not os.path.islink(path):
+                with contextlib.suppress(OSError):
+                    os.chmod(path, 0o700)
+    shutil.rmtree(room, ignore_errors=True)
 
 
 def restore(view: View, target: str, *, live: str, redactor: Redactor, only: str = "") -> Restored:
@@ -42,30 +89,21 @@ def restore(view: View, target: str, *, live: str, redactor: Redactor, only: str
             say("snapshot {name} has no code: {why}", name=view.manifest.name, why=side.reason),
             hint="take one with --include-code",
         )
-    above = os.path.dirname(os.path.abspath(target))
-    os.makedirs(above, exist_ok=True)
-    room = tempfile.mkdtemp(prefix=".dsec-restore-", dir=above)
-    try:
-        inside = os.path.join(room, "code")
-        made = _write(view, inside, live=live, redactor=redactor, only=only)
-        if os.path.lexists(target):
-            os.rmdir(target)  # an empty folder was allowed
-        os.rename(inside, target)
-    finally:
-        shutil.rmtree(room, ignore_errors=True)
-    return made
+    with appearing(target) as inside:
+        return _write(view, inside, live=live, redactor=redactor, only=only)
 
 
 def _write(view: View, inside: str, *, live: str, redactor: Redactor, only: str) -> Restored:
     side = view.side("code")
     files = taken = 0
+    outward: list[str] = []
     part = os.fsencode(only) if only else None
-    os.mkdir(inside)
     for label in ("code", "redacted"):
         if label in side.trees and _has(view, side.trees[label], part):
             report = view.store.checkout(side.trees[label], os.fsencode(inside), only=part)
             files += report.files + report.links
             taken += report.written_bytes
+            outward += map(readable, report.outward)
     if not files:
         raise SnapshotProblem(
             say("snapshot {name} has nothing at {path!r}", name=view.manifest.name, path=only),
@@ -73,7 +111,7 @@ def _write(view: View, inside: str, *, live: str, redactor: Redactor, only: str)
         )
     filled, missing = _fill(view, inside, live=live, redactor=redactor)
     withheld = tuple(one["path"] for one in side.data["withheld"])
-    return Restored(files, taken, filled, missing, withheld)
+    return Restored(files, taken, filled, missing, withheld, tuple(outward))
 
 
 def _has(view: View, tree: str, part: bytes | None) -> bool:

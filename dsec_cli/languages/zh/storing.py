@@ -40,6 +40,8 @@ TEXTS: dict[str, str] = {
     "{id} of the store is no list of pieces: {why}": "仓库中的 {id} 不是分块列表：{why}",
     "frame {number} holds something else as {id}": "第 {number} 帧中 {id} 的内容不符",
     "packs/{name} is not a pack, and is not looked at": "packs/{name} 不是包，不予检查",
+    "its attribute {name} is lost: {why}": "其扩展属性 {name} 已丢失：{why}",
+    "it is a file of its own now": "它现在是独立的文件",
     "{count} objects are missing": "缺少 {count} 个对象",
     "frame {number}: {why}": "第 {number} 帧：{why}",
 }

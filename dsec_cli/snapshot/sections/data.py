@@ -8,17 +8,21 @@ import os
 from dsec.contenthash import content_hash
 from dsec.errors import FileProblem
 from dsec.store import Entry
+from dsec_cli.snapshot import inodes
 from dsec_cli.snapshot.manifest import ABSENT
 from dsec_cli.snapshot.section import Captured, Difference, Part, absent, judged
+from dsec_cli.snapshot.spelling import spelled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dsec.store import Tree
     from dsec_cli.snapshot.manifest import Plain
     from dsec_cli.snapshot.section import Pair, Scene
 
 _WHY = "other data"
+_BESIDE = ("file", "links", "attributes")
 
 
 def capture(scene: Scene) -> Captured:
@@ -37,22 +41,29 @@ def capture(scene: Scene) -> Captured:
             continue
         named.append({"path": path, "hash": digest})
         if how == "content":
-            tree, taken = _content(scene, path)
-            trees.append((f"data-{len(named) - 1}", tree))
-            size += taken
+            tree, beside, told = _content(scene, path)
+            reasons += told
+            named[-1] = {**named[-1], **beside}
+            trees.append((f"data-{len(named) - 1}", tree.id))
+            size += tree.size_bytes
     if not found and not named and not reasons:
         return absent("the contract states no dependencies, and no --data was named")
     return judged(reasons, {"dependencies": found, "named": named}, trees=tuple(trees), size=size)
 
 
-def _content(scene: Scene, path: str) -> tuple[str, int]:
+def _content(scene: Scene, path: str) -> tuple[Tree, Plain, list[str]]:
+    """The tree of what is there, what is known beside it, and what is not in it."""
     full = os.path.join(scene.folder, path)
     if os.path.isdir(full):
-        tree = scene.store.put_folder(os.fsencode(full))
+        root, base = os.fsencode(full), ""
+        tree = scene.store.put_folder(root)
     else:
         folder, base = os.path.split(os.path.abspath(full))
-        tree = scene.store.put_tree(os.fsencode(folder), [Entry(os.fsencode(base))])
-    return tree.id, tree.size_bytes
+        root = os.fsencode(folder)
+        tree = scene.store.put_tree(root, [Entry(os.fsencode(base))])
+    seen = inodes.look(root, scene.store.tree(tree.id))
+    unread = [f"{path}: {spelled(one.path)}: {one.reason}" for one in tree.unread]
+    return tree, {"file": bool(base), **seen.document()}, unread + seen.reasons
 
 
 def _dependencies(scene: Scene) -> tuple[list[Plain], list[str]]:
@@ -92,9 +103,14 @@ def compare(pair: Pair) -> Iterator[Difference]:
         after = {one[key]: one for one in pair.after.data[label]}
         for name in sorted({*before, *after}):
             one, two = before.get(name), after.get(name)
-            if one != two and not (pair.live and two is None):
+            if _essence(one) != _essence(two) and not (pair.live and two is None):
                 kind = "added" if one is None else "removed" if two is None else "changed"
                 yield Difference("data", kind, str(name), _told(one), _told(two), 93, _WHY)
+
+
+def _essence(one: Plain | None) -> Plain:
+    """What counts of a row: how its content is kept does not."""
+    return one and {key: value for key, value in one.items() if key not in _BESIDE}
 
 
 def _told(one: Plain | None) -> str:

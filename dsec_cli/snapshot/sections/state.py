@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from dsec_cli.snapshot import inodes
 from dsec_cli.snapshot.manifest import ABSENT
 from dsec_cli.snapshot.section import Captured, Difference, Part, absent, judged
 from dsec_cli.snapshot.spelling import spelled
@@ -21,9 +22,11 @@ def capture(scene: Scene) -> Captured:
         return absent("not asked for (--full-state)")
     if scene.run is None:
         return absent("there is no run here")
-    tree = scene.store.put_folder(os.fsencode(scene.run.work))
-    reasons = [f"{spelled(one.path)}: {one.reason}" for one in tree.unread]
-    data = {"files": tree.files, "bytes": tree.size_bytes}
+    root = os.fsencode(scene.run.work)
+    tree = scene.store.put_folder(root)
+    seen = inodes.look(root, scene.store.tree(tree.id))
+    reasons = [f"{spelled(one.path)}: {one.reason}" for one in tree.unread] + seen.reasons
+    data = {"files": tree.files, "bytes": tree.size_bytes, **seen.document()}
     return judged(reasons, data, trees=(("work", tree.id),), size=tree.size_bytes)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dsec.store.store import Store, open_store
 from dsec.store.values import (
+    Beside,
     Change,
     Damage,
     Damaged,
@@ -30,6 +31,7 @@ from dsec.store.values import (
 )
 
 __all__ = [
+    "Beside",
     "Change",
     "Damage",
     "Damaged",

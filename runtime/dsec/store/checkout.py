@@ -7,7 +7,7 @@ import os
 from dsec.hashing import blake3_of
 from dsec.store.pieces import HOLE, PIECE_BYTES
 from dsec.store.treewalk import runs_of
-from dsec.store.values import Damaged, Missing, Report, StoreProblem, TreeEntry
+from dsec.store.values import Beside, Damaged, Missing, Report, StoreProblem, TreeEntry
 from dsec.words import say, system
 
 TYPE_CHECKING = False
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _ZEROS = bytes(PIECE_BYTES)
+NOTHING = Beside({}, {})
 _TOLD = 100
 """So many links that lead out are named."""
 
@@ -66,9 +67,12 @@ def _wrong(entry: TreeEntry) -> Damaged:
 class Checkout:
     """One tree that is being written; folders are opened name by name from the target on."""
 
-    def __init__(self, target: bytes, get: Get) -> None:
+    def __init__(self, target: bytes, get: Get, beside: Beside = NOTHING) -> None:
         """Make the target, if it is not there."""
-        self._get, self._target = get, target
+        self._get, self._target, self._beside = get, target, beside
+        self._firsts: dict[int, TreeEntry] = {}
+        self._twins: list[tuple[TreeEntry, TreeEntry]] = []
+        self._lost: list[tuple[bytes, str]] = []
         self._files = self._folders = self._links = self._bytes = 0
         self._outward: list[bytes] = []
         self._made: list[TreeEntry] = []
@@ -85,6 +89,8 @@ class Checkout:
         try:
             for entry in entries:
                 self._one(entry)
+            for first, entry in self._twins:
+                self._again(first, entry)
             for entry in self._later:
                 self._guarded(entry, self._link)
             for entry in reversed(self._made):
@@ -92,7 +98,8 @@ class Checkout:
         finally:
             os.close(self._root)
             os.close(self._last[1])
-        return Report(self._files, self._folders, self._links, self._bytes, tuple(self._outward[:_TOLD]))
+        outward, lost = tuple(self._outward[:_TOLD]), tuple(self._lost[:_TOLD])
+        return Report(self._files, self._folders, self._links, self._bytes, outward, lost)
 
     def _one(self, entry: TreeEntry) -> None:
         match entry.kind:
@@ -101,7 +108,45 @@ class Checkout:
             case "link":
                 self._later.append(entry)
             case "file":
-                self._guarded(entry, self._file)
+                first = self._first(entry)
+                if first is entry:
+                    self._guarded(entry, self._file)
+                else:
+                    self._twins.append((first, entry))
+
+    def _first(self, entry: TreeEntry) -> TreeEntry:
+        """The file that was this one under another name, and is written already; else this one."""
+        number = self._beside.twins.get(entry.path)
+        if number is None:
+            return entry
+        first = self._firsts.setdefault(number, entry)
+        same = (first.content, first.mode, first.mtime_ns) == (entry.content, entry.mode, entry.mtime_ns)
+        return first if same else entry
+
+    def _again(self, first: TreeEntry, entry: TreeEntry) -> None:
+        """Give a file that is written a second name; where that cannot be, it is written again."""
+        folder, _, name = first.path.rpartition(b"/")
+        source = os.dup(self._opened(folder))
+        try:
+            self._guarded(
+                entry,
+                lambda _, to, fd: os.link(name, to, src_dir_fd=source, dst_dir_fd=fd, follow_symlinks=False),
+            )
+        except StoreProblem:
+            self._guarded(entry, self._file)
+            self._lost.append((entry.path, say("it is a file of its own now")))
+        else:
+            self._files += 1
+        finally:
+            os.close(source)
+
+    def _set_attributes(self, entry: TreeEntry, fd: int) -> None:
+        for name, value in self._beside.attributes.get(entry.path, ()):
+            try:
+                os.setxattr(fd, name, value)
+            except OSError as problem:
+                why = say("its attribute {name} is lost: {why}", name=name, why=system(problem))
+                self._lost.append((entry.path, why))
 
     def _guarded(self, entry: TreeEntry, act: Callable[[TreeEntry, bytes, int], None]) -> None:
         folder, _, name = entry.path.rpartition(b"/")
@@ -140,6 +185,7 @@ class Checkout:
                     data = data[os.write(out, data) :]
             if entry.pieces:
                 os.ftruncate(out, entry.size)
+            self._set_attributes(entry, out)
             os.fchmod(out, entry.mode)
             if entry.mtime_ns:
                 os.utime(out, ns=(entry.mtime_ns, entry.mtime_ns))
@@ -159,6 +205,7 @@ class Checkout:
     def _finish(self, entry: TreeEntry, name: bytes, fd: int) -> None:
         inner = os.open(name, _FOLDER, dir_fd=fd)
         try:
+            self._set_attributes(entry, inner)
             os.fchmod(inner, entry.mode)
             if entry.mtime_ns:
                 os.utime(inner, ns=(entry.mtime_ns, entry.mtime_ns))

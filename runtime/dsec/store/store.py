@@ -18,7 +18,7 @@ from dsec.store import (
     treewalk,
     verifying,
 )
-from dsec.store.checkout import Checkout, content_of, only_below, plainly
+from dsec.store.checkout import NOTHING, Checkout, content_of, only_below, plainly
 from dsec.store.compression import name_of_best
 from dsec.store.disk import Disk
 from dsec.store.intake import Intake
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from dsec.store.intake import Look
     from dsec.store.layout import Layout
-    from dsec.store.values import Change, Entry, Pruned, Report, TreeEntry, Usage, Verification
+    from dsec.store.values import Beside, Change, Entry, Pruned, Report, TreeEntry, Usage, Verification
 
 
 def open_store(path: str, *, create: bool = True, disk: Disk | None = None) -> Store:
@@ -169,13 +169,17 @@ class Store:
         """The bytes of a stored file, piece by piece, holes as zeros; checked against its id at the end."""
         return plainly(content_of(self._reading(), entry))
 
-    def checkout(self, tree: str, target: bytes, *, only: bytes | None = None) -> Report:
+    def checkout(
+        self, tree: str, target: bytes, *, only: bytes | None = None, beside: Beside = NOTHING
+    ) -> Report:
         """Write a tree, or the file or folder `only` of it, below `target`, which is made if absent.
 
         Files that are there stay and make it fail; nothing is written through links.
         """
         entries = self.tree(tree)
-        return Checkout(target, self._reading()).write(entries if only is None else only_below(entries, only))
+        return Checkout(target, self._reading(), beside).write(
+            entries if only is None else only_below(entries, only)
+        )
 
     def export(
         self,

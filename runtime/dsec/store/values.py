@@ -11,6 +11,7 @@ from dsec.record import Record as _Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Literal
 
     Kind = Literal["file", "dir", "link"]
@@ -89,6 +90,15 @@ class TreeEntry(_Record):
     """A file that is kept in pieces, or that has holes: the id of their list."""
 
 
+class Beside(_Record):
+    """What is known of the files of a tree beside it, for a checkout to bring back."""
+
+    twins: Mapping[bytes, int]
+    """Names that were one file have one number; those of equal content become one again."""
+    attributes: Mapping[bytes, tuple[tuple[str, bytes], ...]]
+    """Extended attributes of a file or folder."""
+
+
 class Change(_Record):
     """One path that differs between two trees."""
 
@@ -118,6 +128,8 @@ class Report(_Record):
     written_bytes: int
     outward: tuple[bytes, ...] = ()
     """Links among them that lead out of the tree."""
+    lost: tuple[tuple[bytes, str], ...] = ()
+    """(path, why) of what could not be brought back of what was known beside the tree."""
 
 
 class Record(_Record):
