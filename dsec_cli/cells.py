@@ -104,10 +104,12 @@ def _wrap_ascii(text: str, width: int) -> list[str]:
     return [*lines, text[start:]]
 
 
-_CLOSING = "，。：；、！？）」』》…"
+_CLOSING = "，。：；、！？）」』》…)]},.:;!?%"
 """Marks that no line may begin with: they stay with what is before them."""
-_OPENING = "（「『《“"
+_OPENING = "（「『《“([{"
 """Marks that no line may end with."""
+_QUOTES = "'\"`"
+"""Marks that open and close by turns."""
 
 
 def _words(text: str) -> Iterator[str]:
@@ -115,9 +117,9 @@ def _words(text: str) -> Iterator[str]:
     if text.isascii():
         yield from _ascii_words(text)
         return
-    run = ""
+    run, quoted = "", ""
     for ch, width in _widths(text):
-        if run and not (ch.isspace() or run[-1].isspace()) and (ch in _CLOSING or run[-1] in _OPENING):
+        if run and not (ch.isspace() or run[-1].isspace()) and _stay(run, ch, quoted):
             run += ch
         elif width == 2:
             if run:
@@ -128,8 +130,15 @@ def _words(text: str) -> Iterator[str]:
             run = ch
         else:
             run += ch
+        if ch in _QUOTES:
+            quoted = quoted.replace(ch, "") if ch in quoted else quoted + ch
     if run:
         yield run
+
+
+def _stay(run: str, ch: str, quoted: str) -> bool:
+    """Whether no line may be broken between a run and the next character; `quoted`: the quotes open there."""
+    return ch in _CLOSING or ch in quoted or run[-1] in _OPENING or run[-1] in quoted
 
 
 def _ascii_words(text: str) -> Iterator[str]:

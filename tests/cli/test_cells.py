@@ -73,6 +73,9 @@ def test_no_line_begins_with_a_closing_mark_or_ends_with_an_opening_one() -> Non
     assert wrap("显存不足，等待", 8) == ["显存不", "足，等待"]
     assert wrap("端口（--port）在用", 10) == ["端口", "（--port）", "在用"]
     assert wrap("GPU：显存", 6) == ["GPU：", "显存"]
+    assert wrap("不是 '分钟'：", 8) == ["不是 '分", "钟'："]
+    assert wrap("不是'分'", 5) == ["不是", "'分'"]
+    assert wrap("去做(中)", 6) == ["去做", "(中)"]
 
 
 @given(TEXT, st.integers(0, 80), st.integers(0, 80), st.integers(20, 100))
