@@ -217,8 +217,8 @@ RESTORE: Command = (
             "SECTION",
             ("code", "data", "dependencies", "state"),
             "code",
-            "What to write: the code; data that --data PATH:content took in; packages of --deps-content; files "
-            "of --full-state. Two names of one file become one file again.",
+            "What to write: the code; data that --data PATH:content took in; packages of --deps-content; "
+            "files of --full-state. Two names of one file become one file again.",
         ),
         ("to", "", "value", "DIR", (), None, "Where to; default: NAME-restored. It must be new, or empty."),
     ),
