@@ -25,7 +25,7 @@ settings.load_profile("default")
 
 TOKEN = uuid.uuid4().hex
 
-pytest_plugins = ["making", "simulated"]
+pytest_plugins = ["making", "sharedbox", "simulated"]
 """Contracts made by hand, and simulated GPUs: fixtures that several parts use."""
 
 # A shell that runs the tests in the background, or nohup, has these ignored, and programs inherit that.
