@@ -60,6 +60,15 @@ def appearing(target: str) -> Iterator[str]:
         _remove(room)
 
 
+def lies_in(folder: str, path: str) -> bool:
+    """Whether a path that somebody else wrote leads into the folder, and through no link."""
+    if os.path.isabs(path) or "\0" in path:
+        return False
+    return os.path.realpath(os.path.join(folder, path)) == os.path.normpath(
+        os.path.join(os.path.realpath(folder), path)
+    ) and not os.path.normpath(path).startswith("..")
+
+
 def _unwritten(target: str, problem: OSError) -> SnapshotProblem:
     return SnapshotProblem(
         say("{path} could not be written: {why}", path=target, why=system(problem)),
@@ -130,7 +139,7 @@ def _fill(
     for name in dict.fromkeys(one["path"] for one in told):
         path = os.fsdecode(unspelled(name))
         target = os.path.join(inside, path)
-        if not os.path.lexists(target):
+        if not lies_in(inside, path) or not os.path.lexists(target):
             continue
         if _same_but_secrets(os.path.join(live, path), target, path, redactor):
             shutil.copyfile(os.path.join(live, path), target)

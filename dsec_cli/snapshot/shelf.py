@@ -10,11 +10,12 @@ from dsec.store import Missing
 from dsec.words import say
 from dsec_cli.snapshot.manifest import ABSENT, Manifest, is_name, parse
 from dsec_cli.snapshot.section import Side
+from dsec_cli.snapshot.shapes import lacks_tree, wrong
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec.store import Store
-    from dsec_cli.snapshot.manifest import Plain
+    from dsec_cli.snapshot.manifest import Plain, Section
 
 LATEST = "@latest"
 _LEAST_ID = 4
@@ -35,7 +36,7 @@ class View(Record):
         section = self.manifest.section(name)
         if section is None:
             return Side(ABSENT, "it has no such section", None, {}, {}, self.store, self.manifest.key)
-        data = document(self.store, section.document) if section.document else None
+        data = document(self.store, section)
         return Side(
             section.status,
             section.reason,
@@ -47,14 +48,25 @@ class View(Record):
         )
 
 
-def document(store: Store, content: str) -> Plain:
-    """A section's JSON."""
+def document(store: Store, section: Section) -> Plain:
+    """A section's JSON, None where it has none; raises StoredFormError for one that is not as it must be."""
+    if not section.document:
+        if section.status != ABSENT:
+            raise _damaged(section, "it is not there")
+        return None
     try:
-        return json.loads(store.get_bytes(content))
+        data = json.loads(store.get_bytes(section.document))
     except (ValueError, RecursionError) as problem:
-        raise StoredFormError(
-            say("section {id} is damaged: {why}", id=content[:12], why=str(problem))
-        ) from None
+        raise _damaged(section, str(problem)) from None
+    if lacks_tree(section.name, dict(section.trees)):
+        raise _damaged(section, "its files are not there")
+    if where := wrong(section.name, data):
+        raise _damaged(section, f"{where} is not what it must be")
+    return data
+
+
+def _damaged(section: Section, why: str) -> StoredFormError:
+    return StoredFormError(say("section {id} is damaged: {why}", id=section.name, why=why))
 
 
 def listed(store: Store) -> list[Manifest]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 
+from dsec.errors import StoredFormError
 from dsec_cli.snapshot import inodes
 from dsec_cli.snapshot.manifest import ABSENT
-from dsec_cli.snapshot.restoring import Restored, appearing
+from dsec_cli.snapshot.restoring import Restored, appearing, lies_in
 from dsec_cli.snapshot.shelf import SnapshotProblem
 from dsec_cli.snapshot.spelling import readable
 from dsec_cli.words import say
@@ -53,6 +54,10 @@ def _write(view: View, section: str, side: Side, inside: str, only: str) -> Rest
     lost: list[tuple[str, str]] = []
     for label, tree in side.trees.items():
         place, document = _place(section, label, side.data)
+        if not lies_in(inside, place):
+            raise StoredFormError(
+                say("section {id} is damaged: {why}", id=section, why=f"{place} leads out of it")
+            )
         part = _part(place, only)
         if part is None or not _has(view, tree, part):
             continue
@@ -75,13 +80,13 @@ def _place(section: str, label: str, data: Plain) -> tuple[str, Plain]:
     """Where below the target a tree belongs, and what is known beside it."""
     if section == "state":
         return "", data
-    if section != "data":
+    rows = {f"data-{number}": one for number, one in enumerate(data["named"])} if section == "data" else {}
+    if label not in rows:
         return label, {}
-    number = int(label.removeprefix("data-"))
-    row = data["named"][number]
+    row = rows[label]
     path = os.path.normpath(row["path"])
     if os.path.isabs(path) or path.startswith("..") or "\0" in path:
-        path = os.path.join(label, os.path.basename(path) or "data")
+        path = os.path.join(label, os.path.basename(path.strip("./")) or "data")
     return (os.path.dirname(path) if row.get("file") else path.removeprefix("./")), row
 
 

@@ -103,9 +103,7 @@ def _parts(
 ) -> tuple[dict[str, bytes], tuple[tuple[str, str], ...]]:
     """Every part by its name, and those that are not there, with the reason."""
     manifest, store = view.manifest, view.store
-    sections = {
-        one.name: document(store, one.document) if one.document else None for one in manifest.sections
-    }
+    sections = {one.name: document(store, one) for one in manifest.sections}
     parts = {MANIFEST: encode(manifest)}
     for one in manifest.sections:
         if one.document:
