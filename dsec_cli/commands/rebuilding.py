@@ -7,27 +7,29 @@ only where the hashes of its files are the recorded ones; the rest is named.
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 import sys
 
 from dsec.record import Record
+from dsec.wholefile import write_whole
 from dsec_cli.exit import tell
 from dsec_cli.snapshot import installed
+from dsec_cli.snapshot.requirements import asked, explicit
 from dsec_cli.snapshot.shelf import SnapshotProblem
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dsec_cli.commands.snapshotting import Project
     from dsec_cli.snapshot.manifest import Plain
+    from dsec_cli.snapshot.requirements import Asked
     from dsec_cli.snapshot.shelf import View
 
 TIMEOUT_S = 3600.0
 _DONE = ".dsec-complete"
-_OURS = "dsec"
+_NAMED = 5
 _TAIL = 12
 
 
@@ -53,18 +55,17 @@ def rebuild(view: View, place: Project) -> Built:
     section = view.manifest.section("dependencies")
     assert section is not None, "its data were read"
     folder = os.path.join(place.state, "environments", section.document[:16])
-    wanted, problems = _wanted(recorded["packages"])
+    found = asked(recorded["packages"], view.manifest.name)
     if not os.path.exists(os.path.join(folder, _DONE)):
         shutil.rmtree(folder, ignore_errors=True)  # what is left of one that was not finished
         python = _python(recorded["python"]["version"])
         _run([python, "-m", "venv", "--without-pip", folder])
-        _install(folder, wanted)
+        _install(folder, found)
         with open(os.path.join(folder, _DONE), "w", encoding="utf-8") as file:
             file.write(f"{view.manifest.name} {view.manifest.id}\n")
-    problems += _differing(folder, wanted)
-    if recorded["conda"]:
-        problems.append(f"{len(recorded['conda'])} packages of conda are not rebuilt")
-    return Built(folder, len(wanted), tuple(problems))
+    conda = _explicit(place, recorded["conda"], section.document[:16])
+    problems = (*found.problems, *_differing(folder, found.wanted), *conda)
+    return Built(folder, len(found.wanted), problems)
 
 
 def _refuse_calls(view: View) -> None:
@@ -74,20 +75,6 @@ def _refuse_calls(view: View) -> None:
             say("Steps with call: run in the Python that runs dsec, which is not rebuilt"),
             hint="install the recorded versions there, or write the Steps as commands (run:)",
         )
-
-
-def _wanted(packages: list[Plain]) -> tuple[dict[str, Plain], list[str]]:
-    """Packages that an index can give, and why the others are not rebuilt."""
-    wanted: dict[str, Plain] = {}
-    problems: list[str] = []
-    for one in packages:
-        if one["name"] == _OURS:
-            continue
-        if one["origin"] in ("index", "archive") and one["version"]:
-            wanted[one["name"]] = one
-        else:
-            problems.append(f"{one['name']}: not rebuilt, it came from {one['source'] or one['origin']}")
-    return wanted, problems
 
 
 def _python(version: str) -> str:
@@ -104,34 +91,36 @@ def _python(version: str) -> str:
     return found
 
 
-def _install(folder: str, wanted: dict[str, Plain]) -> None:
+def _install(folder: str, found: Asked) -> None:
     """Install all, those with a known hash by it."""
-    for hashed in (True, False):
-        lines = list(_requirements(wanted, hashed=hashed))
+    for lines, more in ((found.hashed, ["--require-hashes"]), (found.plain, [])):
         if not lines:
             continue
         path = os.path.join(folder, "requirements.txt")
         with open(path, "w", encoding="utf-8") as file:
             file.writelines(f"{line}\n" for line in lines)
-        pip = [
-            sys.executable,
-            "-m",
-            "pip",
-            "--python",
-            f"{folder}/bin/python",
-            "install",
-            "--no-deps",
-            "--quiet",
-        ]
-        more = ["--no-input", "--disable-pip-version-check", *(["--require-hashes"] if hashed else [])]
-        _run([*pip, *more, "-r", path])
+        pip = [sys.executable, "-m", "pip", "--python", f"{folder}/bin/python", "install"]
+        quiet = ["--no-deps", "--quiet", "--no-input", "--disable-pip-version-check"]
+        _run([*pip, *quiet, *more, "-r", path])
 
 
-def _requirements(wanted: dict[str, Plain], *, hashed: bool) -> Iterator[str]:
-    for name, one in sorted(wanted.items()):
-        if bool(one["artifact"]) == hashed:
-            digest = f" --hash={one['artifact']}" if hashed else ""
-            yield f"{name}=={one['version']}{digest}"
+def _explicit(place: Project, conda: list[Plain], digest: str) -> tuple[str, ...]:
+    """Write what conda takes to have its packages again; how."""
+    if not conda:
+        return ()
+    text, unknown = explicit(conda)
+    folder = os.path.join(place.state, "environments")
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, f"{digest}.conda.txt")
+    write_whole(path, [text.encode()], durable=False)
+    names = ", ".join(f"{one['name']} {one['version']}" for one in conda[:_NAMED])
+    more = f" and {len(conda) - _NAMED} more" if len(conda) > _NAMED else ""
+    words = shlex.join(
+        ("conda", "create", "--prefix", os.path.join(folder, f"{digest}-conda"), "--file", path)
+    )
+    told = [f"{len(conda)} packages of conda are not rebuilt ({names}{more}); by hand: {words}"]
+    told += [f"{one}: of conda, and its address is not known" for one in unknown]
+    return tuple(told)
 
 
 def _run(argv: list[str]) -> None:
@@ -158,7 +147,7 @@ def _run(argv: list[str]) -> None:
         )
 
 
-def _differing(folder: str, wanted: dict[str, Plain]) -> list[str]:
+def _differing(folder: str, wanted: tuple[Plain, ...]) -> list[str]:
     """Packages whose files are not the recorded ones."""
     site = [
         os.path.join(folder, "lib", name, "site-packages")
@@ -167,7 +156,8 @@ def _differing(folder: str, wanted: dict[str, Plain]) -> list[str]:
     found, _ = installed.packages(site)
     there = {one["name"]: one for one in found}
     problems = []
-    for name, one in sorted(wanted.items()):
+    for one in wanted:
+        name = one["name"]
         here = there.get(name)
         if here is None or here["version"] != one["version"]:
             problems.append(f"{name}: {one['version']} was not installed")

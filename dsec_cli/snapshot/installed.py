@@ -18,6 +18,10 @@ MOST_RECORD = 64 << 20
 MOST_HEAD = 1 << 20
 _OWN = (b"RECORD", b"INSTALLER", b"REQUESTED", b"direct_url.json", b"RECORD.jws", b"RECORD.p7s")
 _SHA256 = re.compile(rb'"sha256":\s*"([0-9a-f]{64})"')
+_MD5 = re.compile(rb'"md5":\s*"([0-9a-f]{32})"')
+_URL = re.compile(rb'"url":\s*"([!-~]{1,2000}?)"')
+_CHANNEL_TOKEN = re.compile(r"/t/[^/]+/")
+"""How channels of conda carry the token of who may read them."""
 
 
 def packages(folders: list[str]) -> tuple[list[Plain], list[str]]:
@@ -97,17 +101,23 @@ def _direct(data: bytes) -> dict[str, Plain]:
         url = str(document.get("url", ""))
     except (ValueError, AttributeError, RecursionError):
         return {"origin": "unknown"}
-    scheme, mark, rest = url.partition("://")
-    host, slash, path = rest.partition("/")
-    clean = f"{scheme}{mark}{host.rpartition('@')[2]}{slash}{path.partition('?')[0].partition('#')[0]}"
+    clean = _cleaned(url)
     vcs, folder, archive = (document.get(key) for key in ("vcs_info", "dir_info", "archive_info"))
     if isinstance(vcs, dict):
-        return {"origin": "vcs", "source": clean, "commit": str(vcs.get("commit_id", "")) or None}
+        more = {"vcs": str(vcs.get("vcs", "")) or None, "subdirectory": document.get("subdirectory") or None}
+        return {"origin": "vcs", "source": clean, "commit": str(vcs.get("commit_id", "")) or None, **more}
     if isinstance(folder, dict):
         return {"origin": "editable" if folder.get("editable") else "folder", "source": clean}
     hashes = archive.get("hashes") if isinstance(archive, dict) else None
     known = hashes.get("sha256") if isinstance(hashes, dict) else None
     return {"origin": "archive", "source": clean, "artifact": f"sha256:{known}" if known else None}
+
+
+def _cleaned(url: str) -> str:
+    """An address without credentials, query and fragment."""
+    scheme, mark, rest = url.partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}{mark}{host.rpartition('@')[2]}{slash}{path.partition('?')[0].partition('#')[0]}"
 
 
 def _egg(folder: str, name: str) -> Plain | None:
@@ -147,9 +157,16 @@ def conda(prefix: str) -> list[Plain]:
     for name in names:
         stem, _, build = name.removesuffix(".json").rpartition("-")
         package, _, version = stem.rpartition("-")
-        hit = _SHA256.search(_read(os.path.join(folder, name), MOST_RECORD) or b"")
-        artifact = f"sha256:{hit[1].decode()}" if hit else None
-        found.append({"name": package, "version": version, "build": build, "artifact": artifact})
+        text = _read(os.path.join(folder, name), MOST_RECORD) or b""
+        hit, md5, url = (pattern.search(text) for pattern in (_SHA256, _MD5, _URL))
+        found.append({
+            "name": package,
+            "version": version,
+            "build": build,
+            "artifact": f"sha256:{hit[1].decode()}" if hit else None,
+            "md5": md5[1].decode() if md5 else None,
+            "source": _CHANNEL_TOKEN.sub("/t/<redacted>/", _cleaned(url[1].decode())) if url else None,
+        })  # fmt: skip
     return found
 
 

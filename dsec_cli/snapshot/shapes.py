@@ -51,7 +51,8 @@ _PACKAGE = {
     "source?": _TEXT,
     "commit?": _TEXT,
     "build?": str,
-    "editable?": ({"commit": _TEXT, "tree?": str}, None),
+    **dict.fromkeys(("installer?", "md5?", "vcs?", "subdirectory?"), _TEXT),
+    "editable?": ({"commit": _TEXT, "tree?": str, "own?": bool}, None),
 }
 _CARD = ("ecc", "mig", "persistence", "power_limit_mw", "sm_mhz", "memory_mhz", "application_mhz")
 """Settings of a GPU, shown as they are."""
