@@ -66,7 +66,8 @@ def test_of_conda_and_ourselves_nothing_is_asked() -> None:
         (
             {"origin": "editable", "source": "file:///s/a", "editable": {"commit": COMMIT, "tree": "0" * 64}},
             "a 1.0: installed in place from file:///s/a (commit 0123456789ab); by hand: dsec snapshot "
-            "restore v1 source-a --section dependencies --to sources && pip install --no-deps -e sources/source-a",
+            "restore v1 source-a --section dependencies --to sources && "
+            "pip install --no-deps -e sources/source-a",
         ),
         (
             {"origin": "editable", "source": "file:///s/a", "editable": {"commit": None, "own": True}},
