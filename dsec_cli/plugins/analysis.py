@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from dsec_cli.plugins.elf import EM_X86_64, Image, Malformed
 from dsec_cli.plugins.functions import find_functions
@@ -26,8 +27,7 @@ _MOST_SWEPT = 1_000
 """Instructions of a function of a large image that constants are followed through."""
 
 
-@dataclass(frozen=True, slots=True)
-class Root:
+class Root(NamedTuple):
     """Code that the loader or the host enters."""
 
     address: int

@@ -81,8 +81,11 @@ class Door(Protocol):
     name: str
     version: str
 
-    def flow(self, code: bytes, start: int, *, whole: bool) -> Flow:
-        """Read `code` from `start` on; not `whole`: only to the first end of its control flow."""
+    def flow(self, code: bytes, start: int, *, whole: bool, valid: bool = False) -> Flow:
+        """Read `code` from `start` on; not `whole`: only to the first end of its control flow.
+
+        `valid`: no further than to the first thing that is no instruction.
+        """
         ...
 
     def operations(self, code: bytes, start: int) -> list[Operation]:

@@ -35,7 +35,7 @@ class Capstone:
         self._exact = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
         self._exact.detail = True
 
-    def flow(self, code: bytes, start: int, *, whole: bool) -> Flow:
+    def flow(self, code: bytes, start: int, *, whole: bool, valid: bool = False) -> Flow:
         """See `Door`."""
         found = Flow()
         ips: list[int] = []
@@ -48,6 +48,8 @@ class Capstone:
                 continue
             plain = word
             target = _note(found, ip, size, plain, operands)
+            if valid and found.invalid:
+                break
             if not whole:
                 if start <= target < start + len(code):
                     furthest = max(furthest, target)

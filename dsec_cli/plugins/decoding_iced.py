@@ -13,9 +13,12 @@ from dsec_cli.plugins.decoding import Flow
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, TypeAlias
 
     from dsec_cli.plugins.decoding import Operand, Operation
+
+    _Meaning: TypeAlias = tuple[str, tuple[Operand, ...], int | None, tuple[int, ...]]
+    """name, operands, target, written: see `Operation`."""
 
 _NEXT = FlowControl.NEXT
 _LEA, _INT3 = Mnemonic.LEA, Mnemonic.INT3
@@ -31,6 +34,14 @@ _ENDS = frozenset(
         FlowControl.EXCEPTION,
     )
 )
+_PLACED = (
+    FlowControl.UNCONDITIONAL_BRANCH,
+    FlowControl.CONDITIONAL_BRANCH,
+    FlowControl.CALL,
+    FlowControl.XBEGIN_XABORT_XEND,
+)
+"""What may name a place by its distance."""
+_MOST_KNOWN = 1 << 16
 
 
 class Iced:
@@ -39,7 +50,11 @@ class Iced:
     name = "iced-x86"
     version = version("iced-x86")
 
-    def flow(self, code: bytes, start: int, *, whole: bool) -> Flow:
+    def __init__(self) -> None:
+        self._known: dict[bytes, _Meaning] = {}
+        """What instructions mean whose meaning does not depend on where they stand."""
+
+    def flow(self, code: bytes, start: int, *, whole: bool, valid: bool = False) -> Flow:
         """See `Door`."""
         found = Flow()
         ips: list[int] = []
@@ -60,6 +75,8 @@ class Iced:
                 continue
             turned, last = end, kind
             target = _turn(one, kind, ip, found)
+            if valid and found.invalid:
+                break
             if not whole:
                 if start <= target < start + len(code) and target > furthest:
                     furthest = target
@@ -77,7 +94,20 @@ class Iced:
     def operations(self, code: bytes, start: int) -> list[Operation]:
         """See `Door`."""
         info = iced.InstructionInfoFactory()
-        return [_operation(one, info) for one in Decoder(64, code, ip=start)]
+        found = []
+        for one in Decoder(64, code, ip=start):
+            ip, following = one.ip, one.next_ip
+            if one.is_ip_rel_memory_operand or one.flow_control in _PLACED:
+                found.append((ip, following, *_meaning(one, info)))
+                continue
+            raw = code[ip - start : following - start]
+            known = self._known.get(raw)
+            if known is None:
+                known = _meaning(one, info)
+                if len(self._known) < _MOST_KNOWN:
+                    self._known[raw] = known
+            found.append((ip, following, *known))
+        return found
 
 
 def _is_padding(code: bytes) -> bool:
@@ -219,7 +249,7 @@ def _family() -> dict[int, str]:
 _NAMES |= _family()
 
 
-def _operation(one: Any, info: Any) -> Operation:
+def _meaning(one: Any, info: Any) -> _Meaning:
     kind = one.flow_control
     name = _name(one, kind)
     target = None
@@ -232,7 +262,7 @@ def _operation(one: Any, info: Any) -> Operation:
     if name == "other" or _high(one):
         name = "other"
         written = _written(one, info)
-    return (one.ip, one.next_ip, name, operands, target, written)
+    return (name, operands, target, written)
 
 
 def _name(one: Any, kind: int) -> str:

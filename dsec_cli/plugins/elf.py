@@ -81,6 +81,8 @@ class Image:
     loads: tuple[Segment, ...]
     starts: tuple[int, ...]
     _strings: bytes | None = None
+    pairs: dict[bytes, list[int]] | None = None
+    """Where two-byte words stand that several checks look for, once `bytesearch` has looked."""
 
     def load_of(self, address: int) -> Segment | None:
         """The loaded segment that holds `address` in the file."""

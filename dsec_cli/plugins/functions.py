@@ -6,10 +6,11 @@ pointed at or exported; gaps that nothing leads to are looked at byte by byte by
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
+from collections import ChainMap
 from dataclasses import dataclass, field
 
+from dsec_cli.plugins.bytesearch import find_all
 from dsec_cli.plugins.unwind import function_ranges
 
 TYPE_CHECKING = False
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
     from dsec_cli.plugins.elf import Image, Segment
     from dsec_cli.plugins.symbols import Bindings, Symbol
 
-_STUB = re.compile(rb"\xff\x25(?s:(....))")
+_STUB = b"\xff\x25"
+"""A jump through memory, by its distance."""
 _FUNCTIONS = (2, 10)
 _LOOK = 4096
 _LEADS = (b"\xf3\x0f\x1e\xfa", b"\xf2", b"\xf3\x0f\x1e\xfa\xf2")
@@ -108,7 +110,7 @@ class _Spans:
         if sure:
             return True
         code = bytes(self.image.take(address, min(end - address, _LOOK)))
-        flow = self._door.flow(code, address, whole=False)
+        flow = self._door.flow(code, address, whole=False, valid=True)
         ended = flow.end < address + len(code) or flow.returns
         return ended and not flow.invalid and all(self.is_code(target) for _, target, _ in flow.branches)
 
@@ -140,12 +142,11 @@ def find_stubs(
     `starts`: of functions with unwind data, ascending. Such a jump in a function is its last call, and no
     stub; but all stubs of the linker may lie in one stretch of unwind data, which begins with a stub.
     """
-    slots = {*bindings.named, *bindings.resolvers, *bindings.relative}
+    slots = ChainMap[int, int](bindings.named, bindings.resolvers, bindings.relative)
     for segment in texts:
         shift = segment.vaddr - segment.offset
-        for match in _STUB.finditer(image.data, segment.offset, segment.offset + segment.filesz):
-            at = match.start()
-            slot = at + shift + 6 + int.from_bytes(match[1], "little", signed=True)
+        for at in find_all(image, _STUB, segment.offset, segment.offset + segment.filesz - 4):
+            slot = at + shift + 6 + int.from_bytes(image.data[at + 2 : at + 6], "little", signed=True)
             if slot in slots and (at % 8 == 0 or _lead(image, at)):
                 stub = at + shift - _lead(image, at)
                 before = bisect_right(starts, stub) - 1

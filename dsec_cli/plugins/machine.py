@@ -27,6 +27,8 @@ def address_of(state: State, operand: Operand) -> Value:
     if base == -2:
         return None
     value = state.registers[base] if base >= 0 else number(0)
+    if value is None:
+        return None
     if index >= 0:
         times = combine(state.registers[index], number(scale), operator.mul, 8)
         if isinstance(value, tuple) and value[0] in ("imp", "off"):

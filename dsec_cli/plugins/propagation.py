@@ -7,6 +7,7 @@ so nothing is known there; padding between blocks is no block. What is proved ho
 from __future__ import annotations
 
 from dataclasses import dataclass
+from heapq import heappop, heappush
 
 from dsec_cli.plugins.decoding import ARGUMENTS, RAX
 from dsec_cli.plugins.machine import address_of, read, step
@@ -64,13 +65,12 @@ def follow(
     if not operations:
         return None
     blocks = _blocks(operations, start, end, {*entries})
-    states = _settle(blocks, start, reader, {*entries})
+    seen = _settle(blocks, (start, end), reader, {*entries})
     found = Followed([], [], [])
-    for first in sorted(states):
-        state = states[first].copy()
-        for operation in blocks[first].operations:
-            _observe(state, operation, reader, found=found, start=start, end=end)
-            step(state, operation, reader)
+    for first in sorted(seen):
+        found.events += seen[first].events
+        found.leaks += seen[first].leaks
+        found.peeks += seen[first].peeks
     return found
 
 
@@ -110,25 +110,62 @@ def _following(last: Operation, start: int, end: int) -> tuple[int, ...]:
     return tuple(ways)
 
 
-def _settle(blocks: dict[int, _Block], start: int, reader: Reader, entries: set[int]) -> dict[int, State]:
-    """The state at the head of every block."""
+def _settle(
+    blocks: dict[int, _Block], extent: tuple[int, int], reader: Reader, entries: set[int]
+) -> dict[int, Followed]:
+    """What is seen in every block, with the state at its head that holds on every way to it."""
+    states = _known_heads(blocks, extent[0], entries)
+    order = _order(blocks, states)
+    waiting = sorted((order[first], first) for first in states)
+    queued = set(states)
+    rounds: dict[int, int] = {}
+    seen: dict[int, Followed] = {}
+    while waiting:
+        _, first = heappop(waiting)
+        queued.discard(first)
+        block = blocks[first]
+        state = states[first].copy()
+        seen[first] = found = Followed([], [], [])
+        for operation in block.operations:
+            if operation[2] not in _UNSEEN:
+                _observe(state, operation, reader, found=found, extent=extent)
+            step(state, operation, reader)
+        for way in block.following:
+            if way in blocks and _flow_into(states, way, state, rounds) and way not in queued:
+                queued.add(way)
+                heappush(waiting, (order[way], way))
+    return seen
+
+
+def _known_heads(blocks: dict[int, _Block], start: int, entries: set[int]) -> dict[int, State]:
+    """The blocks that the function is entered by, with what is known then."""
     led = {way for block in blocks.values() for way in block.following}
     states: dict[int, State] = {start: entry_state()} if start in blocks else {}
     for first, block in blocks.items():
         orphan = first not in led and first != start and not _padding(block)
         if orphan or (first in entries and first != start):
             states[first] = unknown_state()
-    waiting = sorted(states, reverse=True)
-    rounds: dict[int, int] = {}
-    while waiting:
-        first = waiting.pop()
-        state = states[first].copy()
-        for operation in blocks[first].operations:
-            step(state, operation, reader)
-        for way in blocks[first].following:
-            if way in blocks and _flow_into(states, way, state, rounds) and way not in waiting:
-                waiting.append(way)
     return states
+
+
+def _order(blocks: dict[int, _Block], roots: Iterable[int]) -> dict[int, int]:
+    """A number for every block that is reached: before those that it leads to, but for loops."""
+    found: dict[int, int] = {}
+    last = len(blocks)
+    for root in roots:
+        waiting = [(root, iter(blocks[root].following))] if root not in found else []
+        found.setdefault(root, 0)
+        while waiting:
+            first, ways = waiting[-1]
+            way = next((one for one in ways if one in blocks and one not in found), None)
+            if way is None:
+                found[first] = last
+                last -= 1
+                waiting.pop()
+            else:
+                found[way] = 0
+                waiting.append((way, iter(blocks[way].following)))
+    return found
 
 
 def _flow_into(states: dict[int, State], way: int, state: State, rounds: dict[int, int]) -> bool:
@@ -163,15 +200,18 @@ def _idle(operation: Operation) -> bool:
     return False
 
 
+_UNSEEN = frozenset(("lea", "nop", "int3", "endbr64", "jcc"))
+"""Instructions that neither read memory nor go where a register says."""
+
+
 def _observe(
-    state: State, operation: Operation, reader: Reader, *, found: Followed, start: int, end: int
+    state: State, operation: Operation, reader: Reader, *, found: Followed, extent: tuple[int, int]
 ) -> None:
     ip, _, name, operands, target, _ = operation
-    if name != "lea":
-        _peek(state, operation, found)
+    _peek(state, operation, found)
     if name in _GATES:
         found.events.append(Event(ip, name, None, tuple(state.registers)))
-    elif name == "call" or (name == "jmp" and (target is None or not start <= target < end)):
+    elif name == "call" or (name == "jmp" and (target is None or not extent[0] <= target < extent[1])):
         where = _target(state, operands, target, reader)
         found.events.append(Event(ip, name, where, tuple(state.registers)))
         for register in ARGUMENTS:

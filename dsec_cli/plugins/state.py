@@ -27,14 +27,17 @@ class State:
 
     def joined(self, other: State) -> State:
         """What holds of both."""
-        registers = [join(a, b) for a, b in zip(self.registers, other.registers, strict=True)]
+        pairs = zip(self.registers, other.registers, strict=True)
+        registers = [a if a is b else join(a, b) for a, b in pairs]
         slots: dict[int, tuple[Value, int]] = {}
-        for at, (value, size) in self.slots.items():
+        for at, here in self.slots.items():
             there = other.slots.get(at)
-            if there is not None and there[1] == size:
-                both = join(value, there[0])
+            if there is here:
+                slots[at] = here
+            elif there is not None and there[1] == here[1]:
+                both = join(here[0], there[0])
                 if both is not None:
-                    slots[at] = (both, size)
+                    slots[at] = (both, here[1])
         lows = [low for low in (self.low, other.low) if low is not None]
         return State(registers, slots, min(lows) if lows else None)
 

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from dsec_cli.plugins.bytesearch import gate_pairs
+from dsec_cli.plugins.bytesearch import gate_pairs, words_of
 from dsec_cli.plugins.functions import Function, Functions, find_stubs
 from dsec_cli.plugins.unwind import function_starts
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
 
     from dsec_cli.plugins.decoding import Door
     from dsec_cli.plugins.elf import Image, Segment
     from dsec_cli.plugins.symbols import Bindings, Symbol
 
-_CHUNK = 1 << 20
 _GAP = 1 << 21
 """Targets that are nearer to each other than this are looked for at once."""
 _MOST_FUNCTION = 1 << 20
@@ -36,13 +36,13 @@ def sweep(
     found.unwind = len(table)
     starts = [start for start, _ in table]
     find_stubs(image, texts, bindings, found, starts)
-    names = {slot: symbols[at].name for slot, at in bindings.named.items()}
-    slots = {slot for slot, name in names.items() if name in wanted}
+    named = {at for at, symbol in enumerate(symbols) if symbol.name in wanted}
+    slots = {slot for slot, at in bindings.named.items() if at in named}
     targets = slots | {stub for stub, slot in found.stubs.items() if slot in slots}
     found.pairs = [at for segment in texts for at in gate_pairs(image, segment)]
     places = set(found.pairs)
-    for segment in texts if starts else ():
-        places.update(_distances(image, segment, targets))
+    for segment in texts if starts and targets else ():
+        places.update(distances(image, segment, targets))
     for at in sorted({bisect_right(starts, address) - 1 for address in places} - {-1}):
         start, entry = table[at]
         _decode(image, door, (start, start + sizes.of(entry)), found)
@@ -50,31 +50,33 @@ def sweep(
     return found
 
 
-def _distances(image: Image, segment: Segment, targets: set[int]) -> Iterator[int]:
-    """Addresses of four bytes that, as a distance from behind them, lead to a target."""
+def distances(image: Image, segment: Segment, targets: set[int]) -> Iterator[int]:
+    """Addresses of four bytes that, as a distance from behind them, lead to a target.
+
+    The upper half of such a distance can have few values only: those are looked for at every offset.
+    """
     try:
         import numpy as np
     except ImportError:
         return
-    spans = _spans(sorted(targets)) if targets else []
-    ramp = np.arange(0, _CHUNK, 4, dtype="<u4")
-    reached = np.empty(_CHUNK // 4, dtype="<u4")
-    for begin in range(0, segment.filesz, _CHUNK):
-        raw = image.data[segment.offset + begin : segment.offset + min(begin + _CHUNK + 3, segment.filesz)]
-        for shift in range(4):
-            count = min(_CHUNK, len(raw) - shift) // 4
-            if count <= 0:
-                continue
-            words = np.frombuffer(raw, dtype="<u4", count=count, offset=shift)
-            behind = segment.vaddr + begin + shift + 4
-            for low, high in spans:
-                # Sums wrap at 32 bits; what is left is checked.
-                np.add(words, ramp[:count], out=reached[:count])
-                np.subtract(reached[:count], np.uint32((low - behind) & 0xFFFFFFFF), out=reached[:count])
-                for at in np.flatnonzero(reached[:count] < np.uint32(high - low)).tolist():
-                    distance = int(words[at]) - ((int(words[at]) & 0x80000000) << 1)
-                    if behind + 4 * at + distance in targets:
-                        yield behind + 4 * at - 4
+    aims = np.array(sorted(targets), dtype="<i8")
+    spans = _spans(aims.tolist())
+    shift = segment.vaddr - segment.offset
+    for words, begin in words_of(np, image, segment.offset, segment.offset + segment.filesz):
+        for low, high in spans:
+            yield from _leading(np, words, begin + shift, (low, high), aims=aims)
+
+
+def _leading(np: Any, words: Any, where: int, span: tuple[int, int], *, aims: Any) -> Iterator[int]:
+    """Those of a piece of code, as words of two bytes from `where` on, that lead to one of `aims`."""
+    first = (span[0] - where - 2 * len(words) - 4) >> 16
+    last = (span[1] - where - 4) >> 16
+    uppers = words[1:] - np.uint16(first & 0xFFFF)
+    at = (uppers <= np.uint16(min(last - first, 0xFFFF))).nonzero()[0]
+    reached = where + 2 * at + 4 + (words[at + 1].astype("<i2").astype("<i8") << 16) + words[at]
+    place = np.searchsorted(aims, reached)
+    hit = aims[np.minimum(place, len(aims) - 1)] == reached
+    yield from (where + 2 * at[hit]).tolist()
 
 
 def _spans(targets: list[int]) -> list[tuple[int, int]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from dsec_cli.plugins.elf import EM_AARCH64, EM_X86_64, Image, Malformed
 
@@ -20,9 +21,8 @@ _COPY = {EM_X86_64: (5,), EM_AARCH64: (1024,)}
 _MOST_CHAIN = 1 << 24
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
-    """One dynamic symbol; `section` 0 means that it is imported."""
+class Symbol(NamedTuple):
+    """One dynamic symbol; `section` 0 means that it is imported. Large files have a hundred thousand."""
 
     name: str
     value: int

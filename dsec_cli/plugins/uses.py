@@ -53,14 +53,10 @@ def uses(package: Package) -> list[Use]:
 def _of_unit(index: int, unit: Unit, resolver: Resolver, package: Package) -> Iterator[Use]:
     graph = unit.analysis.graph
     assert graph is not None  # who resolves has a graph
-    for slot, at in sorted(graph.bindings.named.items()):
-        name = graph.symbols[at].name
-        if (
-            name in WATCHED
-            and slot not in graph.bindings.linkage
-            and package.resolve(index, name) == (-1, name)
-        ):
-            yield Use(name, index, graph.table_of(slot), slot, None)
+    own = {at: one.name for at, one in enumerate(graph.symbols) if one.name in WATCHED}
+    for slot, at in sorted(pair for pair in graph.bindings.named.items() if pair[1] in own):
+        if slot not in graph.bindings.linkage and package.resolve(index, own[at]) == (-1, own[at]):
+            yield Use(own[at], index, graph.table_of(slot), slot, None)
     for node in graph.functions.by_start:
         pairs = {
             (ip, name)

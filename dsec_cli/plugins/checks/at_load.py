@@ -45,6 +45,8 @@ def _by_compiler(facts: Facts, root: tuple[int, int | str]) -> bool:
     seen = {root}
     waiting = [root]
     while waiting:
+        if len(seen) > len(CRT) + 8:
+            return False
         at = waiting.pop()
         if at[0] < 0:
             if at[1] not in CRT:
@@ -56,7 +58,7 @@ def _by_compiler(facts: Facts, root: tuple[int, int | str]) -> bool:
             if other not in seen:
                 seen.add(other)
                 waiting.append(other)
-    return len(seen) <= len(CRT) + 8 and _short(facts, root)
+    return _short(facts, root)
 
 
 _MOST_INSTRUCTIONS = 64
