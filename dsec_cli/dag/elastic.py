@@ -22,6 +22,12 @@ def elastic_steps(
 
 
 def _found(steps: Sequence[Step], demands: Sequence[Demand], contract: Contract) -> Iterator[Elastic]:
+    job = contract.elasticity.gpu if contract.elasticity is not None else None
+    if job is None and not any(
+        step.demand.gpu is not None and (step.demand.gpu.min_count or step.demand.gpu.max_count)
+        for step in steps
+    ):
+        return
     for step, demand in zip(steps, demands, strict=True):
         # A worker keeps its GPUs from call to call; and a part of a split Step has just its one.
         fixed = _is_call(step) or step.because

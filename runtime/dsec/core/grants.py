@@ -46,11 +46,13 @@ Answer = tuple[State, Group]
 NOT_ASKED: Answer = ((), Group((), (), 0))
 """Stands for an answer that is not known, as None says that nothing is granted."""
 
+Pools = dict[tuple[int, ...], tuple[int, ...]]
+
 
 class _Kind:
     """What demands ask of devices and tokens that differ in nothing else."""
 
-    __slots__ = ("by_speed", "count", "demand", "fit", "holds", "most", "quick", "rooms", "tokens")
+    __slots__ = ("by_speed", "count", "demand", "fit", "holds", "most", "pools", "quick", "rooms", "tokens")
 
     def __init__(self, demand: Demand, table: Sequence[Slot], tokens: dict[str, int]) -> None:
         self.demand = demand
@@ -75,6 +77,8 @@ class _Kind:
         """Where in a state each token is, and how many of it are taken."""
         self.fit: dict[State, Answer | None] = {}
         self.quick: dict[State, Answer | None] = {}
+        self.pools: tuple[Pools, Pools] = {}, {}
+        """Of devices that are free those that belong together best; then the same of the quickest."""
 
 
 class Grants:
@@ -100,9 +104,9 @@ class Grants:
         """Whether other processes hold some of the devices."""
         self._capacities = [_UNKNOWN if slot.capacity is None else slot.capacity for slot in table]
         self._groups: dict[tuple[int, ...], Group] = {}
-        self._together: dict[tuple[_Kind, bool, tuple[int, ...]], tuple[int, ...]] = {}
         self._broken: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
-        self._first: dict[tuple[int, ...], tuple[int, ...]] = {}
+        self._first: dict[tuple[tuple[int, ...], int], tuple[int, ...]] = {}
+        """Of idle devices those that are given away first, as many as are wanted."""
         self._known = 0
 
     def grant(self, state: State, number: int, *, quick: bool) -> Answer | None:
@@ -172,18 +176,34 @@ class Grants:
         free = tuple([at for at, most in kind.rooms if state[at] <= most])
         if len(free) < count or not count:
             return None if count else ()
-        case = kind, quick, free
-        pool = self._together.get(case)
+        pools = kind.pools[quick]
+        pool = pools.get(free)
         if pool is None:
-            pool = self._together[case] = self._joined(*case)
+            pool = pools[free] = self._joined(kind, quick, free)
         if len(pool) <= count:
             return pool or None
-        broken = self._broken_by(tuple([at for at in pool if not state[at]]))
-        foreign, capacities = self._foreign, self._capacities
-        best = sorted(
-            [(foreign[at], state[at] > 0, capacities[at] - state[at], broken[at], at) for at in pool]
-        )
-        return tuple(sorted([one[4] for one in best[:count]]))
+        idle = tuple([at for at in pool if not state[at]])
+        if self._crowded:
+            foreign, broken, capacities = self._foreign, self._broken_by(idle), self._capacities
+            best = [(foreign[at], state[at] > 0, capacities[at] - state[at], broken[at], at) for at in pool]
+            return tuple(sorted([one[4] for one in sorted(best)[:count]]))
+        return self._of_pool(state, pool, idle, count)
+
+    def _of_pool(
+        self, state: State, pool: tuple[int, ...], idle: tuple[int, ...], count: int
+    ) -> tuple[int, ...]:
+        """Of devices without others' processes: idle ones, then the fullest; so many of them, ascending."""
+        if len(idle) >= count:
+            case = idle, count
+            found = self._first.get(case)
+            if found is None:
+                broken, capacities = self._broken_by(idle), self._capacities
+                order = sorted(idle, key=lambda at: (capacities[at], broken[at], at))
+                found = self._first[case] = tuple(sorted(order[:count]))
+            return found
+        broken, capacities = self._broken_by(idle), self._capacities
+        held = sorted([(capacities[at] - state[at], broken[at], at) for at in pool if state[at]])
+        return tuple(sorted([*idle, *[at for _, _, at in held[: count - len(idle)]]]))
 
     def _single(self, state: State, choices: Iterable[Sequence[tuple[int, int]]]) -> tuple[int, ...] | None:
         """The same for one device: an idle one, else the fullest, of the first choice that has any free."""
@@ -197,18 +217,11 @@ class Grants:
                 elif held <= most and capacities[at] - held < least:
                     fullest, least = at, capacities[at] - held
             if idle:
-                return self._idlest(tuple(idle))
+                case = tuple(idle), 1
+                return self._first.get(case) or self._of_pool(state, (), *case)
             if fullest >= 0:
                 return (fullest,)
         return None
-
-    def _idlest(self, idle: tuple[int, ...]) -> tuple[int, ...]:
-        """Of several idle devices the one that is given away first."""
-        found = self._first.get(idle)
-        if found is None:
-            broken, capacities = self._broken_by(idle), self._capacities
-            found = self._first[idle] = (min(idle, key=lambda at: (capacities[at], broken[at], at)),)
-        return found
 
     def _joined(self, kind: _Kind, quick: bool, free: tuple[int, ...]) -> tuple[int, ...]:
         """Of the free devices those that belong together best; none when they must and do not."""
@@ -242,18 +255,22 @@ class Grants:
         for kind in self._kinds:
             kind.fit.clear()
             kind.quick.clear()
-        for found in (self._together, self._broken, self._first):
+            for pools in kind.pools:
+                if len(pools) > _MOST_KNOWN:
+                    pools.clear()
+        for found in (self._broken, self._first):
             if len(found) > _MOST_KNOWN:
                 found.clear()
         self._known = 0
 
 
 def _held(state: State, kind: _Kind, chosen: tuple[int, ...]) -> State:
-    after = list(state)
+    after, holds = list(state), kind.holds
     for at in chosen:
-        after[at] += kind.holds[at]
-    for at, amount in kind.tokens:
-        after[at] -= amount
+        after[at] += holds[at]
+    if kind.tokens:
+        for at, amount in kind.tokens:
+            after[at] -= amount
     return tuple(after)
 
 
