@@ -184,8 +184,9 @@ LAB: Command = (
         "No root is needed and nothing of the machine's own network is touched; the kernel removes the lab "
         "when the command ends. Needs unshare, ip and tc, and nft for some faults.",
         "Faults: here-rate=RATE, router-rate=RATE, back-rate=RATE, loss=PERCENT, here-mtu=BYTES, "
-        "peer-mtu=BYTES, router-mtu=BYTES, router-mtu-silent=BYTES, ecn-mark=PERCENT, ecn-bleach, "
-        "udp-blocked, peer-dies=PROBE, wrong-token. COMMAND is run on the near host, where b is the far one.",
+        "peer-mtu=BYTES, router-mtu=BYTES, router-mtu-silent=BYTES, here-buffer=BYTES, peer-window=BYTES, "
+        "ecn-mark=PERCENT, ecn-bleach, udp-blocked, peer-dies=PROBE, wrong-token. COMMAND is run on the near "
+        "host, where b is the far one.",
     ),
     (("COMMAND", "many", (), "Command to run there instead of a measurement, after --."),),
     (

@@ -52,11 +52,11 @@ def _names(leg: Leg) -> tuple[str, str]:
 
 
 def _merged(rows: list[Statement]) -> list[Statement]:
-    """What both ends lack for the same reason is said once."""
+    """What both ends have or lack alike is said once."""
     found: dict[str, Statement] = {}
     for row in rows:
         name, _, rest = row.text.partition(": ")
-        key = f"{row.aspect} {rest}" if row.state == ABSENT else f"{row.aspect} {row.text}"
+        key = f"{row.aspect} {rest}" if row.state in (OK, ABSENT) else f"{row.aspect} {row.text}"
         before = found.get(key)
         found[key] = (
             row if before is None else row._replace(text=f"{before.text.partition(': ')[0]}, {name}: {rest}")

@@ -8,6 +8,7 @@ the path.
 
 from __future__ import annotations
 
+from dsec_cli.netcheck.judge_windows import windows
 from dsec_cli.netcheck.readings import at_most_ppm, rate_bps, uneven
 from dsec_cli.netcheck.statement import NOTE, OK, PROBLEM, UNKNOWN, Statement
 from dsec_cli.netcheck.wording import below, contract_rate, many, ms, rate, share
@@ -163,8 +164,10 @@ def bulk(leg: Leg, floor: Floor) -> list[Statement]:
     if own is not None:
         text += f" (this host alone: {rate(own.forward_bps)})"
     rows = [Statement("tcp", OK, text)]
-    if _uneven(found, own):
+    held = windows(leg)
+    if _uneven(found, own) and not (held and found.forward_bps < (found.back_bps or 0)):
         rows.append(_slower(found, leg))
+    rows += held
     if found.forward_resent > _RESENT * max(1, found.forward_segments):
         resent = share(found.forward_resent, found.forward_segments)
         rows.append(Statement("tcp", NOTE, f"TCP sent {resent} of its segments again", "path"))

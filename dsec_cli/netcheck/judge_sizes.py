@@ -59,11 +59,11 @@ def _there(found: Sizes, names: tuple[str, str], leg: Leg) -> list[Statement]:
             return [_shorter(found, names, leg)]
         return []
     if found.forward_by not in ("silent", "local"):
-        return [_told(found.forward_by, most, found.here_bytes, way="there", device=names[0], leg=leg)]
+        return [_told(found.forward_by, most, found.here_bytes, way="there", names=names, leg=leg)]
     if found.forward_by == "silent" and peer is not None and here is not None and peer < here:
         return [_mismatch(names, here=here, peer=peer, most=most, leg=leg)]
     if found.forward_by == "silent":
-        return [_hole("there", most, here, device=names[0], leg=leg)]
+        return [_hole("there", most, here, names=names, leg=leg)]
     return [Statement("mtu", NOTE, f"this host sends no packet above {most} bytes", "here")]
 
 
@@ -91,7 +91,7 @@ def _mismatch(names: tuple[str, str], *, here: int, peer: int, most: int, leg: L
     )
 
 
-def _told(by: str, most: int, here: int | None, *, way: str, device: str, leg: Leg) -> Statement:
+def _told(by: str, most: int, here: int | None, *, way: str, names: tuple[str, str], leg: Leg) -> Statement:
     """A hop carries less and says so, as it should."""
     return Statement(
         "mtu",
@@ -99,31 +99,42 @@ def _told(by: str, most: int, here: int | None, *, way: str, device: str, leg: L
         f"the hop {by} carries no packet above {most} bytes {way} (this end: {_plain(here)}) and says so: "
         "TCP adapts, at the price of a lost packet per connection",
         by,
-        f"raise the MTU behind {by}, or `ip link set dev {device} mtu {most}` on {leg.flow.source}",
+        f"raise the MTU behind {by}, or {_both(names, most, leg)}",
     )
 
 
-def _hole(way: str, most: int, here: int | None, *, device: str, leg: Leg) -> Statement:
-    """A hop drops long packets without a word."""
-    end = leg.flow.source if way == "there" else leg.flow.target
+def _hole(way: str, most: int, here: int | None, *, names: tuple[str, str], leg: Leg) -> Statement:
+    """A hop drops long packets without a word.
+
+    Not named as a mend: net.ipv4.tcp_mtu_probing. With it the end that accepted a connection begins with long
+    segments all the same, and tries shorter ones after six seconds of silence.
+    """
     return Statement(
         "mtu",
         PROBLEM,
         f"packets above {most} bytes vanish silently on the way {way} (both ends are set to {_plain(here)} "
         "or more): a hop is shorter and its ICMP does not come through",
         "path",
-        f"let ICMP type 3 code 4 through on the hops, or `ip link set dev {device} mtu {most}` on {end}, "
-        "or at least `sysctl -w net.ipv4.tcp_mtu_probing=1`",
+        f"let ICMP type 3 code 4 through on the hops, or {_both(names, most, leg)}",
     )
+
+
+def _both(names: tuple[str, str], most: int, leg: Leg) -> str:
+    """Both ends set shorter; TCP agrees on the shorter one's segments."""
+    ends = zip(names, (leg.flow.source, leg.flow.target), strict=True)
+    shorter = " and ".join(f"`ip link set dev {device} mtu {most}` on {end}" for device, end in ends)
+    return f"{shorter} (for TCP alone, one of the two)"
 
 
 def _back(found: Sizes, names: tuple[str, str], leg: Leg) -> list[Statement]:
     """What the way back carries less than the peer's interface allows."""
     here, peer, most = found.here_bytes, found.peer_bytes, found.back_bytes
-    if most is None or not found.back_by or found.back_by == "local" or most == found.forward_bytes:
+    if most is None or found.back_by in ("", "local"):
+        return []
+    if found.forward_by and most == found.forward_bytes:  # said of the way there
         return []
     if found.back_by != "silent":
-        return [_told(found.back_by, most, peer, way="back", device=names[1], leg=leg)]
+        return [_told(found.back_by, most, peer, way="back", names=names, leg=leg)]
     if here is not None and peer is not None and here < peer:
         return [
             Statement(
@@ -132,7 +143,8 @@ def _back(found: Sizes, names: tuple[str, str], leg: Leg) -> list[Statement]:
                 f"packets above {most} bytes vanish silently on the way back: {leg.flow.source} is set to an "
                 f"MTU of {here}, {leg.flow.target} to {peer}",
                 "here",
-                f"`ip link set dev {names[0]} mtu {peer}` on {leg.flow.source}",
+                f"`ip link set dev {names[0]} mtu {peer}` on {leg.flow.source}, "
+                f"or `ip link set dev {names[1]} mtu {here}` on {leg.flow.target}",
             )
         ]
-    return [_hole("back", most, peer, device=names[1], leg=leg)]
+    return [_hole("back", most, peer, names=names, leg=leg)]

@@ -99,6 +99,16 @@ def _whole(text: str, least: int, most: int) -> int:
     return number
 
 
+def _buffer(namespace: str, setting: str) -> Callable[[str], tuple[Line, ...]]:
+    """What a TCP connection of that host may hold."""
+
+    def lines(text: str) -> tuple[Line, ...]:
+        count = _whole(text, 2048, 1 << 26)
+        return ((namespace, "sysctl", "-qw", f"net.ipv4.{setting}=2048 {count} {count}"),)
+
+    return lines
+
+
 def _forward(*rules: str) -> tuple[Line, ...]:
     chain = "{ type filter hook forward priority 0 ; }"
     return (
@@ -164,6 +174,10 @@ FAULTS: tuple[Fault, ...] = (
     Fault("peer-mtu", "BYTES", "the other host's interface is set shorter", _peer_mtu),
     Fault("router-mtu", "BYTES", "the router carries shorter packets only, and says so", _hop_mtu),
     Fault("router-mtu-silent", "BYTES", "the same without a word (an ICMP black hole)", _hole, "nft"),
+    Fault("here-buffer", "BYTES", "this host holds only so much of a TCP connection's data to send",
+          _buffer(HERE, "tcp_wmem"), "sysctl"),
+    Fault("peer-window", "BYTES", "the other host holds only so much of a TCP connection's received data",
+          _buffer(PEER, "tcp_rmem"), "sysctl"),
     Fault("ecn-mark", "PERCENT", "the router marks packets as congested", _marked, "nft"),
     Fault("ecn-bleach", "", "the router removes ECN marks", _bleached, "nft"),
     Fault("udp-blocked", "", "the router lets no UDP through", _no_udp, "nft"),

@@ -105,6 +105,33 @@ def test_rates_that_hosts_bound_are_not_the_paths() -> None:
     assert wrong(LEG._replace(found=found)) == set()
 
 
+def held(limited: str, *, wmem: int = 4 << 20, rmem: int = 6 << 20, least_rtt_ns: int = MS) -> set[object]:
+    """What is said of a connection that both ends' settings bound."""
+    seen = Seen("buffers", (("tcp_wmem", wmem), ("tcp_rmem", rmem)), "x", "")
+    end = END._replace(seen=(seen,))
+    found = BULK._replace(limited=limited, least_rtt_ns=least_rtt_ns)
+    return set(wrong(LEG._replace(found=FULL._replace(bulk=found), before=(end, end))))
+
+
+def test_a_setting_that_bounds_tcp_is_laid_at_the_end_that_has_it() -> None:
+    assert held("receiver") == held("sender") == set()
+    assert held("receiver", rmem=8192) == {("tcp", "problem", "peer")}
+    assert held("sender", wmem=8192) == {("tcp", "problem", "here")}
+    assert held("network", rmem=8192, wmem=8192) == held("sender", rmem=8192) == set()
+    # 3 MiB over 25 ms carry 1 Gbit/s, which is what came: a long path, an ordinary setting.
+    assert held("receiver", least_rtt_ns=25 * MS) == {("tcp", "note", "peer")}
+    assert held("receiver", least_rtt_ns=10 * MS) == set()
+    assert wrong(LEG._replace(found=FULL._replace(bulk=BULK._replace(limited="receiver")))) == set()
+
+
+def test_a_way_that_a_setting_slows_is_not_the_paths() -> None:
+    small = Seen("buffers", (("tcp_wmem", 4 << 20), ("tcp_rmem", 4096)), "x", "")
+    slow = FULL._replace(bulk=BULK._replace(limited="receiver", forward_bps=10**8))
+    leg = LEG._replace(found=slow, before=(END, END._replace(seen=(small,))))
+    assert wrong(leg) == {("tcp", "problem", "peer")}
+    assert wrong(leg._replace(before=(END, END))) == {("tcp", "problem", "path")}
+
+
 @pytest.mark.parametrize(
     ("wants", "state"),
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -215,6 +216,8 @@ def below(pid: int) -> list[int]:
             {("mtu", "problem", "path"), ("tcp", "problem", "path")},
         ),
         (("loss=2",), ("echo", "sizes", "stream"), {("loss", "problem", "path")}),
+        (("peer-window=4096",), ("stream", "bulk"), {("tcp", "problem", "peer")}),
+        (("here-buffer=4096",), ("stream", "bulk"), {("tcp", "problem", "here")}),
     ],
 )
 def test_longer_ones(
@@ -222,6 +225,21 @@ def test_longer_ones(
 ) -> None:
     outcome = partial(measure, *faults)(probes=probes, span_ms=3000)
     assert outcome.wrong() == wrong
+
+
+@pytest.mark.battery
+def test_nothing_is_wrong_however_busy_the_machine_is(measure: Measure) -> None:
+    """Twenty times, with twice as many programs as processors that do nothing but compute."""
+    count = 2 * (os.cpu_count() or 1)
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        for _ in range(20):
+            outcome = measure(probes=("echo", "sizes", "stream", "bulk", "messages"), span_ms=300)
+            assert outcome.wrong() == set(), outcome.statements
+    finally:
+        for one in busy:
+            one.kill()
+            one.wait()
 
 
 @pytest.mark.battery

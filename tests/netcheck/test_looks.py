@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dsec_cli.netcheck import host
 from dsec_cli.netcheck.facts import look
-from dsec_cli.netcheck.looks import pause, rdma
+from dsec_cli.netcheck.looks import buffers, pause, rdma
 
 
 def write(root: Path, files: dict[str, str]) -> None:
@@ -43,7 +43,7 @@ def test_the_loopback_is_known_by_its_address() -> None:
     assert host.interface_of("127.0.0.1").name == "lo"
     assert host.interface_of("203.0.113.7") == host.NONE
     found = look("127.0.0.1")
-    assert {one.name for one in found.seen} == {"nvlink", "pause", "rdma"}
+    assert {one.name for one in found.seen} == {"buffers", "nvlink", "pause", "rdma"}
     assert all(one.values or one.text or one.missing for one in found.seen)
 
 
@@ -71,3 +71,15 @@ def test_pause_frames_where_there_are_none() -> None:
     assert pause.see("").missing
     assert pause.see("lo").missing
     assert pause.see("no-such-device").missing
+
+
+def test_what_a_tcp_connection_may_hold(tmp_path: Path) -> None:
+    folder = str(tmp_path)
+    assert "cannot be read" in buffers.see("eth0", folder=folder).missing
+    write(tmp_path, {"tcp_wmem": "4096\t16384\t4194304\n", "tcp_rmem": "4096\t131072\t6291456\n"})
+    found = buffers.see("eth0", folder=folder)
+    assert found.values == (("tcp_wmem", 4194304), ("tcp_rmem", 6291456))
+    assert found.text == "a TCP connection holds at most 4 MiB to send and 6 MiB received"
+    for text in ("", "4096 x\n", "1 2 three\n", "\xff"):
+        (tmp_path / "tcp_rmem").write_text(text, encoding="latin-1")
+        assert buffers.see("eth0", folder=folder).missing

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import pytest
 
+from dsec_cli.netcheck import lab
 from dsec_cli.netcheck.document import from_json, to_json
 from dsec_cli.netcheck.line import connect
 from dsec_cli.netcheck.wire import Refused
@@ -298,6 +299,14 @@ def test_damaged_reports(ds: Callable[..., Ran], tmp_path: Path, text: str) -> N
     ran = ds("dsec", "netcheck", "compare", "a.json", "a.json")
     assert ran.returncode == 3
     assert ran.stderr.count(b"\n") == 1
+
+
+def test_help_and_docs_name_every_fault_of_the_lab(ds: Callable[..., Ran]) -> None:
+    helped = " ".join(ds("dsec", "netcheck", "lab", "--help").stdout.decode().split())
+    told = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "netcheck.md").read_text()
+    for fault in lab.FAULTS:
+        assert f"{fault.name}={fault.takes}" in helped if fault.takes else fault.name in helped
+        assert f"| `{fault.name}" in told
 
 
 def test_the_program_has_its_own_name() -> None:
