@@ -93,9 +93,10 @@ def _keep(session: Session, state: RunState, report: dict[str, Any]) -> list[str
         write_report(session.run, report)
         folder = os.path.dirname(os.path.dirname(session.run.path))
         plan = session.plan
-        learn(folder, contract_key(plan.contract_file, plan.name), state)
+        contract = contract_key(plan.contract_file, plan.name)
+        learn(folder, contract, state)
         if any(step.demand.gpu_count for step in plan.steps):
-            _learn_devices(folder, session)
+            _learn_devices(folder, contract, session)
     except (OSError, DSecError) as problem:
         why = system(problem) if isinstance(problem, OSError) else problem.what
         return [say("warning: the report could not be written: {why}", why=why)]
@@ -121,12 +122,11 @@ def learn(state_folder: str, contract: str, state: RunState) -> None:
         write_durations(state_folder, contract, fresh)
 
 
-def _learn_devices(state_folder: str, session: Session) -> None:
+def _learn_devices(state_folder: str, contract: str, session: Session) -> None:
     """Keep where Steps ran out of memory, and what they took on which device."""
     from dsec import events, journal
-    from dsec.core.experience import together
     from dsec.core.lessons import experienced
-    from dsec.devicebook import read_devices, says_out_of_memory, write_devices
+    from dsec.devicebook import learn_devices, says_out_of_memory
 
     run = session.run
     with open(run.journal, "rb") as file:
@@ -136,10 +136,7 @@ def _learn_devices(state_folder: str, session: Session) -> None:
         {device.uuid: device.type for device in session.inventory.devices},
         lambda begun, end: says_out_of_memory(f"{run.path}/{begun.log}", end.detail),
     )
-    known = read_devices(state_folder)
-    both = together(known, fresh)
-    if both != known:
-        write_devices(state_folder, both)
+    learn_devices(state_folder, contract, fresh)
 
 
 def failure_lines(run: RunDir, report: dict[str, Any], *, called: str) -> list[str]:

@@ -124,7 +124,7 @@ def planned(
         inventory=inventory,
         origin=_origin(opened),
         learned=known,
-        known=read_devices(home(opened.folder, os.environ)),
+        known=read_devices(home(opened.folder, os.environ), _key(opened)),
     )
     if isinstance(plan, Infeasible):
         return _refused(opened, diagnose(opened, plan.findings))
@@ -181,8 +181,13 @@ def _facts(opened: Opened) -> Facts:
 
 def learned(opened: Opened) -> dict[str, int]:
     """Milliseconds per Step id, as earlier runs of the contract took."""
-    contract = contract_key(opened.path, opened.contract.name or "")
-    return {step: one.ms for step, one in read_durations(home(opened.folder, os.environ), contract).items()}
+    known = read_durations(home(opened.folder, os.environ), _key(opened))
+    return {step: one.ms for step, one in known.items()}
+
+
+def _key(opened: Opened) -> str:
+    """By what name that which earlier runs taught is kept."""
+    return contract_key(opened.path, opened.contract.name or "")
 
 
 def show(refused: Refused, lang: str | None = None) -> None:

@@ -1,10 +1,14 @@
-"""What earlier runs taught about devices, kept in `.dsec/devices.json`."""
+"""What earlier runs taught about devices: `.dsec/devices.json`.
+
+Kept by contract, as `durations` does: what one contract calls `train` may fit where that of another does
+not. How quick a device is follows from what the Steps of all contracts took on it.
+"""
 
 from __future__ import annotations
 
 import os
 
-from dsec.core.experience import NOTHING, Experience, Pace
+from dsec.core.experience import NOTHING, Experience, Pace, together
 from dsec.core.marks import OUT_OF_DEVICE_MEMORY
 from dsec.diagnosis import tail_of
 from dsec.errors import FileProblem, StoredFormError
@@ -13,9 +17,15 @@ from dsec.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any
 
-VERSION = 1
+    Kept = dict[str, Experience]
+    """By contract."""
+
+VERSION = 2
+_UNDIVIDED = 1
+"""The version before: Steps of whatever contract by their ids alone."""
 NAME = "devices.json"
 _HINT = say("delete it: what it holds is learned again")
 
@@ -26,14 +36,39 @@ def says_out_of_memory(log: str, detail: str) -> bool:
     return any(mark in text for mark in OUT_OF_DEVICE_MEMORY)
 
 
-def read_devices(state: str) -> Experience:
-    """What the state folder holds; nothing when no run used a device yet."""
+def read_devices(state: str, contract: str) -> Experience:
+    """What the state folder holds for a contract: where its own Steps lacked memory, all Steps' paces.
+
+    Paces go by contract and Step, since Steps of two contracts are not the same for having one id.
+    """
+    kept = _read(state)
+    paces = {f"{name}: {step}": found for name, known in kept.items() for step, found in known.paces.items()}
+    return Experience(_own(kept, contract).ran_out, paces)
+
+
+def learn_devices(state: str, contract: str, fresh: Experience) -> None:
+    """Bring what is kept for a contract up to date; OSError when the folder cannot be written to."""
+    kept = _read(state)
+    known = _own(kept, contract)
+    both = together(known, fresh)
+    if both != known:
+        kept[contract] = both
+        kept.pop("", None)
+        _write(state, kept)
+
+
+def _own(kept: Mapping[str, Experience], contract: str) -> Experience:
+    """That of one contract; where it was kept undivided, what there is."""
+    return kept.get(contract, kept.get("", NOTHING))
+
+
+def _read(state: str) -> Kept:
     path = os.path.join(state, NAME)
     try:
         with open(path, "rb") as file:
             data = file.read()
     except FileNotFoundError:
-        return NOTHING
+        return {}
     except OSError as problem:
         raise FileProblem(
             say("{path}: {why}", path=path, why=system(problem)), hint="check its permissions, or delete it"
@@ -41,31 +76,34 @@ def read_devices(state: str) -> Experience:
     return _parsed(data, path)
 
 
-def _parsed(data: bytes, where: str) -> Experience:
+def _parsed(data: bytes, where: str) -> Kept:
     import json  # most runs find no such file
 
     try:
         document = json.loads(data)
     except (ValueError, RecursionError):
         raise StoredFormError(say("{where} is no JSON document", where=where), hint=_HINT) from None
-    if not isinstance(document, dict) or document.get("version") != VERSION:
+    version = document.get("version") if isinstance(document, dict) else None
+    if version not in (_UNDIVIDED, VERSION):
         raise StoredFormError(
             say("{where} is not of version {version}, which this DSec reads", where=where, version=VERSION),
             hint=_HINT,
         )
     try:
-        return Experience(
-            {
-                step: {kind: _count(count) for kind, count in kinds.items()}
-                for step, kinds in document["ran_out"].items()
-            },
-            {
-                step: {uuid: _pace(one) for uuid, one in paces.items()}
-                for step, paces in document["paces"].items()
-            },
-        )
+        contracts = {"": document} if version == _UNDIVIDED else document["contracts"]
+        return {name: _experience(one) for name, one in sorted(contracts.items())}
     except (AttributeError, KeyError, TypeError, ValueError):
         raise StoredFormError(say("{where} does not hold what it should", where=where), hint=_HINT) from None
+
+
+def _experience(stated: dict[str, Any]) -> Experience:
+    return Experience(
+        {
+            step: {kind: _count(count) for kind, count in kinds.items()}
+            for step, kinds in stated["ran_out"].items()
+        },
+        {step: {uuid: _pace(one) for uuid, one in paces.items()} for step, paces in stated["paces"].items()},
+    )
 
 
 def _count(value: object) -> int:
@@ -80,10 +118,18 @@ def _pace(value: dict[str, Any]) -> Pace:
     return Pace(value["type"], _count(value["ms"]), _count(value["n"]))
 
 
-def write_devices(state: str, known: Experience) -> None:
-    """Replace the file as a whole; raises OSError when the folder cannot be written to."""
+def _write(state: str, kept: Kept) -> None:
     import json
 
-    paces = {step: {uuid: one._asdict() for uuid, one in all_.items()} for step, all_ in known.paces.items()}
-    document = {"version": VERSION, "ran_out": known.ran_out, "paces": paces}
+    contracts = {
+        name: {
+            "ran_out": known.ran_out,
+            "paces": {
+                step: {uuid: one._asdict() for uuid, one in found.items()}
+                for step, found in known.paces.items()
+            },
+        }
+        for name, known in kept.items()
+    }
+    document = {"version": VERSION, "contracts": contracts}
     write_whole(os.path.join(state, NAME), [json.dumps(document, sort_keys=True).encode(), b"\n"])

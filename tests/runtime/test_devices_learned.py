@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dsec.core.experience import NOTHING, Experience, Pace, learned_speeds, together
 from dsec.core.lessons import experienced
-from dsec.devicebook import read_devices, says_out_of_memory, write_devices
+from dsec.devicebook import learn_devices, read_devices, says_out_of_memory
 from dsec.errors import StoredFormError
 from dsec.events import Exit, Spawn
 from dsec.inventory import Device
@@ -99,10 +99,41 @@ def test_any_experience_gives_speeds_above_zero_and_is_kept(known, more):
 
 def test_the_file_keeps_what_was_learned(tmp_path):
     known = Experience({"A": {"rtx-4090": 2}}, {"A": paced(g1=(100, 5))})
-    assert read_devices(str(tmp_path)) == NOTHING
-    write_devices(str(tmp_path), known)
-    assert read_devices(str(tmp_path)) == known
+    assert read_devices(str(tmp_path), "x.yaml: x") == NOTHING
+    learn_devices(str(tmp_path), "x.yaml: x", known)
+    assert read_devices(str(tmp_path), "x.yaml: x") == Experience(
+        known.ran_out, {"x.yaml: x: A": paced(g1=(100, 5))}
+    )
     assert [path.name for path in tmp_path.iterdir()] == ["devices.json"]
+
+
+def test_what_one_contract_lacked_says_nothing_of_anothers_step_of_that_name(tmp_path):
+    state = str(tmp_path)
+    learn_devices(state, "one.yaml: one", Experience({"A": {"rtx-4090": 1}}, {"A": paced(g1=(100, 5))}))
+    learn_devices(state, "two.yaml: two", Experience({"A": {"h100": 3}}, {"A": paced(g1=(900, 5))}))
+    one, two = read_devices(state, "one.yaml: one"), read_devices(state, "two.yaml: two")
+    assert (one.ran_out, two.ran_out) == ({"A": {"rtx-4090": 1}}, {"A": {"h100": 3}})
+    assert one.paces == two.paces, "a device is as quick for the one as for the other"
+    assert sorted(one.paces) == ["one.yaml: one: A", "two.yaml: two: A"]
+    assert read_devices(state, "three.yaml: three").ran_out == {}
+    learn_devices(state, "one.yaml: one", Experience({"A": {"rtx-4090": 0}}, {}))  # it succeeded there
+    assert read_devices(state, "one.yaml: one").ran_out == {}
+    assert read_devices(state, "two.yaml: two").ran_out == two.ran_out
+
+
+def test_a_file_from_before_contracts_were_told_apart_counts_until_one_writes_its_own(tmp_path):
+    pace = '{"ms": 100, "n": 5, "type": "rtx-4090"}'
+    (tmp_path / "devices.json").write_text(
+        f'{{"version": 1, "ran_out": {{"A": {{"rtx-4090": 2}}}}, "paces": {{"A": {{"GPU-1": {pace}}}}}}}'
+    )
+    state = str(tmp_path)
+    assert read_devices(state, "one.yaml: one").ran_out == {"A": {"rtx-4090": 2}}
+    assert list(read_devices(state, "one.yaml: one").paces.values()) == [{"GPU-1": Pace("rtx-4090", 100, 5)}]
+    learn_devices(state, "one.yaml: one", Experience({"B": {"rtx-4090": 1}}, {}))
+    kept = json.loads((tmp_path / "devices.json").read_text())
+    assert (kept["version"], list(kept["contracts"])) == (2, ["one.yaml: one"])
+    assert kept["contracts"]["one.yaml: one"]["ran_out"] == {"A": {"rtx-4090": 2}, "B": {"rtx-4090": 1}}
+    assert read_devices(state, "two.yaml: two").ran_out == {}
 
 
 @pytest.mark.parametrize(
@@ -110,7 +141,11 @@ def test_the_file_keeps_what_was_learned(tmp_path):
     [
         "",
         "[]",
+        '{"version": 3, "contracts": {}}',
+        '{"version": [], "contracts": {}}',
         '{"version": 2}',
+        '{"version": 2, "contracts": []}',
+        '{"version": 2, "contracts": {"x": {"ran_out": {}}}}',
         '{"version": 1}',
         '{"version": 1, "ran_out": [], "paces": {}}',
         '{"version": 1, "ran_out": {"A": {"x": -1}}, "paces": {}}',
@@ -122,7 +157,7 @@ def test_the_file_keeps_what_was_learned(tmp_path):
 def test_a_damaged_file_is_named(tmp_path, text):
     (tmp_path / "devices.json").write_text(text)
     with pytest.raises(StoredFormError, match=r"devices\.json"):
-        read_devices(str(tmp_path))
+        read_devices(str(tmp_path), "x.yaml: x")
 
 
 @pytest.mark.parametrize(
@@ -153,7 +188,13 @@ def test_a_run_learns_and_the_next_plan_keeps_off(job):
     assert "gpu of any type x1: a100-sxm-80gb 1" in plan
     job.dsec("run", "ds_config.yaml", "--inventory", "box.json", "--job-id", "one", expect=1)
     learned = json.loads((job.folder / ".dsec" / "devices.json").read_text())
-    assert learned["ran_out"] == {"A": {"a100-sxm-80gb": 1}}
+    own = learned["contracts"]["ds_config.yaml: ds_config"]
+    assert own["ran_out"] == {"A": {"a100-sxm-80gb": 1}}
+    text = (job.folder / "ds_config.yaml").read_text()
+    (job.folder / "other.yaml").write_text(
+        "baseline: {cpu: 1}\nelasticity: {}\nfault_tolerance: {level: pauseable}\ndependencies: []\n" + text
+    )
+    assert "ran out of memory" not in job.dsec("plan", "other.yaml", "--inventory", "box.json")
     after = job.dsec("plan", "ds_config.yaml", "--inventory", "box.json")
     assert "rtx-4090 0, not a100-sxm-80gb, where it ran out of memory" in " ".join(after.split())
     job.dsec("run", "ds_config.yaml", "--inventory", "box.json", "--job-id", "two", expect=1)

@@ -8,7 +8,7 @@ import os
 import pytest
 
 from dsec.core.experience import NOTHING
-from dsec.devicebook import write_devices
+from dsec.devicebook import learn_devices
 from dsec.durations import write_durations
 from dsec.errors import FileProblem
 from dsec.wholefile import write_whole
@@ -41,7 +41,7 @@ def test_a_disk_that_gets_full_leaves_the_old_file_alone(tmp_path):
     ("name", "write"),
     [
         ("durations.json", lambda folder: write_durations(folder, "a", {})),
-        ("devices.json", lambda folder: write_devices(folder, NOTHING)),
+        ("devices.json", lambda folder: learn_devices(folder, "a", NOTHING)),
         ("report.json", lambda folder: carrying.write_whole(f"{folder}/report.json", b"{}")),
     ],
 )
