@@ -161,8 +161,9 @@ def window(text: str, start: int, end: int, *, width: int) -> tuple[str, int, in
         return text, cells(before), cells(before) + cells(inside)
     room = max(width - min(cells(inside), width // 2) - 2, 8)
     before = _tail(before, room * 2 // 3)
-    inside = _head(inside, max(width - cells(before) - 2, 1))
-    after = _head(after, max(width - cells(before) - cells(inside), 0))
+    whole, inside = inside, _head(inside, max(width - cells(before) - 2, 1))
+    rest = max(width - cells(before) - cells(inside), 0)
+    after = _head(after, rest) if inside == whole else ""  # what follows an ellipsis would not be next to it
     return before + inside + after, cells(before), cells(before) + cells(inside)
 
 

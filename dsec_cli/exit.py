@@ -104,7 +104,7 @@ def _printable(text: str) -> str:
 
 def _os_error(problem: OSError, translate: Tell) -> int:
     """An operating-system error that no command foresaw: named, never a trace."""
-    from errno import ENOSPC
+    from errno import ENOENT, ENOSPC
 
     from dsec.words import say as filled
     from dsec.words import system
@@ -114,6 +114,8 @@ def _os_error(problem: OSError, translate: Tell) -> int:
             "{path} could not be written: {why}", path=filled("standard output"), why=system(problem)
         )
         return _say(UNKNOWN, what, "free some space, or write to another place", translate)
+    if not problem.filename and problem.errno == ENOENT:  # it was the system that named one, and could not
+        return _say(UNKNOWN, "the current folder is gone", "change to one that is there", translate)
     if not problem.filename:
         return _say(UNKNOWN, system(problem), "", translate)
     return _say(UNKNOWN, filled("{path}: {why}", path=problem.filename, why=system(problem)), "", translate)

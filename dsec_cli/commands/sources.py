@@ -61,6 +61,14 @@ def _contracts_in(folder: str) -> tuple[str, ...]:
 
 
 def _nothing_in(folder: str) -> FileProblem:
+    try:
+        os.stat(os.path.join(folder, NAMES[0]))
+    except PermissionError as problem:
+        return FileProblem(
+            say("{path} could not be read: {why}", path=folder, why=system(problem)), hint=_hint(problem)
+        )
+    except OSError:
+        pass  # that it is not there is what is said below
     where = say("this folder") if folder == "." else folder
     return FileProblem(
         say("{where} holds no contract ({names})", where=where, names=", ".join(NAMES)),

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-SHOWN = 8
+SHOWN = 10
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -99,6 +99,12 @@ def test_a_window_keeps_the_marked_part() -> None:
     assert cut.endswith("…")
 
 
+def test_a_marked_part_that_is_cut_is_the_last_that_is_shown() -> None:
+    cut, left, right = window("name: " + "x" * 300, 6, 250, width=40)
+    assert cut.count("…") == 1
+    assert (cut[left], cut[right - 1]) == ("x", "…")
+
+
 @given(st.text(st.sampled_from("abc  ")), st.integers(1, 12))
 def test_ascii_is_wrapped_like_every_text(text: str, width: int) -> None:
     assert module._wrap_ascii(text, width) == module._wrap_any(text, width)

@@ -87,6 +87,28 @@ def test_unreadable_file(ds: Ds, tmp_path: Path) -> None:
     one_line(ds("ds-contract-lint", "x.yaml"), "x.yaml", "Permission denied")
 
 
+def test_a_folder_that_cannot_be_looked_into_is_not_called_empty(ds: Ds, tmp_path: Path) -> None:
+    folder = tmp_path / "shut"
+    folder.mkdir(mode=0)
+    # Root looks into every folder; the answer for others is made by the same system call.
+    ran = ds("ds-contract-lint", "shut")
+    assert ran.returncode == 3
+    said = b"holds no contract" if os.geteuid() == 0 else b"shut could not be read: Permission denied"
+    assert said in ran.stderr
+
+
+def test_a_current_folder_that_is_gone_is_told(ds: Ds, tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    ran = subprocess.run(
+        ["sh", "-c", 'cd gone && rmdir ../gone && exec "$@"', "sh", *command("ds-contract-lint")],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+    )
+    assert (ran.returncode, ran.stdout) == (3, b"")
+    assert ran.stderr.startswith(b"dsec: error: the current folder is gone (hint: change to one")
+
+
 def test_one_bad_name_hides_no_finding(ds: Ds, tmp_path: Path) -> None:
     (tmp_path / "bad.yaml").write_bytes(BAD)
     ran = ds("ds-contract-lint", "nope.yaml", "bad.yaml", "gone.yaml", "-q")

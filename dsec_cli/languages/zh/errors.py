@@ -8,6 +8,8 @@ TEXTS: dict[str, str] = {
     "please report it together with that file": "请连同该文件一起报告",
     "standard output: {why}": "标准输出：{why}",
     "standard output is closed": "标准输出已关闭",
+    "the current folder is gone": "当前目录已不存在",
+    "change to one that is there": "请切换到存在的目录",
     "standard output": "标准输出",
     "free some space, or write to another place": "请腾出一些空间，或写到别处",
     "redirect it to a file, or to /dev/null": "把它重定向到文件或 /dev/null",
