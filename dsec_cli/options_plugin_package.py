@@ -205,9 +205,27 @@ CALL: Command = (
     (("NAME", "one", (), "Name of the plugin."),),
     (
         _CONTRACT,
+        (
+            "cpu",
+            "",
+            "int",
+            "SECONDS",
+            (),
+            60,
+            "Processor time that all calls may take together; 0: no limit.",
+        ),
         ("input", "", "value", "FILE", (), None, "The document; default: standard input."),
         LANG,
         ("lines", "", "flag", "", (), None, "Every line of the input is a document of its own."),
+        (
+            "memory",
+            "",
+            "value",
+            "SIZE",
+            (),
+            None,
+            "Memory that it may take; default: 1Gi, or twice what its plugin.yaml names; 0: no limit.",
+        ),
         (
             "no-landlock",
             "",

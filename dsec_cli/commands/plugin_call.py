@@ -7,8 +7,16 @@ import os
 import sys
 
 from dsec.errors import FileProblem
+from dsec.plugins.limits import DEFAULTS
 from dsec.plugins.process import PluginError, PluginProcess, Terms
-from dsec_cli.commands.plugin_checking import declared, entrypoint, plugins_of, schema_file
+from dsec.units import Bytes, UnitProblem, parse
+from dsec_cli.commands.plugin_checking import (
+    baseline_memory,
+    declared,
+    entrypoint,
+    plugins_of,
+    schema_file,
+)
 from dsec_cli.exit import NO, YES, UsageError, tell
 from dsec_cli.plugins.binding import NotBound, bound, read_schema
 from dsec_cli.plugins.declared import parse_permission, read_declared
@@ -36,6 +44,9 @@ def main(args: Args) -> int:
     if args.timeout is not None and args.timeout < 1:
         raise UsageError(say("--timeout {count}: 1 or more", count=args.timeout))
     timeout = None if args.timeout is None else float(args.timeout)
+    memory = _memory(args.memory)
+    if args.cpu < 0:
+        raise UsageError(say("--cpu {count}: 0 or more", count=args.cpu))
     _, root = plugins_of(args.contract)
     here = installed.one(root, args.name) if is_name(args.name) else None
     if here is None:
@@ -46,6 +57,7 @@ def main(args: Args) -> int:
     package = read_package(here.folder)
     _unchanged(package, installed.about(here.folder).get("files"))
     terms = _terms(here, package, landlock=not args.no_landlock)
+    terms = terms._replace(limits=_limits(package, cpu_s=args.cpu, memory=memory))
     try:
         schema = read_schema(package.files[schema_file(package)])
         answers = _called(terms, here.name, schema, inputs=list(_inputs(args)), timeout_s=timeout)
@@ -85,6 +97,27 @@ def _terms(here: Installed, package: Package, *, landlock: bool) -> Terms:
     tcp = any(one.name.startswith("net:") for one in granted)
     path = os.path.join(here.folder, entrypoint(package))
     return Terms(path, tuple(calls), tuple(loading), read, write, tcp, landlock)
+
+
+def _memory(text: str | None) -> int | None:
+    """Bytes that the user names; None: nothing was named."""
+    if text is None:
+        return None
+    try:
+        return int(parse(Bytes, text))
+    except UnitProblem as problem:
+        raise UsageError(
+            say("--memory {text!r} is no size: {why}", text=text, why=str(problem)),
+            hint=say("such as 2Gi, or 0 for no limit"),
+        ) from None
+
+
+def _limits(package: Package, *, cpu_s: int, memory: int | None) -> dict[str, int]:
+    """What the plugin may take; 0 is no limit."""
+    if memory is None:
+        memory = max(DEFAULTS["memory"], 2 * baseline_memory(package))
+    named = {"cpu_s": cpu_s, "memory": memory}
+    return {name: value for name, value in {**DEFAULTS, **named}.items() if value}
 
 
 def _inputs(args: Args) -> Iterator[bytes]:

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from dsec.errors import FileProblem
 from dsec.rundir import home
+from dsec.units import Bytes, UnitProblem
+from dsec.units import parse as parse_unit
 from dsec_cli.commands.opened import contract_here
 from dsec_cli.diagnostics import Severity
 from dsec_cli.lint.linter import lint
@@ -72,6 +74,16 @@ def entrypoint(package: Package) -> str:
 def schema_file(package: Package) -> str:
     """Where the package describes what goes in and out."""
     return text_at(_root(package), "schema") or "schema.json"
+
+
+def baseline_memory(package: Package) -> int:
+    """Bytes of memory that plugin.yaml names, 0 where it names none."""
+    root = _root(package)
+    for entry in root.entries if isinstance(root, Mapping) else ():
+        if isinstance(entry.key, Scalar) and entry.key.text == "baseline":
+            with contextlib.suppress(UnitProblem):
+                return int(parse_unit(Bytes, text_at(entry.value, "memory")))
+    return 0
 
 
 def _root(package: Package) -> object:

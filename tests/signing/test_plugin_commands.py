@@ -313,3 +313,38 @@ def test_what_cannot_be_written_is_told() -> None:
     text, by_hand = merged("base: &b {cpu: 2}\nbaseline: *b\nplugins: &p [{name: x}]\n")
     assert by_hand == ("plugins: [{name: skill-manager}]",)
     assert "security_policy: {network: {egress: [" in text
+
+
+BOMB = """
+#include "ds_plugin.h"
+#include <stdlib.h>
+#include <string.h>
+uint32_t ds_plugin_abi(void) { return DS_PLUGIN_ABI; }
+int32_t ds_plugin_info(ds_info *out) { out->name = "skill-manager"; out->version = "1.0.0"; return 0; }
+int32_t ds_step_init(const uint8_t *c, uint64_t n, const ds_host *h) { return 0; }
+int32_t ds_step_run(const uint8_t *in, uint64_t len, ds_buf *out) {
+    if (len == 2) for (volatile int i = 0;; i++) {}
+    for (;;) memset(malloc(1 << 20), 1, 1 << 20);
+}
+void ds_step_shutdown(void) {}
+void ds_buf_free(ds_buf *buf) {}
+void ds_last_error(ds_buf *out) {}
+"""
+
+
+def test_a_bomb_and_a_spinner_end_with_one_line(user: User) -> None:
+    if os.uname().machine != "x86_64":
+        pytest.skip("plugins run on x86-64")
+    shutil.copy(ROOT / "examples" / "plugins" / "ds_plugin.h", user.folder)
+    user.binary(BOMB)
+    user.ready()
+    user.dsec("install", "skill-manager", "--no-merge")
+    (user.folder / "spin").write_text("{}")
+    (user.folder / "bomb").write_text('{"a": 1}')
+    said = user.dsec("call", "skill-manager", "--input", "spin", "--cpu", "1", expect=1)
+    killed = "dsec: skill-manager 1.0.0: it was killed while it answered"
+    assert said == f"{killed}: its 1 s of processor time are used up (--cpu)\n"
+    said = user.dsec("call", "skill-manager", "--input", "bomb", "--memory", "64Mi", expect=1)
+    assert said == f"{killed} by SIGSEGV; it may have 64 MiB of memory (--memory)\n"
+    assert "--memory 'much' is no size" in user.dsec("call", "skill-manager", "--memory", "much", expect=2)
+    assert "--cpu -1: 0 or more" in user.dsec("call", "skill-manager", "--cpu", "-1", expect=2)

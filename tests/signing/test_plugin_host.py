@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dsec.plugins import frames
+from dsec.plugins.limits import DEFAULTS
 from dsec.plugins.process import PluginError, PluginProcess, Terms
 from dsec.sandbox import landlock
 from dsec_cli.plugins.syscalls import NUMBERS
@@ -176,11 +177,83 @@ def test_what_is_no_plugin_is_refused(tmp_path: Path) -> None:
         PluginProcess(Terms(str(tmp_path / "n.so"), CALLS, LOADING))
 
 
-def test_limits_are_kept(tmp_path: Path) -> None:
-    terms = built(tmp_path, "for (;;) {}")._replace(limits={"cpu_s": 1})
-    plugin = PluginProcess(terms)
-    with pytest.raises(PluginError, match=r"killed while it answered by SIG(XCPU|KILL)"):
-        plugin.call(b"x", timeout_s=30)
+TAKES = """
+    const char *what = (const char *)in;
+    if (!strncmp(what, "cpu", 3)) for (;;) {}
+    if (!strncmp(what, "touch", 5)) for (;;) memset(malloc(1 << 20), 1, 1 << 20);
+    if (!strncmp(what, "ask", 3)) { while (malloc(1 << 20)) {} return say(out, "asked"); }
+    if (!strncmp(what, "map", 3)) return say(out, malloc(3ull << 30) ? "given" : "refused");
+    if (!strncmp(what, "files", 5)) {
+        int n = 0; while (dup(2) >= 0) n++;
+        return say(out, n < 300 ? "few" : "many");
+    }
+    if (!strncmp(what, "write", 5)) {
+        int f = open(FILE, O_CREAT | O_RDWR, 0600); lseek(f, 1 << 20, SEEK_SET);
+        return say(out, write(f, "x", 1) == 1 ? "written" : strerror(errno));
+    }
+    int n = 0;
+    for (; n < 500; n++) {
+        int p = syscall(SYS_fork);
+        if (p < 0) break;
+        if (!p) { for (volatile long i = 0; i < 1000000000; i++) {} syscall(SYS_exit_group, 0); }
+    }
+    return say(out, n < 500 ? "few" : "many");"""
+"""What a plugin takes that takes what it gets."""
+
+
+def taking(folder: Path, **limits: int) -> PluginProcess:
+    """One that does so, with the limits that hold without any, but for these."""
+    terms = built(folder, TAKES.replace("FILE", f'"{folder}/written"'))
+    more = tuple(NUMBERS[name] for name in ("fork", "dup"))
+    return PluginProcess(
+        terms._replace(limits={**DEFAULTS, **limits}, calls=CALLS + more, write=(str(folder),))
+    )
+
+
+@pytest.mark.parametrize(
+    ("what", "limits", "said"),
+    [
+        (
+            "cpu",
+            {"cpu_s": 1},
+            r"^it was killed while it answered: its 1 s of processor time are used up \(--cpu\)$",
+        ),
+        (
+            "touch",
+            {"memory": 128 << 20},
+            r"^it was killed while it answered by SIGSEGV; it may have 128 MiB of memory \(--memory\)$",
+        ),
+    ],
+)
+def test_who_takes_too_much_ends_with_a_line(
+    tmp_path: Path, what: str, limits: dict[str, int], said: str
+) -> None:
+    with taking(tmp_path, **limits) as plugin, pytest.raises(PluginError, match=said):
+        plugin.call(what.encode(), timeout_s=60)
+
+
+@pytest.mark.parametrize(
+    ("what", "limits", "said"),
+    [
+        ("ask", {}, b"asked"),
+        ("map", {}, b"refused"),
+        ("map", {"memory": 4 << 30}, b"given"),
+        ("files", {}, b"few"),
+        ("write", {}, b"written"),
+        ("write", {"file_bytes": 1 << 20}, b"File too large"),
+    ],
+)
+def test_who_asks_for_too_much_is_refused(
+    tmp_path: Path, what: str, limits: dict[str, int], said: bytes
+) -> None:
+    with taking(tmp_path, **limits) as plugin:
+        assert plugin.call(what.encode(), timeout_s=60) == said
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the kernel counts no tasks of root")
+def test_processes_are_counted(tmp_path: Path) -> None:
+    with taking(tmp_path) as plugin:
+        assert plugin.call(b"fork", timeout_s=60) == b"few"
 
 
 def test_without_landlock_nothing_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

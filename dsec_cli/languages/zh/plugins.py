@@ -4,6 +4,9 @@ from __future__ import annotations
 
 TEXTS: dict[str, str] = {
     "--input names a file": "--input 指定文件",
+    "--cpu {count}: 0 or more": "--cpu {count}：应为 0 或更大",
+    "--memory {text!r} is no size: {why}": "--memory {text!r} 不是大小：{why}",
+    "such as 2Gi, or 0 for no limit": "例如 2Gi；0 表示不限",
     "--timeout {count}: 1 or more": "--timeout {count}：应为 1 或更大",
     "run the command again": "请重新运行该命令",
     "set HOME": "请设置 HOME",

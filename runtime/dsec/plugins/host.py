@@ -10,12 +10,12 @@ from __future__ import annotations
 import gc
 import json
 import os
-import resource
 import signal
 import socket
 
 from dsec.plugins import frames
 from dsec.plugins.abi import Library, PluginFault
+from dsec.plugins.limits import keep_to
 from dsec.sandbox import hostcalls, landlock, seccomp
 from dsec.sandbox.kernel import PR_SET_DUMPABLE, PR_SET_PDEATHSIG, SandboxError, prctl
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 SYSTEM_LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")
-_LIMITS = {"cpu_s": resource.RLIMIT_CPU, "memory": resource.RLIMIT_AS, "files": resource.RLIMIT_NOFILE}
 
 
 def main(handle: int) -> None:
@@ -49,9 +48,7 @@ def _shut_in(config: dict[str, Any]) -> tuple[Library, dict[str, Any]]:
     """Isolate this process and load the plugin in it."""
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     prctl(PR_SET_DUMPABLE, 0)
-    for name, value in config["limits"].items():
-        resource.setrlimit(_LIMITS[name], (value, value))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    keep_to(config["limits"])
     calls = frozenset(config["calls"]) | hostcalls.answering()
     seccomp.restrict(calls | frozenset(config["loading"]) | hostcalls.loading())
     folder = os.path.dirname(config["path"])

@@ -13,6 +13,7 @@ import time
 from typing import NamedTuple
 
 from dsec.plugins import frames
+from dsec.plugins.limits import DEFAULTS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ _CODE = (
 )
 _START_S = 20.0
 _END_S = 2.0
+_WITHOUT_MEMORY = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGTRAP, signal.SIGILL)
+"""How programs end that did not look whether they got the memory they asked for."""
 
 
 class PluginError(Exception):
@@ -50,8 +53,8 @@ class Terms(NamedTuple):
     """Whether files are guarded; False only where the user has said so."""
     settings: dict[str, Any] = {}  # noqa: RUF012 - never changed
     """Handed to the plugin when it is set up."""
-    limits: dict[str, int] = {}  # noqa: RUF012
-    """`cpu_s`, `memory` (bytes of address space), `files`."""
+    limits: dict[str, int] = DEFAULTS
+    """What it may take of the machine, by the names of `limits`."""
 
 
 class PluginProcess:
@@ -61,6 +64,7 @@ class PluginProcess:
         """Start it; raises PluginError. `log`: where its standard output and error go; None: nowhere."""
         mine, theirs = socket.socketpair()
         self._link = mine
+        self._limits = terms.limits
         out = subprocess.DEVNULL if log is None else log
         with theirs:
             self._process = subprocess.Popen(
@@ -146,8 +150,13 @@ class PluginProcess:
             code = self._process.wait()
         if code == -signal.SIGSYS:
             raise PluginError(f"it was killed {when}: it made a system call that its scan does not have")
+        if code == -signal.SIGXCPU and "cpu_s" in self._limits:
+            most = self._limits["cpu_s"]
+            raise PluginError(f"it was killed {when}: its {most} s of processor time are used up (--cpu)")
         if code < 0:
-            raise PluginError(f"it was killed {when} by {_signal(-code)}")
+            memory = self._limits.get("memory") if -code in _WITHOUT_MEMORY else None
+            more = "" if memory is None else f"; it may have {memory >> 20} MiB of memory (--memory)"
+            raise PluginError(f"it was killed {when} by {_signal(-code)}{more}")
         raise PluginError(f"it ended {when} with exit code {code}")
 
     def close(self) -> int:
