@@ -34,7 +34,7 @@ def digest_framed(parts: Sequence[bytes]) -> str:
     return blake3_of()(b"".join(parts)).hexdigest()
 
 
-def blake3_of() -> Callable[[bytes], Hasher]:
+def blake3_of() -> Callable[[bytes | memoryview], Hasher]:
     """BLAKE3 of bytes, for who hashes so often that importing it each time would be felt."""
     from blake3 import blake3
 

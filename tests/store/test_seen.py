@@ -6,21 +6,21 @@ import os
 
 import pytest
 
-from dsec.store import Entry, open_store
-from dsec.store import intake as taking
+from dsec.store import Entry, intake, open_store
+from dsec.store.reading import Reading
 
 
 @pytest.fixture
 def reads(monkeypatch):
     """Paths of the files that were read."""
     found = []
-    real = taking.read_file
+    real = Reading.file
 
-    def spied(path, facts, objects):
-        found.append(os.path.basename(path))
-        return real(path, facts, objects)
+    def spied(self, name, facts, *, folder):
+        found.append(name)
+        return real(self, name, facts, folder=folder)
 
-    monkeypatch.setattr(taking, "read_file", spied)
+    monkeypatch.setattr(Reading, "file", spied)
     return found
 
 
@@ -86,7 +86,7 @@ def test_a_change_within_the_tick_is_seen(place, folder, reads):
 
 
 def test_a_clock_that_goes_backwards_makes_us_read(place, folder, reads, monkeypatch):
-    monkeypatch.setattr(taking.time, "time_ns", lambda: 1_500_000_000_000_000_000)
+    monkeypatch.setattr(intake.time, "time_ns", lambda: 1_500_000_000_000_000_000)
     take(place, folder)
     reads.clear()
     take(place, folder)
@@ -216,15 +216,15 @@ def test_a_file_that_changes_once_is_read_again(place, folder, monkeypatch):
 
 
 def test_a_file_that_becomes_a_link_or_vanishes_meanwhile(place, folder, monkeypatch):
-    real = taking.read_file
+    real = Reading.file
 
-    def swapped(path, facts, objects):
-        os.unlink(path)
-        if path.endswith(b"train.py"):
-            os.symlink("/etc/passwd", path)
-        return real(path, facts, objects)
+    def swapped(self, name, facts, *, folder):
+        os.unlink(name, dir_fd=folder)
+        if name == b"train.py":
+            os.symlink("/etc/passwd", name, dir_fd=folder)
+        return real(self, name, facts, folder=folder)
 
-    monkeypatch.setattr(taking, "read_file", swapped)
+    monkeypatch.setattr(Reading, "file", swapped)
     with open_store(str(place)) as store:
         taken = store.put_tree(os.fsencode(folder), [Entry(b"train.py"), Entry(b"run.sh")])
         assert [(one.path, one.reason) for one in taken.unread] == [

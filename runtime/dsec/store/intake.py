@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import time
 
-from dsec.record import Record
-from dsec.store import trees
+from dsec.store import descent, trees
+from dsec.store.descent import Folder
 from dsec.store.looking import NOT_STORED, Listing
 from dsec.store.packform import TREE
-from dsec.store.reading import CHANGED, NotAFileError, read_file
+from dsec.store.reading import CHANGED, NotAFileError, Reading
 from dsec.store.statcache import FACTS, Seen, settled
 from dsec.store.trees import FILE, FOLDER, LINK, PIECES, kept_mode
+from dsec.store.treewalk import DEEPEST
 from dsec.store.values import Unread
 from dsec.words import system
 
@@ -21,15 +23,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Protocol
 
-    from dsec.store.reading import Objects
+    from dsec.store.reading import Facts, Objects
     from dsec.store.statcache import Same, StatCache
     from dsec.store.trees import Row
 
     class Look(Protocol):
         """Where listings come from."""
 
-        def listing(self, path: bytes) -> Listing:
-            """The folder at this path from the root; raises OSError."""
+        def listing(self, path: bytes, fd: int) -> Listing:
+            """The open folder, which is at this path from the root; raises OSError."""
+
+
+TOO_DEEP = f"what is in more than {DEEPEST} folders"
 
 
 class Totals:
@@ -40,27 +45,29 @@ class Totals:
         self.unread: list[Unread] = []
 
 
-class _Open(Record):
+class _Open:
     """A folder whose own files are done, and whose folders are being taken in."""
 
-    path: bytes
-    listing: Listing
-    names: bytes
-    facts: bytes
-    same: Same | None
-    """What is known of it, when it looks as it did."""
-    todo: list[bytes]
-    ids: dict[bytes, bytes]
-    failed: set[int]
-    """Which of its names are not as they should be, and are looked at again the next time."""
+    __slots__ = ("failed", "folder", "ids", "listing", "looks", "path", "same", "todo")
+
+    def __init__(
+        self, path: bytes, folder: Folder, listing: Listing, looks: tuple[bytes, bytes], same: Same | None
+    ) -> None:
+        self.path, self.folder, self.listing = path, folder, listing
+        self.looks, self.same = looks, same
+        """Names and facts as a stat cache has them, and what is known of it when it looks as it did."""
+        self.todo = listing.folders[::-1]
+        self.ids: dict[bytes, bytes] = {}
+        self.failed: set[int] = set()
+        """Which of its names are not as they should be, and are looked at again the next time."""
 
 
 class Intake:
     """One tree that is being taken in."""
 
     def __init__(self, root: bytes, look: Look, objects: Objects, cache: StatCache, *, times: bool) -> None:
-        self._root, self._look, self._objects, self._cache = root + b"/", look, objects, cache
-        self._times = times
+        self._root, self._look, self._objects, self._cache = root, look, objects, cache
+        self._times, self._reading = times, Reading(objects)
         self._looked_ns = time.time_ns()
         self.totals = Totals()
         self._folders: list[tuple[bytes, Seen | None]] = []
@@ -70,33 +77,49 @@ class Intake:
 
     def take(self) -> bytes:
         """Take everything in; the id of the tree."""
-        stack = [self._enter(b"")]
-        while True:
-            top = stack[-1]
-            if top.todo:
-                name = top.todo.pop()
-                stack.append(self._enter(top.path + b"/" + name if top.path else name))
-                continue
-            stack.pop()
-            one = self._leave(top)
-            if not stack:
-                return one
-            stack[-1].ids[top.path.rpartition(b"/")[2]] = one
-
-    def _enter(self, path: bytes) -> _Open:
+        stack = [self._enter(b"", b"", None)]
         try:
-            listing = self._look.listing(path)
+            while True:
+                top = stack[-1]
+                if top.todo:
+                    name = top.todo.pop()
+                    stack.append(self._enter(_joined(top.path, name), name, top.folder))
+                    self._check_depth(stack)
+                    continue
+                one = self._leave(top)
+                if len(stack) == 1:
+                    return one
+                stack[-2].ids[top.path.rpartition(b"/")[2]] = one
+                stack[-2].folder.back_from(top.folder)
+                stack.pop().folder.close()
+        finally:
+            for left in stack:
+                left.folder.close()
+
+    def _check_depth(self, stack: list[_Open]) -> None:
+        """Few folders are open at a time, and none is entered that nobody could read again."""
+        if len(stack) > descent.HELD:
+            stack[-1 - descent.HELD].folder.let_go()
+        deepest = stack[-1]
+        if len(stack) >= DEEPEST - 1 and deepest.todo:
+            self.totals.unread.append(Unread(deepest.path, TOO_DEEP, kept=True))
+            deepest.todo.clear()
+
+    def _enter(self, path: bytes, name: bytes, parent: Folder | None) -> _Open:
+        """A folder, with all that is in it but folders."""
+        folder, listing = Folder(), Listing()
+        try:
+            folder = descent.opened(self._root) if parent is None else parent.into(name)
+            listing = self._look.listing(path, folder.fd)
         except OSError as problem:
-            listing = Listing()
-            self.totals.unread.append(Unread(path or b".", system(problem), kept=True))
+            self.totals.unread.append(Unread(path or b".", _why(problem), kept=True))
         self.totals.unread += listing.unread
         names, facts = b"\0".join(listing.names), listing.packed()
-        same = self._cache.same(path, names, facts)
-        return _Open(path, listing, names, facts, same, listing.folders[::-1], {}, set())
+        return _Open(path, folder, listing, (names, facts), self._cache.same(path, names, facts))
 
     def _leave(self, folder: _Open) -> bytes:
         """The tree of a folder of whose folders all ids are known."""
-        children = b"".join([folder.ids[name] for name in folder.listing.folders])
+        children = b"".join([folder.ids.get(name, b"") for name in folder.listing.folders])
         same = folder.same
         if same is not None and same.children == children:
             self._add(same.counts, reused=same.counts[0])
@@ -114,8 +137,9 @@ class Intake:
             self._add(counts, reused=reused)
         data = trees.encoded(rows)
         one = self._objects.put(data, TREE)
-        facts = settled(folder.facts, self._looked_ns, folder.failed)
-        self._folders.append((folder.path, Seen(folder.names, facts, data, children, counts, one)))
+        names, facts = folder.looks
+        facts = settled(facts, folder.listing.facts, self._looked_ns, folder.failed)
+        self._folders.append((folder.path, Seen._make((names, facts, data, children, counts, one))))
         return one
 
     def seen(self) -> Iterator[tuple[bytes, Seen]]:
@@ -135,67 +159,72 @@ class Intake:
 
     def _rows(self, folder: _Open, seen: Seen | None) -> tuple[list[Row], int]:
         """The rows of a folder that is new or changed, and how many files in it were not read."""
-        before = seen.by_name() if seen is not None else {}
-        old = {row[0]: row for row in trees.decoded(seen.tree)} if seen is not None else {}
-        rows, reused = [], 0
+        kept = self._kept(folder, seen) if seen is not None else {}
+        rows = []
         for at, name in enumerate(folder.listing.names):
-            facts = folder.facts[at * FACTS.size : (at + 1) * FACTS.size]
-            row = old.get(name) if before.get(name) == facts else None
-            if row is not None and row[1] != FOLDER and self._is_there(row):
-                reused += row[1] != LINK
-            else:
-                row = self._row(folder, at, FACTS.unpack(facts))
+            row = kept.get(name) or self._row(folder, at, name)
             if row is not None:
                 rows.append(row)
-        return sorted(rows), reused
+        rows.sort()
+        return rows, sum([row[1] != LINK for row in kept.values()])
+
+    def _kept(self, folder: _Open, seen: Seen) -> dict[bytes, Row]:
+        """The rows of what looks as it did, by name; folders are not among them."""
+        before = seen.by_name()
+        old = {row[0]: row for row in trees.decoded(seen.tree)}
+        kept, facts = {}, folder.looks[1]
+        for at, name in enumerate(folder.listing.names):
+            row = (
+                old.get(name) if before.get(name) == facts[at * FACTS.size : (at + 1) * FACTS.size] else None
+            )
+            if row is not None and row[1] != FOLDER and self._is_there(row):
+                kept[name] = row
+        return kept
 
     def _is_there(self, row: Row) -> bool:
         """Whether the store still has a file that the cache knows; of pieces only a vouched cache can say."""
         return self._cache.vouched or row[1] == LINK or (row[1] == FILE and row[5] in self._objects)
 
-    def _row(self, folder: _Open, at: int, facts: tuple[int, int, int, int, int]) -> Row | None:
-        name = folder.listing.names[at]
-        path, told = _joined(folder.path, name), len(self.totals.unread)
-        row = self._read_row(folder, path, name, facts)
+    def _row(self, folder: _Open, at: int, name: bytes) -> Row | None:
+        size, mtime, ctime, inode, mode = folder.listing.facts[at * 5 : at * 5 + 5]
+        told = len(self.totals.unread)
+        row = self._read_row(folder, name, (size, mtime, ctime, inode, mode))
         if len(self.totals.unread) > told:
             folder.failed.add(at)
         return row
 
-    def _read_row(
-        self, folder: _Open, path: bytes, name: bytes, facts: tuple[int, int, int, int, int]
-    ) -> Row | None:
-        mode = facts[4]
+    def _read_row(self, folder: _Open, name: bytes, facts: Facts) -> Row | None:
+        kind = stat.S_IFMT(facts[4])
         try:
-            if stat.S_ISDIR(mode):
+            if kind == stat.S_IFREG:
+                return self._file_row(folder, name, facts)
+            if kind == stat.S_IFDIR:
                 return self._folder_row(folder, name, facts)
-            if stat.S_ISLNK(mode):
-                return self._link_row(path, name, facts)
-            if stat.S_ISREG(mode):
-                return self._file_row(path, name, facts)
+            if kind == stat.S_IFLNK:
+                return self._link_row(folder, name, facts)
             why = NOT_STORED
         except NotAFileError:
             why = NOT_STORED
         except OSError as problem:
-            why = "vanished" if isinstance(problem, FileNotFoundError) else system(problem)
-        self.totals.unread.append(Unread(path, why))
+            why = _why(problem)
+        self.totals.unread.append(Unread(_joined(folder.path, name), why))
         return None
 
-    def _folder_row(self, folder: _Open, name: bytes, facts: tuple[int, int, int, int, int]) -> Row:
+    def _folder_row(self, folder: _Open, name: bytes, facts: Facts) -> Row:
         one = folder.ids.get(name) or self._objects.put(trees.encoded([]), TREE)
         return name, FOLDER, kept_mode(facts[4]), self._time(facts[1]), 0, one, b""
 
-    def _link_row(self, path: bytes, name: bytes, facts: tuple[int, int, int, int, int]) -> Row:
-        target = os.readlink(self._root + path)
+    def _link_row(self, folder: _Open, name: bytes, facts: Facts) -> Row:
+        target = os.readlink(name, dir_fd=folder.folder.fd)
         one = self._objects.id_of(target)
         return name, LINK, kept_mode(facts[4]), self._time(facts[1]), len(target), one, target
 
-    def _file_row(self, path: bytes, name: bytes, facts: tuple[int, int, int, int, int]) -> Row:
-        found = read_file(self._root + path, facts, self._objects)
-        if not found.steady:
-            self.totals.unread.append(Unread(path, CHANGED, kept=True))
-        mode, mtime = kept_mode(found.facts[4]), self._time(found.facts[1])
-        kind = PIECES if found.pieces else FILE
-        return name, kind, mode, mtime, found.size, found.id, found.pieces
+    def _file_row(self, folder: _Open, name: bytes, facts: Facts) -> Row:
+        one, size, pieces, facts, steady = self._reading.file(name, facts, folder=folder.folder.fd)
+        if not steady:
+            self.totals.unread.append(Unread(_joined(folder.path, name), CHANGED, kept=True))
+        kind = PIECES if pieces else FILE
+        return name, kind, kept_mode(facts[4]), facts[1] if self._times else 0, size, one, pieces
 
     def _time(self, mtime_ns: int) -> int:
         return mtime_ns if self._times else 0
@@ -207,6 +236,13 @@ def _counts(rows: list[Row]) -> tuple[int, int, int, int]:
     folders, links = kinds.count(FOLDER), kinds.count(LINK)
     size = sum([row[4] for row in rows if row[1] in (FILE, PIECES)])
     return len(rows) - folders - links, folders, links, size
+
+
+def _why(problem: OSError) -> str:
+    """In words; a folder that is not where it was has no open parent any more."""
+    if problem.errno in (errno.ESTALE, errno.EBADF):
+        return CHANGED
+    return "vanished" if isinstance(problem, FileNotFoundError) else system(problem)
 
 
 def _joined(folder: bytes, name: bytes) -> bytes:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     Skip = Callable[[bytes, bool], bool]
 
+_CODING = (sys.getfilesystemencoding(), sys.getfilesystemencodeerrors())
+"""What the names of an open folder were decoded with."""
 _LITTLE = sys.byteorder == "little"
 OTHER_SYSTEM = "on another file system"
 _KIND, _FOLDER, _SIGN = 0o170000, 0o040000, 1 << 63
@@ -51,17 +53,17 @@ class FolderLook:
 
     def __init__(self, root: bytes, *, skip: Skip | None, avoid: tuple[int, int]) -> None:
         """`avoid` is device and inode of a folder to stay out of: the store, which may be inside."""
-        self._root, self._skip, self._avoid = root, skip, avoid
+        self._skip, self._avoid = skip, avoid
         self._device = _root(root).st_dev
 
-    def listing(self, path: bytes) -> Listing:
-        """The folder at this path from the root; raises OSError."""
+    def listing(self, path: bytes, fd: int) -> Listing:
+        """The open folder, which is at this path from the root; raises OSError."""
         found = Listing()
         below = path + b"/" if path else b""
         names, facts, skip = found.names, found.facts, self._skip
-        with os.scandir(os.path.join(self._root, path)) as entries:
+        with os.scandir(fd) as entries:
             for entry in entries:
-                name = entry.name
+                name = entry.name.encode(*_CODING)
                 if skip is not None and skip(below + name, entry.is_dir(follow_symlinks=False)):
                     continue
                 try:
@@ -93,7 +95,6 @@ class EntriesLook:
     """The named entries of a root, with the folders on the way to them."""
 
     def __init__(self, root: bytes, entries: Iterable[Entry]) -> None:
-        self._root = root
         _root(root)
         self._inside: dict[bytes, dict[bytes, bool]] = {b"": {}}
         """Of each folder: the names in it, and whether something below is named too."""
@@ -115,14 +116,13 @@ class EntriesLook:
             folder, _, name = folder.rpartition(b"/")
             deep = True
 
-    def listing(self, path: bytes) -> Listing:
-        """The named entries of the folder at this path from the root."""
+    def listing(self, path: bytes, fd: int) -> Listing:
+        """The named entries of the open folder, which is at this path from the root."""
         found = Listing()
         below = path + b"/" if path else b""
-        place = os.path.join(self._root, below)
         for name, deep in self._inside.get(path, {}).items():
             try:
-                state = os.lstat(place + name)
+                state = os.stat(name, dir_fd=fd, follow_symlinks=False)
             except OSError as problem:
                 found.unread.append(Unread(below + name, _gone(problem)))
                 continue

@@ -23,14 +23,14 @@ class NewObjects:
         self.count = 0
         self.size_bytes = 0
 
-    def id_of(self, data: bytes) -> bytes:
+    def id_of(self, data: bytes | memoryview) -> bytes:
         """The id that these bytes have."""
         return self._hash(data).digest()
 
     def __contains__(self, name: bytes) -> bool:
         return name in self.fresh or name in self._packs
 
-    def put(self, data: bytes, kind: int) -> bytes:
+    def put(self, data: bytes | memoryview, kind: int) -> bytes:
         """Keep bytes; their id."""
         name = self._hash(data).digest()
         if name not in self.fresh and name not in self._packs:

@@ -30,7 +30,7 @@ OBJECT = struct.Struct("<32sIIII")
 FRAME = struct.Struct("<QIII16s")
 TRAILER = struct.Struct("<QII32s8s")
 LARGEST_FRAME = 1 << 24
-"""No frame has more content than this; ours have at most 2 MiB."""
+"""No frame has more content than this; ours have less than 4 MiB."""
 BLOB, TREE, LIST = 0, 1, 2
 """Kinds of objects, for those who count them: which one is meant is said where it is referred to."""
 

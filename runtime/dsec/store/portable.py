@@ -34,6 +34,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+    from dsec.store.compression import Plain
     from dsec.store.treewalk import Get
 
     Write = Callable[[bytes], object]
@@ -102,11 +103,11 @@ class Writing:
             piece = whole[at : at + step]
             self._frame(*self._codec.pack_tightly(piece), len(piece), parts if at == 0 else [])
 
-    def _frame(self, code: int, stored: bytes, plain: int, parts: list[tuple[bytes, int, int, int]]) -> None:
+    def _frame(self, code: int, stored: Plain, plain: int, parts: list[tuple[bytes, int, int, int]]) -> None:
         number = len(self._frames)
         self._frames.append(Frame(self.length, len(stored), plain, code, self._hash(stored).digest()[:16]))
         self._objects += [(name, number, at, length, kind) for name, at, length, kind in parts]
-        self._write(stored)
+        self._write(bytes(stored))
         self.length += len(stored)
 
     def finish(self) -> int:

@@ -15,6 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Protocol
+
+    Facts = tuple[int, int, int, int, int]
 else:
     Protocol = object
 
@@ -27,14 +29,14 @@ _ZEROS = bytes(PIECE_BYTES)
 class Objects(Protocol):
     """Where objects are put."""
 
-    def id_of(self, data: bytes) -> bytes:
+    def id_of(self, data: bytes | memoryview) -> bytes:
         """The id that these bytes have."""
 
     def __contains__(self, name: bytes) -> bool:
         """Whether an object is kept."""
 
-    def put(self, data: bytes, kind: int) -> bytes:
-        """Keep bytes; their id, 32 bytes."""
+    def put(self, data: bytes | memoryview, kind: int) -> bytes:
+        """Keep bytes, which may be overwritten afterwards; their id, 32 bytes."""
 
     def put_piece(self, data: bytes) -> bytes:
         """The same for a piece of a large file."""
@@ -51,37 +53,45 @@ class Content(Record):
     size: int
     pieces: bytes
     """Id of the list of its pieces, or nothing."""
-    facts: tuple[int, int, int, int, int]
+    facts: Facts
     steady: bool
     """Whether it did not change meanwhile."""
 
 
-def read_file(path: bytes, facts: tuple[int, int, int, int, int], objects: Objects) -> Content:
-    """Read and keep a file that looked like this; raises OSError and NotAFileError.
+class Reading:
+    """Reads one file after the other into the same memory, and keeps them."""
 
-    One that changes while it is read is read again, a few times; then what was read last is kept.
-    """
-    content = _read_once(path, facts, objects)
-    for _ in range(TRIES - 1):
-        if content.steady:
-            break
-        content = _read_once(path, content.facts, objects)
-    return content
+    def __init__(self, objects: Objects) -> None:
+        self._objects = objects
+        self._view = memoryview(bytearray(PIECE_BYTES + 1))
+        self._into = (self._view,)
 
+    def file(self, name: bytes, facts: Facts, *, folder: int) -> Content:
+        """Read and keep a file of an open folder that looked like this; raises OSError and NotAFileError.
 
-def _read_once(path: bytes, facts: tuple[int, int, int, int, int], objects: Objects) -> Content:
-    fd = os.open(path, _FLAGS)
-    try:
-        if not stat.S_ISREG(facts[4]) or facts[0] > PIECE_BYTES:
-            return _read_large(fd, objects)
-        data = os.read(fd, facts[0] + 1)
-        after = os.fstat(fd)
-        found = facts_of(after)
-        if found == facts and len(data) == facts[0] and not _seems_sparse(after):
-            return Content(objects.put(data, BLOB), len(data), b"", found, steady=True)
-        return _read_large(fd, objects)
-    finally:
-        os.close(fd)
+        One that changes while it is read is read again, a few times; then what was read last is kept.
+        """
+        content = self._once(name, facts, folder)
+        if not content.steady:
+            for _ in range(TRIES - 1):
+                content = self._once(name, content.facts, folder)
+                if content.steady:
+                    break
+        return content
+
+    def _once(self, name: bytes, facts: Facts, folder: int) -> Content:
+        fd = os.open(name, _FLAGS, dir_fd=folder)
+        try:
+            size = facts[0]
+            if size <= PIECE_BYTES and stat.S_ISREG(facts[4]):
+                length = os.readv(fd, self._into)
+                after = os.fstat(fd)
+                if length == size and facts_of(after) == facts and not _seems_sparse(after):
+                    one = self._objects.put(self._view[:length], BLOB)
+                    return Content._make((one, size, b"", facts, True))
+            return _read_large(fd, self._objects)
+        finally:
+            os.close(fd)
 
 
 def _seems_sparse(state: os.stat_result) -> bool:

@@ -71,18 +71,19 @@ def facts_of(found: os.stat_result) -> tuple[int, int, int, int, int]:
     return found.st_size, found.st_mtime_ns, found.st_ctime_ns, inode, found.st_mode
 
 
-def settled(facts: bytes, looked_ns: int, failed: set[int]) -> bytes:
+def settled(facts: bytes, flat: Sequence[int], looked_ns: int, failed: set[int]) -> bytes:
     """The facts to remember: those of files that may still change unseen are made to fit nothing.
 
-    So are those of the names, by their number, that could not be read.
+    So are those of the names, by their number, that could not be read. `flat` are the same facts.
     """
-    flat = list(struct.unpack(f"<{len(facts) // 8}q", facts))
     latest = looked_ns - _RACY_NS
-    changed = False
+    if not failed and max(flat[1::5], default=latest - 1) < latest > max(flat[2::5], default=latest - 1):
+        return facts
+    flat = list(flat)
     for at in range(0, len(flat), 5):
         if flat[at + 1] >= latest or flat[at + 2] >= latest or at // 5 in failed:
-            flat[at + 1], changed = _NEVER, True
-    return struct.pack(f"<{len(flat)}q", *flat) if changed else facts
+            flat[at + 1] = _NEVER
+    return struct.pack(f"<{len(flat)}q", *flat)
 
 
 class StatCache:

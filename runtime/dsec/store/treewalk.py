@@ -154,12 +154,22 @@ def needed_kinds(
                 stack.append((one, what))
 
 
+def named_by(data: bytes, kind: int) -> list[tuple[bytes, int]]:
+    """What a tree or a list of these bytes names: ids, and what each is; raises TreeError and ListError."""
+    if kind == LIST:
+        return [(one, PIECE) for _, one in pieces.decoded(data)[0] if one != pieces.HOLE]
+    return _in_rows(trees.decoded(data))
+
+
 def _inside(get: Get, name: bytes, kind: int) -> list[tuple[bytes, int]]:
-    """What a tree or a list names: ids, and what each is."""
     if kind == LIST:
         return [(one, PIECE) for _, one in runs_of(get, name)[0] if one != pieces.HOLE]
+    return _in_rows(rows_of(get, name))
+
+
+def _in_rows(rows: list[Row]) -> list[tuple[bytes, int]]:
     found = []
-    for row in rows_of(get, name):
+    for row in rows:
         if row[1] == PIECES:
             found.append((row[6], LIST))
         elif row[1] != LINK:

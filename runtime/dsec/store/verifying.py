@@ -8,15 +8,17 @@ from dsec.errors import DSecError
 from dsec.hashing import blake3_of
 from dsec.store import records
 from dsec.store.compression import Codec, NoZstdError
-from dsec.store.packform import OBJECT, NewerPackError, PackError, check_objects
+from dsec.store.packform import BLOB, LIST, OBJECT, TREE, NewerPackError, PackError, check_objects
 from dsec.store.packs import SUFFIX, open_pack, pack_problem, read_frame
-from dsec.store.treewalk import needed
+from dsec.store.pieces import ListError
+from dsec.store.trees import TreeError
+from dsec.store.treewalk import PIECE, named_by, needed
 from dsec.store.values import Damage, Verification
 from dsec.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from dsec.store.packs import OpenPack, Packs
     from dsec.store.values import Record
@@ -32,6 +34,31 @@ class _Found:
         self.there: set[bytes] = set()
         """Ids that packs whose tables are right say they have."""
         self.notes: list[str] = []
+        self.whole: dict[int, set[bytes]] = {TREE: set(), LIST: set()}
+        """Ids of trees and lists that were read and are right."""
+        self.named: dict[int, set[bytes]] = {TREE: set(), LIST: set(), BLOB: set(), PIECE: set()}
+        """Ids of what they name, as what they name it."""
+
+    def look_into(self, name: bytes, kind: int, data: bytes) -> None:
+        """Note what a tree or a list names; one that is none is not noted, so that it is looked for."""
+        try:
+            inside = named_by(data, kind)
+        except (TreeError, ListError):
+            return
+        self.whole[kind].add(name)
+        for one, what in inside:
+            self.named[what].add(one)
+
+    def is_closed(self, all_: Sequence[Record]) -> bool:
+        """Whether nothing is wrong, and all that any tree, list or record names is there."""
+        contents = {bytes.fromhex(one) for record in all_ for one in record.contents}
+        roots = {bytes.fromhex(one) for record in all_ for one in record.trees}
+        return (
+            not self.bad
+            and (self.named[TREE] | roots) <= self.whole[TREE]
+            and self.named[LIST] <= self.whole[LIST]
+            and (self.named[BLOB] | self.named[PIECE] | contents) <= self.there
+        )
 
 
 def verify(packs: Packs, folder: str, *, quick: bool) -> Verification:
@@ -77,32 +104,43 @@ def _verify_pack(path: str, found: _Found, *, quick: bool) -> None:
 
 def _frames(pack: OpenPack, found: _Found) -> Iterator[tuple[str, tuple[bytes, ...]]]:
     """What is wrong with frames and objects, and which ids it costs; every byte is read once."""
-    within: dict[int, list[tuple[int, int, bytes]]] = {}
-    for name, frame, offset, length, _kind in OBJECT.iter_unpack(pack.tables.objects):
-        within.setdefault(frame, []).append((offset, length, name))
-    codec, hashed, rest, ahead = Codec(), blake3_of(), None, b""
+    within: dict[int, list[tuple[int, int, bytes, int]]] = {}
+    for name, frame, offset, length, kind in OBJECT.iter_unpack(pack.tables.objects):
+        within.setdefault(frame, []).append((offset, length, name, kind))
+    codec, rest = Codec(), list[tuple[int, bytes, int]]()
+    ahead = b""
     for number, frame in enumerate(pack.tables.frames):
         inside = within.get(number, [])
         try:
             data = read_frame(pack.fd, frame, codec)
         except PackError as problem:
-            ids = tuple(name for _, _, name in inside) + ((rest[1],) if rest else ())
+            ids = tuple(one[2] for one in inside) + tuple(one[1] for one in rest)
             yield say("frame {number}: {why}", number=number, why=str(problem)), ids
-            rest, ahead = None, b""
+            rest, ahead = [], b""
             continue
         found.read_bytes += frame.stored
-        if rest is not None:
-            ahead += data[: rest[0] - len(ahead)]
-            if len(ahead) == rest[0]:
-                if hashed(ahead).digest() != rest[1]:
-                    yield _other(number, rest[1])
-                rest, ahead = None, b""
-        for offset, length, name in inside:
-            part = data[offset : offset + length]
-            if len(part) < length:
-                rest, ahead = (length, name), part
-            elif hashed(part).digest() != name:
+        if rest:
+            length, name, kind = rest[0]
+            ahead += data[: length - len(ahead)]
+            if len(ahead) == length:
+                if not _is_right(name, kind, memoryview(ahead), found):
+                    yield _other(number, name)
+                rest, ahead = [], b""
+        view = memoryview(data)
+        for offset, length, name, kind in inside:
+            if offset + length > len(data):
+                rest, ahead = [(length, name, kind)], data[offset:]
+            elif not _is_right(name, kind, view[offset : offset + length], found):
                 yield _other(number, name)
+
+
+def _is_right(name: bytes, kind: int, data: memoryview, found: _Found) -> bool:
+    """Whether an object is what its id says; what it names is noted."""
+    if blake3_of()(data).digest() != name:
+        return False
+    if kind in found.whole:
+        found.look_into(name, kind, bytes(data))
+    return True
 
 
 def _other(number: int, name: bytes) -> tuple[str, tuple[bytes, ...]]:
@@ -111,26 +149,34 @@ def _other(number: int, name: bytes) -> tuple[str, tuple[bytes, ...]]:
 
 def _verify_records(packs: Packs, folder: str, found: _Found) -> tuple[int, tuple[Damage, ...]]:
     """Number of records, and all damage with the records that it harms."""
-    lost = {one for _, _, ids in found.bad for one in ids}
     broken: list[Damage] = []
-    harmed: dict[bytes, list[str]] = {}
-    absent: dict[bytes, list[str]] = {}
-    count, fine = 0, set[bytes]()
+    all_: list[Record] = []
     for name in records.names(folder):
-        count += 1
         try:
-            record = records.read(folder, name)
+            all_.append(records.read(folder, name))
         except (DSecError, OSError) as problem:
             what = problem.what if isinstance(problem, DSecError) else system(problem)
             broken.append(Damage(os.path.join("records", records.file_of(name)), what, (), (name,)))
-            continue
+    count = len(all_) + len(broken)
+    if found.is_closed(all_):
+        return count, tuple(broken)
+    return count, (*broken, *_harm(packs, all_, found))
+
+
+def _harm(packs: Packs, all_: Sequence[Record], found: _Found) -> tuple[Damage, ...]:
+    """What is wrong or missing, with the records that need it: each is walked through."""
+    lost = {one for _, _, ids in found.bad for one in ids}
+    harmed: dict[bytes, list[str]] = {}
+    absent: dict[bytes, list[str]] = {}
+    fine = set[bytes]()
+    for record in all_:
         known = set() if lost or found.bad else fine
         for one in _needed_by(packs, record, known):
             if one in lost:
-                harmed.setdefault(one, []).append(name)
+                harmed.setdefault(one, []).append(record.name)
             elif one not in found.there:
-                absent.setdefault(one, []).append(name)
-    return count, (*broken, *_damage(found, harmed), *_absent(absent))
+                absent.setdefault(one, []).append(record.name)
+    return (*_damage(found, harmed), *_absent(absent))
 
 
 def _damage(found: _Found, harmed: dict[bytes, list[str]]) -> Iterator[Damage]:
