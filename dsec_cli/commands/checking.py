@@ -62,6 +62,8 @@ class Checker:
         self._silent: dict[str, Use] = {}
         self._tables: dict[str, object] = {}
         self._code: dict[str, SourceText] = {}
+        self._mended: dict[str, tuple[SourceText, Surroundings, tuple[Diagnostic, ...]]] = {}
+        """Of each file that is being mended, what was found in it last: its report asks once more."""
         self.read = Once()
 
     def check(self, texts: list[SourceText]) -> Checked:
@@ -97,13 +99,24 @@ class Checker:
         around = self._around._replace(
             packages=self._packages(os.path.dirname(text.name)), needs=self._needs(text)
         )
-        found = self._linter(configured).all(text, around)
+        found = self._found(text, around, configured)
         if "per-file-ignores" not in configured.values:
             return found
         from dsec_cli.commands.silencing import Use, silenced
 
         use = self._silent.setdefault(configured.file, Use())
         return silenced(found, text.name, configured, use, today=self._around.today)
+
+    def _found(
+        self, text: SourceText, around: Surroundings, configured: Configured
+    ) -> tuple[Diagnostic, ...]:
+        if not self._args.fix:
+            return self._linter(configured).all(text, around)
+        last, beside, found = self._mended.get(text.name, (None, None, ()))
+        if last is not text or beside != around:
+            found = self._linter(configured).all(text, around)
+            self._mended[text.name] = text, around, found
+        return found
 
     def _needs(self, text: SourceText) -> object:
         """What the code of `--code` needs, as the contract in `text` gives it its variables."""

@@ -9,8 +9,14 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from dsec_cli import fast
+from dsec_cli.diagnostics import Diagnostic
+from dsec_cli.lint.linter import Linter
+from dsec_cli.source.text import SourceText
 
 from .conftest import Ran, command
 
@@ -52,6 +58,24 @@ def test_each_fix_is_told_on_standard_error(ds: Ds, file: Path) -> None:
         "ds_config.yaml:1:1: fixed[DS007] make the file tidy",
         "ds_config.yaml:5:5: fixed[DS101] write timeout",
     ]
+
+
+def test_a_mended_file_is_linted_before_and_after_and_no_third_time(
+    file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Tens of thousands of findings take seconds each time."""
+    asked: list[str] = []
+    lint = Linter.all
+
+    def counted(self: Linter, text: SourceText, *rest: Any) -> tuple[Diagnostic, ...]:
+        asked.append(text.text)
+        return lint(self, text, *rest)
+
+    monkeypatch.setattr(Linter, "all", counted)
+    monkeypatch.chdir(file.parent)
+    assert fast.run("dsec", ["lint", file.name, "--fix", "-f", "concise"]) == 1
+    assert ["timout" in one for one in asked] == [True, False]
+    assert "DS" in capsys.readouterr().out
 
 
 def test_unsafe_fixes_need_to_be_asked_for(ds: Ds, file: Path) -> None:

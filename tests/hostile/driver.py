@@ -129,6 +129,15 @@ def process(folder: Path, *words: str) -> Answer:
     return Answer(words, ran.returncode, out, err, cpu_s, megabytes)
 
 
+def _views(folder: Path) -> Iterator[Answer]:
+    """Every view of the graph; where two different ones are the same words, there is no graph to view."""
+    first, second, *others = VIEWS
+    shown = [answer(folder, "dag", "dsandbox.yaml", "--output", view) for view in (first, second)]
+    yield from shown
+    if shown[0].out != shown[1].out or shown[0].err != shown[1].err:
+        yield from (answer(folder, "dag", "dsandbox.yaml", "--output", view) for view in others)
+
+
 def everything(folder: Path, data: bytes) -> Iterator[Answer]:
     """The file `data` through every command that takes a contract."""
     file = folder / "dsandbox.yaml"
@@ -143,8 +152,7 @@ def everything(folder: Path, data: bytes) -> Iterator[Answer]:
         yield answer(folder, *lint, "--baseline", "known.json")
         (folder / "known.json").unlink()
     yield answer(folder, "fmt", "dsandbox.yaml", "--diff")
-    for view in VIEWS:
-        yield answer(folder, "dag", "dsandbox.yaml", "--output", view)
+    yield from _views(folder)
     yield answer(folder, "plan", "dsandbox.yaml", "--json", "--inventory", "builtin:8xa100-sxm-80gb")
     yield answer(folder, "plan", "dsandbox.yaml", "--inventory", "builtin:8xa100-sxm-80gb")
     yield answer(folder, "packages", "dsandbox.yaml")
