@@ -128,11 +128,19 @@ def address_of(text: str) -> tuple[str, int]:
         host, port = host if bracket and rest[:1] in ("", ":") else "", rest[1:]
     else:
         host, _, port = text.rpartition(":") if text.count(":") == 1 else (text, "", "")
-    if not host or (port and not (port.isdecimal() and 0 <= int(port) < 65536)):
+    if not _nameable(host) or (port and not (port.isdecimal() and 0 <= int(port) < 65536)):
         raise UsageError(
             say("{text!r} is no address", text=text), hint="10.0.0.2, 10.0.0.2:7471, [fd00::2]:7471"
         )
     return host, int(port) if port else PORT
+
+
+def _nameable(host: str) -> bool:
+    """Whether the resolver can be asked for it: no part of a name is empty, or longer than 63 letters."""
+    try:
+        return bool(host.encode("idna"))
+    except UnicodeError:
+        return False
 
 
 def wants_of(args: Args, stated: Wants) -> Wants:

@@ -125,6 +125,10 @@ def connect(address: tuple[str, int], token: bytes, *, within_s: float = wire.HA
             f"{shown(address)} does not answer within {within_s:g} s",
             hint="is the host up, and does a firewall drop the port?",
         ) from None
+    except socket.gaierror as problem:
+        raise LineLost(
+            f"{shown(address)} cannot be reached: {problem.strerror}", hint="--peers takes addresses, too"
+        ) from None
     except OSError as problem:
         raise LineLost(
             f"{shown(address)} cannot be reached: {problem.strerror or problem}",
@@ -133,6 +137,10 @@ def connect(address: tuple[str, int], token: bytes, *, within_s: float = wire.HA
     try:
         channel = wire.offer(sock, token)
         welcome = channel.receive(within_s=ANSWER_S)
+    except LineLost as problem:
+        sock.close()
+        hint = problem.hint or "is it `ds-netcheck serve` that listens there?"
+        raise LineLost(f"{shown(address)}: {problem.what}", hint=hint) from None
     except BaseException:
         sock.close()
         raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -105,11 +106,13 @@ def _by_several(probe: Probe, line: Line, ask: Ask, *, token: bytes, port: int) 
         "probe": probe.name,
         "ask": share._asdict(),
         "path_bytes": line.path_bytes,
+        "parent": os.getpid(),
     }
-    workers = [_worker(job) for _ in range(count)]
+    workers: list[subprocess.Popen[str]] = []
     watch = threading.Timer(_START_S + ask.span_ms * 6 / 1000, _end, (workers,))
-    watch.start()
     try:
+        workers.extend(_worker(job) for _ in range(count))
+        watch.start()
         for worker in workers:
             _ready(worker)
         for worker in workers:
@@ -127,6 +130,7 @@ def _worker(job: dict[str, Any]) -> subprocess.Popen[str]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
+        start_new_session=True,  # a terminal's Ctrl-C comes to this process alone, which ends them
     )
     assert worker.stdin is not None
     try:

@@ -36,7 +36,6 @@ def main() -> int:
     """Answer until the other end leaves."""
     settings = json.loads(sys.stdin.readline())
     ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGTERM)  # the server's end is ours
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal tells the whole group; the server ends us
     if os.getppid() != settings["parent"]:
         return 1
     sock = socket.socket(fileno=int(sys.argv[1]))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
+import os
+import signal
 import sys
 from typing import Any
 
@@ -11,10 +14,16 @@ from dsec.errors import DSecError
 from dsec_cli.netcheck.line import Ask, connect
 from dsec_cli.netcheck.probe import find_probes
 
+_DEATH_SIGNAL = 1
+
 
 def main() -> int:
     """Connect, say so, wait until all others have, and measure."""
-    job = json.loads(sys.stdin.readline())
+    ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGKILL)  # nobody sends for a program that is gone
+    said = sys.stdin.readline()
+    job = json.loads(said) if said else {"parent": None}
+    if os.getppid() != job["parent"]:
+        return 1
     try:
         line = connect((job["host"], job["port"]), bytes.fromhex(job["token"]))
         line.path_bytes = job["path_bytes"]
@@ -32,8 +41,11 @@ def main() -> int:
 
 
 def _say(document: dict[str, Any]) -> None:
-    sys.stdout.write(json.dumps(document) + "\n")
-    sys.stdout.flush()
+    try:
+        sys.stdout.write(json.dumps(document) + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:  # who asked is gone
+        os._exit(1)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import socket
 import stat
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,7 +20,7 @@ import pytest
 from dsec_cli.netcheck import lab
 from dsec_cli.netcheck.document import from_json, to_json
 from dsec_cli.netcheck.line import connect
-from dsec_cli.netcheck.wire import Refused
+from dsec_cli.netcheck.wire import LineLost, Refused
 from tests.cli.conftest import Ran, command, ds
 
 __all__ = ["ds"]
@@ -157,6 +158,59 @@ def test_a_peer_that_is_not_there(ds: Callable[..., Ran], tmp_path: Path) -> Non
     assert b"start `ds-netcheck serve` there" in ran.stdout
 
 
+def test_a_port_where_something_else_listens(ds: Callable[..., Ran], tmp_path: Path) -> None:
+    (tmp_path / "token").write_text("f" * 64)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+
+        def greet() -> None:
+            sock, _ = other.accept()
+            with sock:
+                sock.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")
+                sock.recv(4096)
+
+        greeting = threading.Thread(target=greet)
+        greeting.start()
+        place = f"127.0.0.1:{other.getsockname()[1]}"
+        ran = ds("dsec", "netcheck", "run", "--peers", f"b={place}", "--token-file", "token", *FAST)
+        greeting.join()
+    assert ran.returncode == 3
+    assert f"{place}: the other end does not speak" in " ".join(ran.stdout.decode().split())
+    assert b"is it `ds-netcheck serve` that listens there?" in ran.stdout
+
+
+def test_a_name_that_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: object, **__: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(LineLost, match="host-b:7471 cannot be reached: Name or service") as caught:
+        connect(("host-b", 7471), b"x" * 32)
+    assert "serve" not in caught.value.hint
+
+
+def test_interrupted_with_several_processes_it_says_nothing_and_leaves_none(tmp_path: Path) -> None:
+    words = ("netcheck", "run", "--probes", "bulk", "--streams", "2", "--duration", "20s", "--no-history")
+    running = subprocess.Popen(
+        command("dsec", *words), cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, process_group=0
+    )
+    until = time.monotonic() + 20
+    while len(workers := working(running.pid)) < 2 and time.monotonic() < until:
+        os.sched_yield()
+    assert len(workers) == 2
+    os.killpg(running.pid, signal.SIGINT)
+    out, said = running.communicate(timeout=10)
+    assert (running.returncode, out, said.count(b"\n")) == (130, b"", 2), said  # the floor, and the probe
+    while any(Path(f"/proc/{pid}").exists() for pid in workers) and time.monotonic() < until:
+        os.sched_yield()
+    assert not [pid for pid in workers if Path(f"/proc/{pid}").exists()]
+
+
+def working(pid: int) -> list[int]:
+    """Processes that measure beside others."""
+    rows = [(child, Path(f"/proc/{child}/cmdline")) for child in children(pid)]
+    return [child for child, path in rows if path.exists() and b"netcheck.worker" in path.read_bytes()]
+
+
 def test_a_server_keeps_within_its_limits(serve: Callable[..., Serving], ds: Callable[..., Ran]) -> None:
     server = serve("--max-rate", "2Mbps", "--max-time", "1s", "--once")
     words = ("--token-file", "token", "--flow", "here:b:16KiB", "--duration", "5s", "--rate", "50Mbps", "-q")
@@ -272,6 +326,8 @@ def test_a_server_that_ends_leaves_no_session(serve: Callable[..., Serving], num
         (("run", "--peers", "b=10.0.0.1,b=10.0.0.2"), b"'b' twice"),
         (("run", "--peers", "b=[::1"), b"is no address"),
         (("run", "--peers", "b=[::1]7471"), b"is no address"),
+        (("run", "--peers", "b=10.0..1"), b"'10.0..1' is no address"),
+        (("run", "--peers", f"b={'x' * 64}.example"), b"is no address"),
         (("serve", "--allow", "host-b"), b"--allow host-b: no address"),
         (("lab", "--fault", "nope"), b"there is no fault"),
         (("lab", "--fault", "loss"), b"loss=PERCENT"),
