@@ -36,7 +36,7 @@ def _excuse(one: Diagnostic, text: SourceText) -> Offered | None:
     line = one.place.start.line
     start, content = text.line_start(line), text.line_text(line)
     comment = f"# dsec: ignore[{one.code}] "
-    title = say("excuse {code} here (say why)", code=one.code)
+    title = say("excuse it here (say why)")
     if "#" in content or content.rstrip().endswith(("|", ">", "|-", ">-", "|+", ">+")):
         indent = content[: len(content) - len(content.lstrip())]
         return Offered(title, (Edit(Span(start, start), f"{indent}{comment}\n"),), False)

@@ -136,6 +136,7 @@ def test_findings_are_told_in_the_editors_language(
         )
         excuse = actions[-1].title
         assert ("豁免" in excuse) == ("没有" in said)
+        assert excuse.count("DS") == 1, excuse
         there = types.TextDocumentIdentifier(document.text_document.uri)
         hover = await editor.text_document_hover_async(types.HoverParams(there, at(WRONG, "timeout", into=2)))
         assert ("取值：时长，例如 `30s`。" in hover.contents.value) == ("没有" in said)

@@ -48,7 +48,7 @@ TEXTS: dict[str, str] = {
     "Takes {takes}.": "取值：{takes}。",
     "Default: {default}.": "默认：{default}。",
     "Example: `{name}: {example}`": "例如：`{name}: {example}`",
-    "excuse {code} here (say why)": "在这里豁免 {code}（请写明原因）",
+    "excuse it here (say why)": "在这里豁免（请写明原因）",
     "add {item}": "加上 {item}",
     "delete it": "删除它",
     "write a space": "写成空格",
