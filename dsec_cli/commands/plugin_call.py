@@ -17,12 +17,13 @@ from dsec_cli.commands.plugin_checking import (
     plugins_of,
     schema_file,
 )
+from dsec_cli.commands.plugin_known import known
 from dsec_cli.exit import NO, YES, UsageError, tell
 from dsec_cli.plugins.binding import NotBound, bound, read_schema
 from dsec_cli.plugins.declared import parse_permission, read_declared
 from dsec_cli.plugins.signing import installed
 from dsec_cli.plugins.signing.bundle import read_package
-from dsec_cli.plugins.signing.contents import MANIFEST, differences, is_name, read_manifest
+from dsec_cli.plugins.signing.contents import MANIFEST, SIGNATURE, differences, is_name, read_manifest
 from dsec_cli.report.output import emit_bytes
 from dsec_cli.words import say, system
 
@@ -55,8 +56,9 @@ def main(args: Args) -> int:
             hint=say("dsec plugin install PACKAGE installs it"),
         )
     package = read_package(here.folder)
-    _unchanged(package, installed.about(here.folder).get("files"))
-    terms = _terms(here, package, landlock=not args.no_landlock)
+    said = known(here, package)
+    _unchanged(package, said)
+    terms = _terms(here, package, said, landlock=not args.no_landlock)
     terms = terms._replace(limits=_limits(package, cpu_s=args.cpu, memory=memory))
     try:
         schema = read_schema(package.files[schema_file(package)])
@@ -68,12 +70,14 @@ def main(args: Args) -> int:
     return YES
 
 
-def _unchanged(package: Package, kept: object) -> None:
+def _unchanged(package: Package, said: dict[str, object]) -> None:
     """Raises FileProblem where an installed package is not what it was when it was installed."""
     data = package.files.get(MANIFEST)
     changed = [] if data is None else differences(read_manifest(data, package.where), package.entries())
-    if not changed and kept is not None and kept != package.digest():
+    if not changed and said.get("files") != package.digest():
         changed = ["its files are not those that were installed"]
+    if not changed and said.get("signature") != package.seal():
+        changed = [f"{SIGNATURE} is not the one that was installed"]
     if changed:
         raise FileProblem(
             say("{where}: {changed}", where=package.where, changed=changed[0]),
@@ -81,9 +85,8 @@ def _unchanged(package: Package, kept: object) -> None:
         )
 
 
-def _terms(here: Installed, package: Package, *, landlock: bool) -> Terms:
+def _terms(here: Installed, package: Package, said: dict[str, object], *, landlock: bool) -> Terms:
     """What its manifest and its scan give the plugin; raises FileProblem."""
-    said = installed.about(here.folder)
     calls, loading = said.get("calls"), said.get("loading")
     if not isinstance(calls, list) or not isinstance(loading, list):
         raise FileProblem(

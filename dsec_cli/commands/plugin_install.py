@@ -26,6 +26,7 @@ from dsec_cli.plugins.signing import installed
 from dsec_cli.plugins.signing.bundle import read_package
 from dsec_cli.plugins.signing.contents import DECLARED, is_name
 from dsec_cli.plugins.signing.locking import alone
+from dsec_cli.plugins.signing.sealing import made_key, sealed
 from dsec_cli.plugins.signing.trust import beyond, out_of_time
 from dsec_cli.report.output import emit
 from dsec_cli.source.text import SourceText
@@ -151,7 +152,7 @@ def _install(
     manifest, standing = found.manifest, found.standing
     aside = installed.stage(root, manifest.name, package.files, package.executable)
     try:
-        verdict, said, allowed = _scanned(aside, package)
+        verdict, said, allowed = scanned(aside, package)
         if verdict == "violations":
             return _no(manifest.comment, said)
         if verdict == "incomplete" and not args.allow_incomplete:
@@ -162,7 +163,12 @@ def _install(
             emit("dry run: nothing was installed\n")
             return YES
         before = installed.one(root, manifest.name)
-        kept = {"status": standing.status, "signer": standing.signer, "files": package.digest(), **allowed}
+        kept = sealed(
+            made_key(os.environ),
+            manifest.name,
+            manifest.version,
+            {"status": standing.status, "signer": standing.signer, **fixed(package), **allowed},
+        )
         folder = installed.place(root, aside, manifest.name, manifest.version, said=kept)
         if merged is not None:
             _put(contract, merged, root, manifest.name, before)
@@ -194,7 +200,12 @@ def _told(found: Checked, said: str, merged: Merged | None, contract: str) -> st
     return "\n".join(lines) + "\n"
 
 
-def _scanned(aside: str, package: Package) -> tuple[str, str, dict[str, object]]:
+def fixed(package: Package) -> dict[str, object]:
+    """What of a package must stay as it is."""
+    return {"files": package.digest(), "signature": package.seal()}
+
+
+def scanned(aside: str, package: Package) -> tuple[str, str, dict[str, object]]:
     """Verdict of the scan of the entrypoint, one line about it, and the system calls that it may make."""
     from dsec_cli.commands.plugin_scan import scanned_package
     from dsec_cli.plugins.syscalls import NUMBERS

@@ -4,6 +4,16 @@ from __future__ import annotations
 
 TEXTS: dict[str, str] = {
     "--input names a file": "--input 指定文件",
+    "{path} is no key of {count} bytes": "{path} 不是 {count} 字节的密钥",
+    "move it away, and install your plugins again": "请将其移走，然后重新安装插件",
+    "{path}: what was kept about it was changed": "{path}：所保存的插件信息已被改动",
+    "install it again": "请重新安装",
+    "{name} is signed by {signer}, which you trust no more": "{name} 由 {signer} 签名，而你已不再信任该密钥",
+    "dsec plugin trust takes the key up again, dsec plugin remove takes the plugin away": (
+        "dsec plugin trust 可重新信任该密钥，dsec plugin remove 可移除该插件"
+    ),
+    "{name} was not installed by you, and {why}": "{name} 不是由你安装的，且 {why}",
+    "install it yourself": "请自行安装",
     "--cpu {count}: 0 or more": "--cpu {count}：应为 0 或更大",
     "--memory {text!r} is no size: {why}": "--memory {text!r} 不是大小：{why}",
     "such as 2Gi, or 0 for no limit": "例如 2Gi；0 表示不限",

@@ -46,6 +46,13 @@ class Package(NamedTuple):
         rows = (f"{entry.blake3} {path}\n" for path, entry in sorted(self.entries().items()))
         return str(blake3_of()("".join(rows).encode()).hexdigest())
 
+    def seal(self) -> str:
+        """One hash of the manifest and its signature, which no manifest lists."""
+        blake3 = blake3_of()
+        kept = ((path, self.files.get(path)) for path in sorted(UNLISTED))
+        rows = (f"{'-' if data is None else blake3(data).hexdigest()} {path}\n" for path, data in kept)
+        return str(blake3("".join(rows).encode()).hexdigest())
+
 
 def read_package(path: str) -> Package:
     """The package in a folder or a zip; raises FileProblem for what is neither, or holds what none may."""
