@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from html import escape
 
 from dsec_cli.netcheck.document import state_of, verdicts
 from dsec_cli.netcheck.flows import flow_text
-from dsec_cli.netcheck.text import GRAVITY, MARKS
+from dsec_cli.netcheck.statement import OK
+from dsec_cli.netcheck.text import GRAVITY, MARKS, VERDICTS, floor_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,12 +19,14 @@ if TYPE_CHECKING:
 
 _STYLE = """
 :root{color-scheme:light dark;--line:#8884;--ok:#1a7f37;--note:#9a6700;--problem:#cf222e;--unknown:#8250df}
+@media(prefers-color-scheme:dark){:root{--ok:#4ac26b;--note:#d4a72c;--problem:#ff8182;--unknown:#c297ff}}
 body{font:15px/1.5 system-ui,sans-serif;max-width:68rem;margin:2rem auto;padding:0 1rem}
 h1{font-size:1.4rem}h2{font-size:1.1rem;margin:2rem 0 .2rem}p{margin:.2rem 0;opacity:.8}
 table{border-collapse:collapse;width:100%;margin-top:.6rem}
 td{border-top:1px solid var(--line);padding:.4rem .6rem;vertical-align:top}
 td.s{width:5.5rem;font-weight:600}td.a{width:5.5rem}code{font-size:.9em}
 .ok{color:var(--ok)}.note{color:var(--note)}.problem{color:var(--problem)}.unknown{color:var(--unknown)}.absent{opacity:.6}
+i{font-style:normal;opacity:.65}
 """
 
 
@@ -34,24 +38,33 @@ def render(report: Report) -> str:
         f"<title>netcheck: {escape(report.host)}</title><style>{_STYLE}</style></head><body>",
         f'<h1>netcheck on {escape(report.host)}: <span class="{state_of(report)}">'
         f"{escape(MARKS[state_of(report)].lower())}</span></h1>",
+        *(f"<p>{escape(line.strip())}</p>" for line in (_made(report), *floor_lines(report))),
     ]
     for leg, verdict in zip(report.legs, verdicts(report), strict=True):
         parts.append(_flow(leg, verdict))
     return "\n".join([*parts, "</body></html>"]) + "\n"
 
 
+def _made(report: Report) -> str:
+    return f"{time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime(report.at_s))}, {report.tool}"
+
+
 def _flow(leg: Leg, verdict: Verdict) -> str:
     ends = " to ".join(end for end in leg.addresses if end)
-    head = f"<h2>{escape(leg.flow.name)}</h2><p>{escape(flow_text(leg.flow))}; {escape(ends)}</p>"
+    said = f"{flow_text(leg.flow)} by {leg.flow.protocol}, from {leg.flow.said_by}"
+    parts = [f'<span class="{verdict.state}">{escape(VERDICTS[verdict.state])}</span>', escape(said)]
+    parts += [escape(ends)] if ends else []
+    head = f"<h2>{escape(leg.flow.name)}</h2><p>{'; '.join(parts)}</p>"
     rows = "".join(map(_row, sorted(verdict.statements, key=lambda one: GRAVITY.index(one.state))))
     return f"<section>{head}<table>{rows}</table></section>"
 
 
 def _row(one: Statement) -> str:
     mend = f"<br>{_marked(f'mend: {one.mend}')}" if one.mend else ""
+    cause = f" <i>[{escape(one.cause)}]</i>" if one.cause and one.state != OK else ""
     return (
         f'<tr><td class="s {one.state}">{escape(MARKS[one.state].lower())}</td>'
-        f'<td class="a">{escape(one.aspect)}</td><td>{escape(one.text)}{mend}</td></tr>'
+        f'<td class="a">{escape(one.aspect)}</td><td>{escape(one.text)}{cause}{mend}</td></tr>'
     )
 
 

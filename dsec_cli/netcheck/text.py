@@ -20,7 +20,7 @@ GRAVITY = (PROBLEM, UNKNOWN, NOTE, OK, ABSENT)
 """States, the gravest first."""
 _INDENT = 20
 _WIDTH = 100
-_END = {
+VERDICTS = {
     OK: "fit for what was asked",
     NOTE: "fit for what was asked, with notes",
     PROBLEM: "not fit for what was asked",
@@ -30,13 +30,14 @@ _END = {
 
 def render(report: Report, *, width: int = _WIDTH) -> str:
     """Every flow with what is said of it; the gravest statements stand first."""
-    lines = [f"netcheck on {report.host}", *_floor(report), ""]
+    lines = [f"netcheck on {report.host}", *floor_lines(report), ""]
     for leg, verdict in zip(report.legs, verdicts(report), strict=True):
         lines += [*_head(leg), *_statements(verdict, width), ""]
     return "\n".join(map(plain, lines))  # names come from other hosts
 
 
-def _floor(report: Report) -> list[str]:
+def floor_lines(report: Report) -> list[str]:
+    """What this host does alone; nothing where it was not measured."""
     found = report.floor.found
     parts = []
     if found.echo is not None and found.echo.delays is not None:
@@ -60,7 +61,7 @@ def _statements(verdict: Verdict, width: int) -> list[str]:
     lines: list[str] = []
     for one in rows:
         lines += _statement(one, width)
-    return [*lines, f"  verdict: {_END[verdict.state]}"]
+    return [*lines, f"  verdict: {VERDICTS[verdict.state]}"]
 
 
 def _statement(one: Statement, width: int) -> list[str]:

@@ -191,6 +191,10 @@ def test_every_problem_has_a_mend_and_all_outputs_show_it() -> None:
     assert "&lt;b&gt;" in html
     assert "<b>" not in html
     assert "<code>" in html
+    assert "<i>[path]</i>" in html
+    assert '<span class="problem">not fit for what was asked</span>' in html
+    assert "2023-11-14 22:13 UTC, dsec" in html
+    assert "<p>this host alone: round trip 100 us" in html
 
 
 def test_two_reports_are_compared() -> None:
