@@ -135,9 +135,10 @@ def _move_out(path: str) -> None:
     if not os.path.isdir(inside):
         return
     base = os.path.dirname(path)
-    for name in _words(f"{base}/cgroup.subtree_control"):
-        with contextlib.suppress(OSError):
-            write(f"{base}/cgroup.subtree_control", f"-{name}")
+    for folder in (path, base):  # what a child hands down cannot be taken from it
+        for name in _words(f"{folder}/cgroup.subtree_control"):
+            with contextlib.suppress(OSError):
+                write(f"{folder}/cgroup.subtree_control", f"-{name}")
     for pid in map(int, _words(f"{inside}/cgroup.procs")):
         with contextlib.suppress(OSError):
             write(f"{base}/cgroup.procs", str(pid))
@@ -197,8 +198,8 @@ def make(note: str, *, pid: int, ticks: int, environ: Mapping[bytes, bytes]) -> 
         remove(path)
         return None
     except OSError:
-        with contextlib.suppress(OSError):
-            os.rmdir(path)
+        _move_out(path)
+        _gone(path)
         return None
 
 
@@ -206,23 +207,31 @@ def _enabled(base: str, path: str, pid: int) -> frozenset[str]:
     """The wanted controllers that attempts can be given."""
     wanted = [name for name in WANTED if name in _words(f"{base}/cgroup.controllers")]
     missing = [name for name in wanted if name not in _words(f"{base}/cgroup.subtree_control")]
-    if missing and not _hand_down(base, missing):
-        # Where processes are, nothing is handed down: make room if they are all ours.
-        _make_room(base, f"{path}/{_ROOM}", pid)
+    if missing and _empty(base, f"{path}/{_ROOM}", pid):
         _hand_down(base, missing)
     given = [name for name in wanted if name in _words(f"{base}/cgroup.subtree_control")]
     _hand_down(path, given)
     return frozenset(_words(f"{path}/cgroup.subtree_control"))
 
 
-def _hand_down(path: str, controllers: Sequence[str]) -> bool:
-    done = True
+def _hand_down(path: str, controllers: Sequence[str]) -> None:
     for name in controllers:
-        try:
+        with contextlib.suppress(OSError):
             write(f"{path}/cgroup.subtree_control", f"+{name}")
-        except OSError:
-            done = False
-    return done
+
+
+def _empty(base: str, into: str, pid: int) -> bool:
+    """Whether no process is in the cgroup itself, once those made room that are ours; raises OSError.
+
+    Where processes are, the memory controller cannot be handed down, and each other one that can makes
+    the cgroup a threaded one: nothing of ours could live below it.
+    """
+    if not os.path.exists(f"{base}/cgroup.type"):  # the root of the tree, which may have both
+        return True
+    if not _words(f"{base}/cgroup.procs"):
+        return True
+    _make_room(base, into, pid)
+    return not _words(f"{base}/cgroup.procs")
 
 
 def _make_room(base: str, into: str, pid: int) -> None:

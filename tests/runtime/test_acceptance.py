@@ -76,6 +76,7 @@ REPORTS = {
         "runtime/test_memory_watch.py::test_a_ramp_of_main_memory_is_told_before_the_limit",
         "runtime/test_memory_watch.py::test_a_ramp_of_gpu_memory_is_told_before_the_limit",
         "runtime/test_memory_ends.py::test_a_step_that_the_kernel_ended",
+        "runtime/test_real_cgroups.py::test_the_kernel_ends_who_takes_more_than_it_states_and_nobody_else",
         "runtime/test_causes.py::test_the_journal_keeps_the_cause",
     ),
     "GPU 3 of 8 lost in mid-run, a driver upgraded under a running job": (
