@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
-ITERATIONS = 5
+ITERATIONS = 4
 CUT = (
     "dsec: save 3 in {saves} is not used: it is incomplete, its writer did not get to the marker;"
     " save 2, the last complete one, was taken"
@@ -22,8 +22,19 @@ CUT = (
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
+    return copied(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def wanted(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The policy of a run that nobody disturbs."""
+    folder = copied(tmp_path_factory.mktemp("whole"))
+    return policy(run(folder, sys.executable, "run_in_process.py", "--iterations", str(ITERATIONS)))
+
+
+def copied(to: Path) -> Path:
     pytest.importorskip("numpy", reason="the example needs numpy")
-    copy = tmp_path / "grpo-addition"
+    copy = to / "grpo-addition"
     ignored = shutil.ignore_patterns("__pycache__", ".dsec")
     shutil.copytree(ROOT / "examples" / "grpo-addition", copy, ignore=ignored)
     text = (copy / "loop.yaml").read_text()
@@ -45,8 +56,7 @@ def policy(text: str) -> str:
     return text[text.index("policy ") :].split()[1]
 
 
-def test_killed_while_saving_it_ends_with_the_same_policy(folder: Path) -> None:
-    wanted = policy(run(folder, sys.executable, "run_in_process.py", "--iterations", str(ITERATIONS)))
+def test_killed_while_saving_it_ends_with_the_same_policy(folder: Path, wanted: str) -> None:
     run(folder, "dsec", "run", "loop.yaml", "--job-id", "j")
     logs = folder / ".dsec" / "runs" / "j" / "logs"
     first, second = ((logs / f"Train@0.{attempt}.log").read_text() for attempt in (1, 2))
@@ -58,8 +68,7 @@ def test_killed_while_saving_it_ends_with_the_same_policy(folder: Path) -> None:
     assert policy(second) == wanted
 
 
-def test_without_retries_the_run_is_resumed(folder: Path) -> None:
-    wanted = policy(run(folder, sys.executable, "run_in_process.py", "--iterations", str(ITERATIONS)))
+def test_without_retries_the_run_is_resumed(folder: Path, wanted: str) -> None:
     text = (folder / "loop.yaml").read_text()
     (folder / "loop.yaml").write_text(text.replace("    retries: 1\n", ""))
     out = run(folder, "dsec", "run", "loop.yaml", "--job-id", "j", expect=1)

@@ -23,8 +23,12 @@ BIN = Path(sys.executable).parent
 
 @pytest.fixture
 def folder(example_folder: Path, tmp_path: Path) -> Path:
+    return copied(example_folder, tmp_path)
+
+
+def copied(example_folder: Path, to: Path) -> Path:
     """A copy of the example with fewer iterations."""
-    copy = tmp_path / "grpo-addition"
+    copy = to / "grpo-addition"
     shutil.copytree(example_folder, copy, ignore=shutil.ignore_patterns("__pycache__", ".dsec"))
     for name in ("dsandbox.yaml", "process.yaml"):
         edit(copy / name, "count: 20", f"count: {ITERATIONS}")
@@ -68,7 +72,10 @@ def metrics(work: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (work / "metrics.jsonl").read_text().splitlines()]
 
 
-def in_process(folder: Path) -> str:
+@pytest.fixture(scope="module")
+def in_process(example_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Hash of the policy that one process without DSec ends with."""
+    folder = copied(example_folder, tmp_path_factory.mktemp("one"))
     shown = subprocess.run(
         [sys.executable, "run_in_process.py", "--iterations", str(ITERATIONS)],
         cwd=folder,
@@ -81,11 +88,23 @@ def in_process(folder: Path) -> str:
     return found[1]
 
 
-def test_workers_processes_and_one_process_agree(folder: Path) -> None:
-    warm, cold = run(folder, "dsandbox.yaml", "warm"), run(folder, "process.yaml", "cold")
-    assert final_hash(warm) == final_hash(cold) == in_process(folder)
-    assert metrics(warm) == metrics(cold)
+@pytest.fixture(scope="module")
+def warm(example_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The work folder of an undisturbed run by resident workers."""
+    return run(copied(example_folder, tmp_path_factory.mktemp("warm")), "dsandbox.yaml", "loop")
+
+
+def test_workers_and_one_process_agree(warm: Path, in_process: str) -> None:
+    assert final_hash(warm) == in_process
     assert [line["iteration"] for line in metrics(warm)] == list(range(ITERATIONS))
+
+
+@pytest.mark.battery
+def test_workers_and_processes_agree(folder: Path, warm: Path) -> None:
+    """The ordinary suite has it of a run of processes that was killed and resumed."""
+    cold = run(folder, "process.yaml", "cold")
+    assert final_hash(cold) == final_hash(warm)
+    assert metrics(cold) == metrics(warm)
 
 
 @pytest.mark.parametrize(
@@ -99,10 +118,10 @@ def test_workers_processes_and_one_process_agree(folder: Path) -> None:
     ],
     ids=["out-of-memory", "killed-in-checkpoint"],
 )
-def test_a_step_that_dies_is_tried_again(folder: Path, old: str, new: str) -> None:
+def test_a_step_that_dies_is_tried_again(folder: Path, in_process: str, old: str, new: str) -> None:
     edit(folder / "dsandbox.yaml", old, new)
     work = run(folder, "dsandbox.yaml", "hurt")
-    assert final_hash(work) == in_process(folder)
+    assert final_hash(work) == in_process
     journal = (work.parent / "journal").read_text()
     assert journal.count('"event":"retry"') == 1
 
@@ -122,7 +141,9 @@ def test_without_retries_the_run_says_which_step_failed(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("contract", ["dsandbox.yaml", "process.yaml"])
-def test_a_killed_run_resumes_to_the_same_policy(folder: Path, contract: str) -> None:
+def test_a_killed_run_resumes_to_the_same_policy(
+    folder: Path, warm: Path, in_process: str, contract: str
+) -> None:
     journal = folder / ".dsec/runs/night/journal"
     with subprocess.Popen(
         [BIN / "dsec", "run", contract, "--job-id", "night"],
@@ -142,8 +163,8 @@ def test_a_killed_run_resumes_to_the_same_policy(folder: Path, contract: str) ->
     done = dsec(folder, "resume", "night")
     assert done.returncode == 0, done.stdout + done.stderr
     work = journal.parent / "work"
-    assert final_hash(work) == in_process(folder)
-    assert [line["iteration"] for line in metrics(work)] == list(range(ITERATIONS))
+    assert final_hash(work) == in_process
+    assert metrics(work) == metrics(warm)
     ends = re.findall(
         r'"event":"exit","step":"(S\d)","iteration":(\d+),"attempt":\d+,"cause":"ok"', journal.read_text()
     )
@@ -181,8 +202,9 @@ def rewind(run: Path, whole: Path, kept: int) -> None:
         (run / "work" / "metrics.jsonl").unlink()
 
 
-def resume_from(folder: Path, boundaries: Callable[[int], Iterable[int]]) -> None:
-    work = run(folder, "dsandbox.yaml", "loop")
+def resume_from(warm: Path, boundaries: Callable[[int], Iterable[int]]) -> None:
+    folder = warm.parents[3]
+    work = warm
     want, lines = final_hash(work), metrics(work)
     whole = folder / "whole"
     shutil.copytree(work.parent, whole)
@@ -195,19 +217,19 @@ def resume_from(folder: Path, boundaries: Callable[[int], Iterable[int]]) -> Non
         assert metrics(work) == lines, f"from record {kept}"
 
 
-def test_resume_from_a_few_record_boundaries(folder: Path) -> None:
-    resume_from(folder, lambda records: (2, records // 2, records - 1))
+def test_resume_from_a_few_record_boundaries(warm: Path) -> None:
+    resume_from(warm, lambda records: (2, records // 2))
 
 
 @pytest.mark.battery
-def test_resume_from_every_record_boundary(folder: Path) -> None:
-    resume_from(folder, lambda records: range(1, records + 1))
+def test_resume_from_every_record_boundary(warm: Path) -> None:
+    resume_from(warm, lambda records: range(1, records + 1))
 
 
-def test_a_stale_run_overlaps_and_is_repeatable(folder: Path) -> None:
+def test_a_stale_run_overlaps_and_is_repeatable(folder: Path, in_process: str) -> None:
     edit(folder / "dsandbox.yaml", "max_staleness: 0", "max_staleness: 1")
     first, second = run(folder, "dsandbox.yaml", "one"), run(folder, "dsandbox.yaml", "two")
-    assert final_hash(first) == final_hash(second) != in_process(folder)
+    assert final_hash(first) == final_hash(second) != in_process
     assert [line["policy_iteration"] for line in metrics(first)] == [-1, -1, 0]
 
 
@@ -225,8 +247,7 @@ def test_shipped_contracts_keep_more_files_than_iterations_in_flight(
         assert keep >= int(staleness[1]) + 2
 
 
-def test_a_hanging_rollout_is_seen_its_stack_saved_and_the_policy_unharmed(folder: Path) -> None:
-    undisturbed = run(folder, "dsandbox.yaml", "whole")
+def test_a_hanging_rollout_is_seen_its_stack_saved_and_the_policy_unharmed(folder: Path, warm: Path) -> None:
     edit(
         folder / "dsandbox.yaml",
         """    call: steps:forward
@@ -240,7 +261,7 @@ def test_a_hanging_rollout_is_seen_its_stack_saved_and_the_policy_unharmed(folde
     )
     work = run(folder, "dsandbox.yaml", "hung")
     for name in ("policy.sha256", "metrics.jsonl"):
-        assert (work / name).read_bytes() == (undisturbed / name).read_bytes()
+        assert (work / name).read_bytes() == (warm / name).read_bytes()
     (saved,) = (work.parent / "stacks" / "S2@1.1").iterdir()
     assert "faults.py" in saved.read_text()
     told = dsec(folder, "report", "hung").stdout

@@ -204,6 +204,7 @@ def kit() -> SimpleNamespace:
         wait_for=wait_for,
         alive=alive,
         retries=Retries,
+        job=Job,
         root=ROOT,
     )
 

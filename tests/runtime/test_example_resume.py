@@ -13,17 +13,19 @@ from dsec.journal import record
 ITERATIONS = 3
 
 
-def prepared(job, kit):
+@pytest.fixture(scope="module")
+def whole(kit, tmp_path_factory):
+    """A run of the example that nobody disturbed."""
     pytest.importorskip("numpy", reason="the example needs numpy")
     folder = kit.root / "examples" / "grpo-addition"
-    shutil.copytree(folder, job.folder / "whole", ignore=shutil.ignore_patterns(".dsec", "__pycache__"))
-    contract = job.folder / "whole" / "dsandbox.yaml"
+    made = kit.job(tmp_path_factory.mktemp("whole") / "whole")
+    shutil.copytree(folder, made.folder, ignore=shutil.ignore_patterns(".dsec", "__pycache__"))
+    contract = made.folder / "dsandbox.yaml"
     text = contract.read_text()
     assert "count: 20" in text
     contract.write_text(text.replace("count: 20", f"count: {ITERATIONS}"))
-    whole = type(job)(job.folder / "whole")
-    whole.dsec("run", "--job-id", "j", "--quiet")
-    return whole
+    made.dsec("run", "--job-id", "j", "--quiet")
+    return made
 
 
 def policy(job):
@@ -54,22 +56,19 @@ def boundaries(whole):
     return range(1, len((whole.run_dir / "journal").read_bytes().splitlines()))
 
 
-def test_some_boundaries(job, kit):
-    whole = prepared(job, kit)
+def test_some_boundaries(job, whole):
     check(whole, policy(whole))
     for kept in boundaries(whole)[3::11]:
         resume_from(job, whole, kept)
 
 
 @pytest.mark.battery
-def test_every_boundary(job, kit):
-    whole = prepared(job, kit)
+def test_every_boundary(job, whole):
     for kept in boundaries(whole):
         resume_from(job, whole, kept)
 
 
-def test_a_killed_run_ends_with_the_same_policy(job, kit):
-    whole = prepared(job, kit)
+def test_a_killed_run_ends_with_the_same_policy(job, whole):
     killed = type(job)(job.folder / "killed")
     shutil.copytree(whole.folder, killed.folder, ignore=shutil.ignore_patterns(".dsec"))
     words = ("run", "--job-id", "j", "--quiet")

@@ -51,7 +51,7 @@ def run(job: Any, step: str, *, gpus: int, count: int, memory: str = "512MiB") -
     gpu = "{count: 1, type: h100-sxm-80gb, memory: 40GiB}" if gpus else "{count: 0}"
     text = CONTRACT.format(step=step, gpus=gpus, gpu=gpu, count=count, memory=memory)
     (job.folder / "dsandbox.yaml").write_text(text)
-    job.env["DSEC_AUDIT_S"] = "0.2"
+    job.env["DSEC_AUDIT_S"] = "0.1"
     job.dsec("run", "--job-id", "j")
     found: list[dict[str, Any]] = job.events("notice")
     return found
@@ -69,7 +69,7 @@ def on_gpus(job: Any, machine: Machine) -> Any:
 def test_a_ramp_of_main_memory_is_told_before_the_limit(job: Any) -> None:
     code = (
         "import os, time\nheld = b'x' * ((40 + 24 * int(os.environ['DSEC_ITERATION'])) << 20)\n"
-        "time.sleep(0.6)\n"
+        "time.sleep(0.4)\n"
     )
     (job.folder / "ramp.py").write_text(code)
     (notice,) = run(job, f"    run: {sys.executable} ramp.py", gpus=0, count=17)
@@ -86,7 +86,7 @@ def test_a_ramp_of_main_memory_is_told_before_the_limit(job: Any) -> None:
 
 
 def test_a_ramp_of_gpu_memory_is_told_before_the_limit(on_gpus: Any) -> None:
-    step = "    run: |\n      export SIM_GPU_MIB=$((30000 + 500 * DSEC_ITERATION))\n      exec sleep 0.6"
+    step = "    run: |\n      export SIM_GPU_MIB=$((30000 + 500 * DSEC_ITERATION))\n      exec sleep 0.4"
     (notice,) = run(on_gpus, step, gpus=1, count=14)
     assert (notice["kind"], notice["device"]) == ("forecast", FIRST)
     assert (
@@ -177,14 +177,15 @@ fault_tolerance: {level: pauseable, checkpoint_grace_period: 10s, resume_strateg
 dependencies: []
 steps:
   - id: keeps
-    run: sleep 6
+    run: |
+      until [ -e $DSEC_RUN_DIR/again ]; do sleep 0.2; done
     env: {SIM_GPU_MIB: "38000"}
     resources: {cpu: 0.5, gpu: {count: 1, memory: 38GiB}}
     timeout: 60s
   - id: leaks
     run: |
-      [ $DSEC_ATTEMPT = 1 ] || exit 0
-      sleep 2
+      [ $DSEC_ATTEMPT = 1 ] || { touch $DSEC_RUN_DIR/again; exit 0; }
+      sleep 0.5
       SIM_GPU_MIB=41000 sleep 20
     resources: {cpu: 0.5, gpu: {count: 1, memory: 30GiB}}
     retries: 1

@@ -28,6 +28,7 @@ class Film:
     def __init__(self, **bounds: int) -> None:
         self.watch = Watch(0, Bounds(**bounds))
         self.at = 0
+        self.every = S
         self.log = self.told = 0
         self.told_us: int | None = None
         self.cpu: dict[int, int] = {}
@@ -45,7 +46,7 @@ class Film:
         self.told_us = self.signs[pid] = self.at
 
     def look(self, *, busy: tuple[int | None, ...] = (), **more: Any) -> Verdict | None:
-        self.at += S
+        self.at += self.every
         pulses = tuple(
             Pulse(pid, self.ranks[pid], cpu, self.signs[pid], pid not in self.parents, self.counts[pid])
             for pid, cpu in self.cpu.items()
@@ -235,6 +236,27 @@ def test_a_loop_of_short_sleeps_does_nothing() -> None:
         if film.look():
             break
     assert film.at <= FLOOR_US + 3 * S
+
+
+def test_a_poller_does_nothing_however_often_it_is_looked_at() -> None:
+    """The kernel counts in hundredths of a second: what a poller took for a minute comes as one piece."""
+    film = Film(usual_us=S)
+    film.every = S // 5
+    film.process(7)
+    for at in range(5 * 70):
+        film.cpu[7] += 10_000 if at % 12 == 0 else 0
+        if film.look():
+            break
+    assert film.at <= FLOOR_US + 3 * S
+
+
+def test_who_takes_a_twentieth_of_a_processor_works_however_often_it_is_looked_at() -> None:
+    film = Film(usual_us=S)
+    film.every = S // 5
+    film.process(7)
+    for _ in range(5 * 200):
+        film.cpu[7] += 10_000
+        assert film.look() is None
 
 
 def test_time_that_stood_still_or_was_paused_does_not_count() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -75,6 +76,7 @@ def test_a_hanging_rank_is_named_its_stack_saved_and_the_step_restarted_from_its
         estimate_ms=500,
         estimate_source="declared",
     )
+    job.env["DSEC_AUDIT_S"] = "0.2"
     out = job.run(kit.plan(step))
     first, again = job.events("exit")
     assert (first["cause"], again["cause"]) == ("stalled", "ok")
@@ -113,8 +115,16 @@ def test_the_tolerance_level_decides(
     given: dict[str, Any], known: bool, said: str, expect: int, job: Any, kit: SimpleNamespace
 ) -> None:
     stated = {"estimate_ms": 100, "estimate_source": "declared"} if known else {}
-    step = kit.step("T", shell="sleep 9", env=QUICK, **stated, **given)
-    job.run(kit.plan(step), expect=expect)
+    # It waits at a pipe, which takes no processor, until it was told of.
+    os.mkfifo(job.folder / "go")
+    step = kit.step("T", shell="read line < go || true", env=QUICK, **stated, **given)
+    job.save(kit.plan(step))
+    job.env["DSEC_AUDIT_S"] = "0.2"
+    process = job.start("run", "plan.json", "--job-id", "j")
+    kit.wait_for(lambda: said in notices(job))
+    if given["level"] != "discardable":
+        (job.folder / "go").write_text("on\n")
+    assert process.wait(60) == expect
     assert notices(job)[-1] == said
     assert (job.run_dir / "stacks/T@0.1").is_dir()
     ended = given["level"] == "discardable"
@@ -144,6 +154,7 @@ def test_a_call_that_hangs_shows_its_stack_and_is_called_again(job: Any, kit: Si
         estimate_ms=100,
         estimate_source="declared",
     )
+    job.env["DSEC_AUDIT_S"] = "0.2"
     job.run(kit.plan(step))
     assert job.ends() == [("C", "stalled"), ("C", "ok")]
     (saved,) = (job.run_dir / "stacks/C@0.1").iterdir()
@@ -161,7 +172,7 @@ dependencies: []
 steps:
   - id: train
     run: |
-      if [ $DSEC_ATTEMPT = 1 ]; then sleep 7; fi
+      if [ $DSEC_ATTEMPT = 1 ]; then sleep 4; fi
     env: {DSEC_STALL_FACTOR: "2", DSEC_STALL_FLOOR_S: "1"}
     resources: {gpu: {count: 2, memory: 40GiB}}
     retries: 1

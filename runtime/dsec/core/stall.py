@@ -26,6 +26,8 @@ UNKNOWN_US = 600_000_000
 """Limit where neither the attempt nor its Step ever showed how long anything takes."""
 _IDLE_CPU_PERMILLE = 20
 """A process that takes less of one processor does nothing: pollers do."""
+_SPAN_US = 1_000_000
+"""Over so long at least it is counted: the kernel tells of processor time in pieces of 10 ms."""
 _IDLE_GPU_PERMILLE = 50
 _BUSY_FACTOR = 3
 _FEW = 3
@@ -106,12 +108,12 @@ class Verdict(Record):
 class _Life:
     """One process as it was seen so far."""
 
-    __slots__ = ("active_us", "cpu_us", "gone", "leaf", "rank", "seen_us", "told", "told_us")
+    __slots__ = ("active_us", "cpu_us", "gone", "leaf", "rank", "seen_us", "since_us", "told", "told_us")
 
     def __init__(self, pulse: Pulse, at_us: int) -> None:
         self.rank = pulse.rank
         self.cpu_us = 0
-        self.active_us = self.seen_us = at_us
+        self.active_us = self.seen_us = self.since_us = at_us
         self.told = pulse.told
         self.told_us = pulse.told_us or 0
         self.leaf = pulse.leaf
@@ -119,10 +121,13 @@ class _Life:
 
     def see(self, pulse: Pulse, at_us: int) -> bool:
         """Take the next look at it; whether it worked since the last."""
-        worked = (pulse.cpu_us - self.cpu_us) * 1000 > (at_us - self.seen_us) * _IDLE_CPU_PERMILLE
+        span_us = at_us - self.since_us
+        worked = (pulse.cpu_us - self.cpu_us) * 1000 > max(span_us, _SPAN_US) * _IDLE_CPU_PERMILLE
         if worked:
             self.active_us = at_us
-        self.cpu_us, self.seen_us = pulse.cpu_us, at_us
+        if worked or span_us >= _SPAN_US:
+            self.cpu_us, self.since_us = pulse.cpu_us, at_us
+        self.seen_us = at_us
         self.rank = pulse.rank if self.rank is None else self.rank
         self.told = pulse.told
         self.told_us = max(self.told_us, pulse.told_us or 0)
