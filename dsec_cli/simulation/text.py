@@ -110,6 +110,8 @@ def _use(played: Played, tell: Tell) -> Iterator[str]:
             yield _row(tell, say("  of what was there"), _share(use.gpu_there, tell))
         if use.shared:
             yield _row(tell, say("  by several Steps"), _share(use.shared, tell))
+        if use.kept:
+            yield _row(tell, say("by idle workers"), _share(use.kept, tell))
         bars = "".join(_bar(one) for one in use.over_time)[: WIDTH - _LABEL]
         yield _row(tell, say("  over time"), bars)
     yield _row(tell, say("CPU time held"), _share(use.cpu, tell))

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dsec.confines import Confines
     from dsec.core.leases import Lease, Ledger
     from dsec.launch import Launcher
-    from dsec.plan import Plan
+    from dsec.plan import Plan, PlannedStep
     from dsec.processes import Child, Children, Ended, Launch
     from dsec.recorder import Recorder
     from dsec.sharing import Sharing
@@ -194,9 +194,15 @@ class Runner:
             lease = self._workers.grant(step)
         else:
             lease = self._ledger.grant(step.demand, step.placement.devices, quick=self._quicks[at])
-        if lease is None and step.demand.gpu_count and self._helps_itself():
+        if lease is None and self._takes_gpus(step) and self._helps_itself():
             self._workers.evict()
         return lease
+
+    def _takes_gpus(self, step: PlannedStep) -> bool:
+        """A call that needs none may still be the first of a worker that does."""
+        return step.demand.gpu_count > 0 or (
+            bool(step.command.call) and self._workers.lacks(step) is not None
+        )
 
     def _helps_itself(self) -> bool:
         return self.sharing is None or self.sharing.helps_itself

@@ -24,6 +24,7 @@ TEXTS: dict[str, str] = {
     "GPU time held": "GPU 占用时间",
     "  of what was there": "  占现有的",
     "  by several Steps": "  由多个 Step 共用",
+    "by idle workers": "由空闲常驻进程占用",
     "  over time": "  随时间",
     "CPU time held": "CPU 占用时间",
     "many": "个数",

@@ -34,22 +34,34 @@ class Running:
         "attempt",
         "began",
         "cause",
+        "devices",
         "end",
         "expected",
+        "held",
         "iteration",
-        "lease",
         "ready",
         "works_from",
     )
 
     def __init__(
-        self, at: int, iteration: int, attempt: int, *, lease: Lease, times: tuple[int, int, int]
+        self,
+        at: int,
+        iteration: int,
+        attempt: int,
+        *,
+        held: Lease,
+        devices: tuple[str, ...],
+        times: tuple[int, int, int],
     ) -> None:
-        """`times`: since when it could have started, when it did, and from when on it works."""
+        """`held` is what it gives back; its `devices` may be its worker's.
+
+        `times`: since when it could have started, when it did, and from when on it works.
+        """
         self.at = at
         self.iteration = iteration
         self.attempt = attempt
-        self.lease = lease
+        self.held = held
+        self.devices = devices
         self.ready, self.began, self.works_from = times
         self.cause = ""
         """Why it is being stopped."""
@@ -62,13 +74,17 @@ class Running:
     def begin(self, paces: Paces, *, kept: int, length: int, factors: Mapping[str, int]) -> None:
         """`length` is what it takes in all, `kept` what of that was saved; on the best devices."""
         self._kept, self._length = kept, length
-        devices, base = self.lease.devices, paces.baseline(self.at)
+        own, base = len(self.held.devices), paces.baseline(self.at)
         todo = length - kept
-        if devices and len(devices) != base:
-            todo = stretched(todo, base, len(devices))
+        if own and own != base:
+            todo = stretched(todo, base, own)
         self._whole = self._left = todo * paces.best[self.at] * _FULL
-        self._rate = paces.rate(self.at, devices, factors)
+        self._rate = self._pace(paces, factors)
         self._set_end(self.works_from)
+
+    def _pace(self, paces: Paces, factors: Mapping[str, int]) -> int:
+        """A call that needs no GPU is as quick on any that its worker has."""
+        return paces.rate(self.at, self.devices if paces.baseline(self.at) else (), factors)
 
     def _set_end(self, since: int) -> None:
         self._since = since
@@ -83,7 +99,7 @@ class Running:
     def retime(self, now: int, paces: Paces, factors: Mapping[str, int]) -> None:
         """Its devices have another speed from now on."""
         self._advance(now)
-        self._rate = paces.rate(self.at, self.lease.devices, factors)
+        self._rate = self._pace(paces, factors)
         self._set_end(max(now, self.works_from))
 
     def stretch(self, now: int, permille: int) -> None:

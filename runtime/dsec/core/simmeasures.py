@@ -39,6 +39,8 @@ class Use(Record):
     """Device time during which more than one does."""
     gpu_there: int | None
     """As `gpu`, of the time during which devices were not lost."""
+    kept: int | None
+    """Device time during which only resident workers that serve no call hold the device."""
     cpu: int | None
     over_time: tuple[int, ...]
     """As `gpu`, in BUCKETS equal parts of the time."""
@@ -81,6 +83,8 @@ class Measures(Record):
     """Work that had to be done again, as time of its attempts."""
     resized: tuple[int, int]
     """Attempts with fewer, and with more GPUs than their baseline."""
+    evicted: int
+    """How often a resident worker made room for another Step."""
     cost: Cost
 
 
@@ -115,6 +119,7 @@ def measure(scene: Scene, history: History, prices: Mapping[str, int] | None = N
         stops=_stops(real),
         again_ms=sum(piece.lost_ms for piece in real),
         resized=_resized(scene, real),
+        evicted=len(history.evicted),
         cost=_cost(scene, history, held, prices or {}),
     )
 
@@ -183,8 +188,20 @@ def _use(scene: Scene, real: Sequence[Piece], history: History, by_device: _Held
         gpu=_share(busy, len(by_device) * end),
         shared=_share(sum(map(_twice, by_device.values())), len(by_device) * end),
         gpu_there=_share(busy, there),
+        kept=_share(_kept(history, by_device), len(by_device) * end),
         cpu=_cpu(scene, real, end),
         over_time=_over_time(by_device, end) if by_device and end else (),
+    )
+
+
+def _kept(history: History, by_device: _Held) -> int:
+    """Device time that is an idle worker's alone."""
+    alone: _Held = {}
+    for one in history.kept:
+        for uuid in one.devices:
+            alone.setdefault(uuid, []).append((one.from_ms, one.to_ms))
+    return sum(
+        covered([*by_device[uuid], *times]) - covered(by_device[uuid]) for uuid, times in alone.items()
     )
 
 

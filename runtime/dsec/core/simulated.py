@@ -88,6 +88,15 @@ class Piece(Record):
     """Work that has to be done again, as time on its devices."""
 
 
+class Kept(Record):
+    """Devices that a resident worker held while it served no call."""
+
+    worker: str
+    devices: tuple[str, ...]
+    from_ms: int
+    to_ms: int
+
+
 class Recovery(Record):
     """What a fault did, and how long until all that it hit ran again."""
 
@@ -110,6 +119,9 @@ class History(Record):
     """Devices that were lost: which, from when, until when."""
     never: tuple[tuple[int, int], ...]
     """Instances (Step, iteration) that were not done in the end."""
+    kept: tuple[Kept, ...] = ()
+    evicted: tuple[tuple[str, int], ...] = ()
+    """Resident workers that made room for others, and when."""
 
 
 class Scene(Record):

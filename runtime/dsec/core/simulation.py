@@ -15,6 +15,7 @@ from dsec.core.placement import slots
 from dsec.core.preemption import Tenant, gives_way, must_not_wait, victims
 from dsec.core.readiness import Readiness
 from dsec.core.reservation import Held
+from dsec.core.residents import Resident, Residents
 from dsec.core.scheduler import Scheduler
 from dsec.core.simulated import Fault, History, Piece, Recovery
 from dsec.core.starting import Starter, World, elastic_pool
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from dsec.core.leases import Lease
     from dsec.core.simulated import Scene
 
-_END, _OVER, _FAULT, _NOTICE, _LEAVE, _ARRIVE = range(6)
+_END, _OVER, _FAULT, _NOTICE, _LEAVE, _GONE, _ARRIVE = range(7)
 _STOPS = {"discardable": "killed", "elastic": "shrunk", "pauseable": "paused"}
 
 
@@ -55,6 +56,7 @@ class Simulation:
         self._paces = Paces(demands, [slots(one) for one in scene.machines])
         workers = [step.command.worker if step.command.call else "" for step in work.steps]
         self._workers = workers if any(workers) else []
+        self._residents = Residents(work.steps, self.room)
         self._called: set[str] = set()
         self._scheduler = Scheduler(
             work.steps,
@@ -72,7 +74,8 @@ class Simulation:
             World(
                 self.room, self._grant, self._held, self._expected, self._is_busy if self._workers else None
             ),
-            queues=[True] * len(demands),
+            # A call may wait for its worker's GPUs rather than for room, so nothing is kept for it.
+            queues=[not self._residents.serves(at) for at in range(len(demands))],
             planned=[step.placement.devices for step in work.steps],
             quick=self._quicks,
             spans=work.spans,
@@ -115,13 +118,16 @@ class Simulation:
                 _, kind, _, what = heappop(events)
                 self._happen(kind, what)
             self._start_all()
+        end = max((piece.to_ms for piece in self._pieces), default=0)
         gone = [*self._gone, *((uuid, since, self._now) for uuid, since in self._away.items())]
         return History(
             tuple(self._pieces),
-            max((piece.to_ms for piece in self._pieces), default=0),
+            end,
             tuple(Recovery(one.fault, one.hit, tuple(one.waits), len(one.open)) for one in self._troubles),
             tuple(sorted(gone, key=lambda one: (one[1], one[0]))),
             self._ready.never(),
+            self._residents.close(end),
+            tuple(self._residents.evicted),
         )
 
     def _post(self, when: int, kind: int, what: object) -> None:
@@ -146,6 +152,8 @@ class Simulation:
             self._fault(what)
         elif isinstance(what, _Trouble):
             self._over(what)
+        elif isinstance(what, Resident):
+            self._residents.gone(what, self._now)
         elif isinstance(what, int):
             self._ready.done(what, 0, self._now)
             self._scheduler.finish(what, 0)
@@ -176,16 +184,24 @@ class Simulation:
 
     def _grant(self, at: int) -> Lease | None:
         step = self._steps[at]
-        return self.room.grant(step.demand, step.placement.devices, quick=self._quicks[at])
+        if self._residents.serves(at):
+            lease = self._residents.grant(at)
+        else:
+            lease = self.room.grant(step.demand, step.placement.devices, quick=self._quicks[at])
+        if lease is None and (step.demand.gpu_count or self._residents.lacks(at)):
+            worker = self._residents.evict(self._now)
+            if worker is not None:
+                self._post(self._now, _GONE, worker)
+        return lease
 
     def _is_busy(self, at: int) -> bool:
-        return self._workers[at] in self._called
+        return self._workers[at] in self._called or self._residents.is_busy(at)
 
     def _expected(self, at: int, lease: Lease) -> int:
         return self._paces.length(at, self._steps[at].estimate_ms, lease.devices)
 
     def _held(self, now: int) -> list[Held]:
-        return [Held(max(now, one.expected), one.lease) for one in self._running.values()]
+        return [Held(max(now, one.expected), one.held) for one in self._running.values()]
 
     def _begin(self, at: int, iteration: int, lease: Lease) -> None:
         key = at, iteration
@@ -198,7 +214,8 @@ class Simulation:
         works_from = self._now + (self._manners.restore_ms if again else 0)
         ready = self._requeued.pop(key, None)
         times = (self._ready.since(*key) if ready is None else ready, self._now, works_from)
-        running = Running(at, iteration, again + 1, lease=lease, times=times)
+        devices = self._residents.begun(at, self._now) if self._residents.serves(at) else lease.devices
+        running = Running(at, iteration, again + 1, held=lease, devices=devices, times=times)
         running.begin(self._paces, kept=kept, length=length, factors=self._factors)
         estimate = max(self._steps[at].estimate_ms - kept, 0)
         running.expected = works_from + self._paces.length(at, estimate, lease.devices)
@@ -218,9 +235,14 @@ class Simulation:
         del self._running[key]
         if self._workers:
             self._called.discard(self._workers[running.at])
-        machine = self.room.machine(running.lease)
-        self.room.release(running.lease)
-        self._starter.ended(running.lease)
+        machine = self.room.machine(running.held)
+        self.room.release(running.held)
+        self._starter.ended(running.held)
+        if self._residents.serves(running.at):
+            if cause == "ok":
+                self._residents.answered(running.at, self._now)
+            else:
+                self._residents.lost(running.at)
         self._pieces.append(
             Piece(
                 *key,
@@ -229,7 +251,7 @@ class Simulation:
                 running.began,
                 self._now,
                 machine,
-                running.lease.devices,
+                running.devices,
                 cause,
                 lost_ms,
             )
@@ -254,9 +276,9 @@ class Simulation:
         struck = level != "discardable" and any(key in trouble.open for trouble in self._troubles)
         if not (must_not_wait(level, hungry=False) or struck):
             return False
-        leaving = [one.lease for one in running if one.cause]
+        leaving = [one.held for one in running if one.cause]
         tenants = [
-            Tenant(one.at, one.iteration, self._level(one), one.began, one.lease)
+            Tenant(one.at, one.iteration, self._level(one), one.began, one.held)
             for one in running
             # What has only just begun stays: stopping it again and again would lead nowhere.
             if not one.cause and one.began < self._now and self._gives_way(one, level, entry)
@@ -322,7 +344,7 @@ class Simulation:
             for permille in self._slowed[uuid]:
                 left = left * permille // 1000
             self._factors[uuid] = left
-        struck = [one for one in self._running.values() if not set(devices).isdisjoint(one.lease.devices)]
+        struck = [one for one in self._running.values() if not set(devices).isdisjoint(one.devices)]
         for running in struck:
             if not running.cause:
                 running.retime(self._now, self._paces, self._factors)
@@ -338,9 +360,10 @@ class Simulation:
             self._away.setdefault(uuid, self._now)
             self._takers[uuid] = self._takers.get(uuid, 0) + 1
             self.room.lose(uuid)
+        self._residents.leave(fault.devices, self._now)
         for key, running in self._running.items():
-            here = whole and self.room.machine(running.lease) == fault.machine
-            if not here and set(fault.devices).isdisjoint(running.lease.devices):
+            here = whole and self.room.machine(running.held) == fault.machine
+            if not here and set(fault.devices).isdisjoint(running.devices):
                 continue
             trouble.hit += 1
             trouble.open.add(key)
