@@ -35,6 +35,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SCHEMA = ROOT / "schemas" / "dsandbox.schema.json"
 PEERS = ("yamllint", "check-jsonschema", "zizmor", "cfn-lint", "ryl")
 OURS, AGAIN, BARE = "ds-contract-lint", "ds-contract-lint again", "python -c pass"
+KEY = (("_DSEC_COMPLETE", "complete_bash"), ("COMP_WORDS", "dsec lint --f"), ("COMP_CWORD", "2"))
+"""How a shell asks for what may stand at the cursor."""
 FEWEST = 3
 
 
@@ -44,6 +46,8 @@ class Program:
 
     argv: tuple[str, ...]
     cold: bool = False
+    variables: tuple[tuple[str, str], ...] = ()
+    """What it finds in its environment besides."""
 
 
 @dataclass
@@ -71,7 +75,8 @@ def run(program: Program, environment: Mapping[str, str]) -> float:
         shutil.rmtree(environment["DSEC_CACHE_DIR"], ignore_errors=True)
     null = os.open(os.devnull, os.O_RDWR)
     actions = [(os.POSIX_SPAWN_DUP2, null, stream) for stream in (0, 1, 2)]
-    pid = os.posix_spawn(program.argv[0], program.argv, environment, file_actions=actions)
+    variables = {**environment, **dict(program.variables)}
+    pid = os.posix_spawn(program.argv[0], program.argv, variables, file_actions=actions)
     _, status, used = os.wait4(pid, 0)
     os.close(null)
     code = os.waitstatus_to_exitcode(status)
@@ -98,7 +103,8 @@ def peak_mib(program: Program, environment: Mapping[str, str]) -> float:
     if program.cold:
         shutil.rmtree(environment["DSEC_CACHE_DIR"], ignore_errors=True)
     line = [sys.executable, "-I", "-S", "-c", PEAK, *program.argv]
-    done = subprocess.run(line, env=environment, capture_output=True, check=True)
+    variables = {**environment, **dict(program.variables)}
+    done = subprocess.run(line, env=variables, capture_output=True, check=True)
     return int(done.stdout) / 1024
 
 
@@ -157,11 +163,13 @@ def cases(tools: Tools, folder: Path) -> list[Case]:
                 OURS: Program(tools.ours(small), cold=True),
                 AGAIN: Program(tools.ours(small)),
                 "dsec --version": Program((str(tools.own / "dsec"), "--version")),
+                "completion": Program((str(tools.own / "dsec"),), variables=KEY),
                 **tools.reading(small, files["small workflow"], files["small template"]),
             },
             (
                 (AGAIN, BARE, 1.35),
                 ("dsec --version", BARE, 1.5),
+                ("completion", BARE, 1.5),
                 (OURS, BARE, 4.5),
                 (OURS, "yamllint", 0.5),
                 (OURS, "check-jsonschema", 0.2),
