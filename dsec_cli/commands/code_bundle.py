@@ -14,7 +14,7 @@ from dsec_cli.report.output import emit, emit_bytes
 from dsec_cli.snapshot.bundle import archive
 from dsec_cli.snapshot.capture import refuse_root
 from dsec_cli.snapshot.listing import list_code
-from dsec_cli.snapshot.redaction import withheld
+from dsec_cli.snapshot.secretfiles import withheld
 from dsec_cli.snapshot.spelling import readable
 from dsec_cli.snapshot.views.quantities import counted, size
 

@@ -88,8 +88,12 @@ class Repository(Record):
 class Git:
     """Git in one folder."""
 
-    def __init__(self, folder: str, environ: Mapping[str, str], *, extra: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, folder: str, environ: Mapping[str, str], *, extra: tuple[str, ...] = (), literal: bool = True
+    ) -> None:
+        """`literal`: paths are names and nothing else, also where they begin with a colon."""
         self.folder = folder
+        self._paths = "--literal-pathspecs" if literal else "--no-literal-pathspecs"
         self._environ = _surroundings(environ)
         self._options = [word for one in (*_SAFE, *extra) for word in ("-c", one)]
         self._place: tuple[str, ...] = ()
@@ -103,7 +107,7 @@ class Git:
 
     def ask(self, *words: str, ok: tuple[int, ...] = (0,)) -> bytes:
         """What `git words` prints; raises GitProblem."""
-        argv = ["git", "--no-pager", "--literal-pathspecs", *self._options, *self._place, *words]
+        argv = ["git", "--no-pager", self._paths, *self._options, *self._place, *words]
         try:
             done = subprocess.run(
                 argv,
@@ -247,14 +251,21 @@ def _status(out: bytes, cut: int) -> _Status:
     return head, tuple(states), tuple(others[b"?"]), tuple(others[b"!"])
 
 
-def dirty_diff(folder: str, environ: Mapping[str, str], *, against_nothing: bool = False) -> bytes:
-    """The difference between HEAD and the work tree below `folder`; raises GitProblem."""
+def dirty_diff(
+    folder: str,
+    environ: Mapping[str, str],
+    *,
+    against_nothing: bool = False,
+    without: Iterable[bytes] = (),
+) -> bytes:
+    """The difference between HEAD and the work tree below `folder`, less some paths; raises GitProblem."""
     git = Git(folder, environ)
-    git = Git(folder, environ, extra=_without_filters(_settings(git)))
+    git = Git(folder, environ, extra=_without_filters(_settings(git)), literal=False)
     base = "4b825dc642cb6eb9a060e54bf8d69288fbee4904" if against_nothing else "HEAD"
     return git.ask(
         *("diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--ignore-submodules=all"),
         *("--submodule=short", "--relative", base, "--", "."),
+        *(":(exclude,literal)" + os.fsdecode(path) for path in without),
     )
 
 

@@ -11,6 +11,8 @@ import hmac
 import re
 
 from dsec.record import Record
+from dsec_cli.snapshot import secretplaces
+from dsec_cli.snapshot.secretfiles import SNIFFED, encoding_of, has_settings, is_dotenv
 from dsec_cli.source.secrets import (
     is_placeholder,
     is_reference,
@@ -26,9 +28,13 @@ if TYPE_CHECKING:
 
 MARK = "<redacted:"
 _DIGITS = 16
+_UNSURE = ("a private key", "a password in a URL")
+"""Of what is no text: a first line alone, and what stands between `://` and `@` by chance."""
+_ALWAYS = 2
+"""A name whose value is a secret whatever it looks like."""
 _DIGEST = re.compile(rb"<redacted:[0-9a-f]{16}>")
 _ASSIGNED = re.compile(
-    r"(?P<name>[A-Za-z_][\w.-]{0,79})[\"'`\]]{0,2}[ \t]*(?::=|=>|=|:)[ \t]*"
+    r"(?<![\w.-])(?P<name>[A-Za-z_][\w.-]{0,79})[\"'`\]]{0,2}[ \t]*(?::=|=>|=|:)[ \t]*"
     r"[rbuf]{0,2}[\"'](?P<value>[^\"'\n]{6,512})[\"']"
 )
 """`name = "value"`, `"name": "value"`, `name: 'value'`, `env["name"] = "value"`."""
@@ -45,10 +51,6 @@ _OPTION = re.compile(
 _QUERY = re.compile(r"[?&](?P<name>[A-Za-z_][\w.-]{1,60})=(?P<value>[^\s&#\"'<>]{6,512})")
 _USERINFO = re.compile(r"://(?P<value>[^\s/@\"'<>]{1,512})@")
 _HEADER = re.compile(r"(?:Bearer|Basic|Token|token)[ \t]+(?P<value>[A-Za-z0-9_~+/=.-]{16,512})")
-_KEY_BLOCK = re.compile(
-    r"-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY-----(?:\s|\\n)"
-    r"[\s\S]*?(?:-----END [A-Z0-9 ]{0,32}PRIVATE KEY-----|\Z)"
-)
 _DOTENV = re.compile(
     r"^[ \t]*(?:export[ \t]+)?(?P<name>[A-Za-z_][\w.]{0,127})[ \t]*=[ \t]*(?P<value>.+?)[ \t]*$", re.MULTILINE
 )
@@ -57,42 +59,8 @@ _PLAIN = re.compile(
 )
 _NAMES = (b"key", b"token", b"secret", b"pass", b"pwd", b"cred", b"auth", b"bearer")
 """A line that names a secret holds one of these."""
-_SETTINGS = (
-    *(
-        ".bash",
-        ".cfg",
-        ".conf",
-        ".env",
-        ".envrc",
-        ".ini",
-        ".properties",
-        ".sh",
-        ".toml",
-        ".yaml",
-        ".yml",
-        ".zsh",
-    ),
-    "Dockerfile",
-)
-_WITHHELD = (".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".asc.key")
-_WITHHELD_NAMES = frozenset(
-    (
-        ".netrc",
-        "_netrc",
-        ".pgpass",
-        ".git-credentials",
-        "id_rsa",
-        "id_dsa",
-        "id_ecdsa",
-        "id_ed25519",
-        ".htpasswd",
-        "credentials.json",
-        ".vault-token",
-    )
-)
 _PLACES = frozenset(("password", "passwd", "pass", "pw", "secret", "token", "pwd", "key"))
 """What examples write where a password stands."""
-_SAMPLES = ("example", "sample", "template", "dist", "defaults")
 
 
 class Found(Record):
@@ -133,9 +101,30 @@ class Redactor:
 
     def file(self, data: bytes, name: str) -> tuple[bytes, tuple[Found, ...]]:
         """The content of the file `name` without its secrets; the same object where it has none."""
+        if (encoding := encoding_of(data)) is not None:
+            return self._encoded(data, name, encoding)
+        if b"\0" in data[:SNIFFED]:
+            return self._replaced(data, _spans_of_binary(data.decode("latin-1")))
         if is_dotenv(name):
             return self._replaced(data, _dotenv_spans(data.decode("latin-1")))
-        return self._replaced(data, spans(data, settings=name.endswith(_SETTINGS)))
+        return self._replaced(data, spans(data, settings=has_settings(name)))
+
+    def _encoded(self, data: bytes, name: str, encoding: str) -> tuple[bytes, tuple[Found, ...]]:
+        """The same for a text in UTF-16: read as one, and written as one."""
+        text = data.decode(encoding, "surrogatepass").encode("utf-8", "surrogatepass")
+        clean, found = self.file(text, name) if b"\0" not in text[:SNIFFED] else (text, ())
+        return (
+            (clean.decode("utf-8", "surrogatepass").encode(encoding, "surrogatepass"), found)
+            if found
+            else (data, ())
+        )
+
+    def diff(self, data: bytes) -> tuple[bytes, tuple[Found, ...]]:
+        """A difference without its secrets: what stands behind the signs is looked at, line by line."""
+        plain = b"\n".join(
+            b" " + line[1:] if line[:1] in (b"+", b"-") else line for line in data.split(b"\n")
+        )
+        return self._replaced(data, spans(plain, settings=True))
 
     def text(self, text: str) -> tuple[str, tuple[Found, ...]]:
         """A text of any kind without its secrets."""
@@ -152,14 +141,18 @@ class Redactor:
             clean, found = self._word(name, word)
             out.append(clean)
             told += found
-            name = word.lstrip("-") if word.startswith("-") and "=" not in word else ""
+            name = word if word.startswith("-") and "=" not in word else ""
         return out, tuple(told)
 
     def _word(self, name: str, word: str) -> tuple[str, tuple[Found, ...]]:
         """One word of a command line; `name` is the option before it."""
         before, equals, value = word.partition("=")
-        if name and not word.startswith("-") and _named(name, word):
+        if name and not word.startswith("-") and _is_argument_of(name, word):
             return self._whole(word)
+        if name in ("-u", "--user") and ":" in word and not word.replace(":", "").isdecimal():
+            user, _, password = word.partition(":")
+            clean, found = self._whole(password)
+            return f"{user}:{clean}", found
         if equals and _named(before.lstrip("-"), value):
             clean, found = self._whole(value)
             return f"{before}={clean}", found
@@ -207,20 +200,6 @@ def masked(data: bytes) -> bytes:
     return _DIGEST.sub(b"<redacted:?>", data)
 
 
-def withheld(name: str) -> bool:
-    """Whether a file of this name is a secret as a whole (a private key, a store of passwords)."""
-    base = name.rpartition("/")[2].lower()
-    return base in _WITHHELD_NAMES or base.endswith(_WITHHELD)
-
-
-def is_dotenv(name: str) -> bool:
-    """Whether all values of the file are to be left out: `.env`, but not `.env.example`."""
-    base = name.rpartition("/")[2].lower()
-    if base != ".env" and not base.startswith(".env.") and not base.endswith(".env"):
-        return False
-    return not any(word in base for word in _SAMPLES)
-
-
 def spans(data: bytes, *, settings: bool) -> list[_Span]:
     """Where secrets stand in `data`, in order and without overlap.
 
@@ -232,13 +211,29 @@ def spans(data: bytes, *, settings: bool) -> list[_Span]:
         for hit in tokens(text, 0, len(text))
         if not _meant_otherwise(text[hit.span.start : hit.span.end])
     ]
-    if "PRIVATE KEY-----" in text:
-        found += [_Span(*block.span(), "a private key") for block in _KEY_BLOCK.finditer(text)]
+    found += [_Span(*place) for place in secretplaces.anywhere(text)]
+    if settings:
+        found += [_Span(*place) for place in secretplaces.logins(text)]
     if "@" in text and "://" in text:
         found += _userinfo(text)
     for start, end in _lines(data):
         found += _by_name(text, start, end, settings=settings)
+        found += [
+            _Span(*place)
+            for place in secretplaces.of_line(text, start, end, settings=settings)
+            if MARK not in text[place.start : place.end]
+        ]
     return _apart(found)
+
+
+def _spans_of_binary(text: str) -> list[_Span]:
+    """Secrets of what is no text: only what cannot well be anything else."""
+    found = [
+        _Span(hit.span.start, hit.span.end, str(hit.kind))
+        for hit in tokens(text, 0, len(text))
+        if str(hit.kind) not in _UNSURE and not _meant_otherwise(text[hit.span.start : hit.span.end])
+    ]
+    return _apart([*found, *(_Span(*place) for place in secretplaces.anywhere(text))])
 
 
 def _meant_otherwise(value: str) -> bool:
@@ -278,14 +273,14 @@ def _userinfo(text: str) -> Iterator[_Span]:
 
 def _by_name(text: str, start: int, end: int, *, settings: bool) -> Iterator[_Span]:
     """Secrets of one line that are told by what they are called."""
-    kinds = (_ASSIGNED, _QUERY, _BARE) if settings else (_ASSIGNED, _QUERY)
-    for pattern in kinds:
-        for hit in pattern.finditer(text, start, end):
-            if _named(hit["name"].rpartition(".")[2], hit["value"]):
-                yield _Span(*hit.span("value"), "a value by its name")
-    for hit in _OPTION.finditer(text, start, end):
-        if _named(hit["name"], hit["value"]) and (settings or looks_random(hit["value"])):
-            yield _Span(*hit.span("value"), "a value by its option")
+    if secretplaces.names_one(text, start, end):
+        for pattern in (_ASSIGNED, _QUERY, _BARE) if settings else (_ASSIGNED, _QUERY):
+            for hit in pattern.finditer(text, start, end):
+                if _named(hit["name"].rpartition(".")[2], hit["value"]):
+                    yield _Span(*hit.span("value"), "a value by its name")
+        for hit in _OPTION.finditer(text, start, end):
+            if _named(hit["name"], hit["value"]) and (settings or looks_random(hit["value"])):
+                yield _Span(*hit.span("value"), "a value by its option")
     for hit in _HEADER.finditer(text, start, end):
         if looks_random(hit["value"]):
             yield _Span(*hit.span("value"), "a value of a header")
@@ -298,6 +293,16 @@ def _named(name: str, value: str) -> bool:
     if any(ch in value for ch in " (){}[]$<>"):
         return False
     return looks_random(value) or not value.replace("_", "").replace("-", "").replace(".", "").isalpha()
+
+
+def _is_argument_of(option: str, word: str) -> bool:
+    """Whether a word is a secret for the option before it: a command line has values, not code."""
+    name = option.lstrip("-")
+    if len(name) == 1:
+        return secretplaces.is_drawn(word)
+    if name_strength(name) == _ALWAYS:
+        return not (MARK in word or is_reference(word) or is_placeholder(word) or word.lower() in _PLACES)
+    return _named(name, word)
 
 
 def _dotenv_spans(text: str) -> list[_Span]:

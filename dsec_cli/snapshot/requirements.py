@@ -93,10 +93,10 @@ def _by_hand(one: Plain, snapshot: str) -> str:
             f"by hand: {words} && pip install --no-deps -e sources/{place}"
         )
     if origin in ("editable", "folder") and path:
-        words = ("pip", "install", "--no-deps", *(["-e"] if origin == "editable" else []), path)
+        argv = ("pip", "install", "--no-deps", *(["-e"] if origin == "editable" else []), path)
         return (
             f"{told}: it came from {source}, of which the snapshot has no files; "
-            f"where that is as it was, by hand: {shlex.join(words)}"
+            f"where that is as it was, by hand: {shlex.join(argv)}"
         )
     if origin == "vcs":
         return f"{told}: its commit or address is not known ({source or 'none'}): install it by hand"

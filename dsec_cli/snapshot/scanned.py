@@ -12,8 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec_cli.snapshot.redaction import Found, Redactor
 
-FORMAT = "dsec.scanned/1"
-MOST_BYTES = 8 << 20
+FORMAT = "dsec.scanned/2"
+MOST_BYTES = 32 << 20
 """A larger file is not looked at."""
 _RACY_NS = 2_000_000_000
 """A file changed this recently may change again within the same tick of its clock."""
@@ -47,11 +47,7 @@ class Scanned:
         if len(data) > MOST_BYTES:
             self.unread.append(path)
             return None
-        if b"\0" in data[:8000]:
-            found: tuple[Found, ...] = ()
-            clean = data
-        else:
-            clean, found = redactor.file(data, name)
+        clean, found = redactor.file(data, name)
         if found:
             return clean, found
         if stamp:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsec_cli.snapshot.redaction import MARK, Redactor, is_dotenv, withheld
+from dsec_cli.snapshot.redaction import MARK, Redactor
+from dsec_cli.snapshot.secretfiles import is_dotenv, withheld
 
 from .kit import KEY
 

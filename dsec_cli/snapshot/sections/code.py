@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -12,13 +13,15 @@ from dsec.words import say
 from dsec_cli.snapshot.codediff import compare
 from dsec_cli.snapshot.git import GitProblem, dirty_diff
 from dsec_cli.snapshot.listing import list_code
-from dsec_cli.snapshot.redaction import withheld
 from dsec_cli.snapshot.scanned import Scanned, opened
+from dsec_cli.snapshot.secretfiles import is_dotenv, withheld
 from dsec_cli.snapshot.section import Captured, Part, absent, judged
 from dsec_cli.snapshot.spelling import spelled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dsec.store import Tree
     from dsec_cli.snapshot.listing import Listing, Taken
     from dsec_cli.snapshot.manifest import Plain
@@ -61,8 +64,8 @@ def capture(scene: Scene) -> Captured:
         redacted = _redacted_tree(scene, dirty.files)
         trees.append(("redacted", redacted.id))
         size += redacted.size_bytes
-    contents, diffed = _diff(scene, listing)
-    data = {**_facts(scene, listing), "files": code.files + len(dirty.files), "bytes": size}
+    contents, diffed = _diff(scene, listing, dirty)
+    data = {**_facts(scene, listing, dirty), "files": code.files + len(dirty.files), "bytes": size}
     data["redacted"], data["withheld"] = dirty.told, dirty.withheld
     reasons = [*listing.reasons, *diffed, *_unread(code), *dirty.reasons]
     return judged(reasons, data, trees=tuple(trees), contents=contents, size=size)
@@ -71,11 +74,19 @@ def capture(scene: Scene) -> Captured:
 class _Dirty:
     """Files with secrets in them."""
 
-    def __init__(self) -> None:
+    def __init__(self, names: dict[bytes, str]) -> None:
+        self.names = names
+        """Paths that hold a secret themselves, or lead to one that does, and how they are told."""
         self.files: dict[bytes, bytes] = {}
         self.told: list[Plain] = []
         self.withheld: list[Plain] = []
+        self.left: list[bytes] = []
+        """Paths of those that are withheld."""
         self.reasons: list[str] = []
+
+    def told_as(self, path: bytes) -> str:
+        """A path as it is told: one that holds a secret without it."""
+        return self.names.get(path) or spelled(path)
 
 
 def _within(listing: Listing, budget: int | None) -> None:
@@ -87,12 +98,12 @@ def _within(listing: Listing, budget: int | None) -> None:
 
 def _secrets(scene: Scene, listing: Listing) -> tuple[list[Taken], _Dirty]:
     """The files that go in as they are, and what becomes of the others."""
-    dirty = _Dirty()
+    dirty = _Dirty(_secret_names(scene, listing))
     clean: list[Taken] = []
     scanned = Scanned(os.path.join(scene.state, "cache", "scanned.json"), os.fsencode(scene.folder))
     for one in listing.taken:
         name = os.fsdecode(one.path)
-        if not one.link and withheld(name):
+        if one.path in dirty.names or (not one.link and withheld(name)):
             _withhold(scene, one.path, dirty)
             continue
         found = None if one.link else scanned.secrets(one.path, scene.redactor)
@@ -110,9 +121,9 @@ def _secrets(scene: Scene, listing: Listing) -> tuple[list[Taken], _Dirty]:
 
 def _tell(scene: Scene, path: bytes, secret: Found, dirty: _Dirty) -> None:
     dirty.told.append(
-        {"path": spelled(path), "line": secret.line, "kind": secret.kind, "digest": secret.digest}
+        {"path": dirty.told_as(path), "line": secret.line, "kind": secret.kind, "digest": secret.digest}
     )
-    scene.redactions.append((spelled(path), secret))
+    scene.redactions.append((dirty.told_as(path), secret))
 
 
 def _withhold(scene: Scene, path: bytes, dirty: _Dirty) -> None:
@@ -121,7 +132,24 @@ def _withhold(scene: Scene, path: bytes, dirty: _Dirty) -> None:
             digest = scene.redactor.digest(file.read(1 << 20))
     except OSError:
         digest = ""
-    dirty.withheld.append({"path": spelled(path), "digest": digest})
+    dirty.left.append(path)
+    dirty.withheld.append({"path": dirty.told_as(path), "digest": digest})
+
+
+def _secret_names(scene: Scene, listing: Listing) -> dict[bytes, str]:
+    """Paths with a secret in them; usually there is none, which one look at all of them tells."""
+    root = os.fsencode(scene.folder)
+    paths = [one.path for one in listing.taken] + [one.path for one in listing.left_out]
+    paths += [one.path for one in listing.under] + [path for path, _ in listing.states]
+    names = {path: spelled(path) for path in paths}
+    for one in listing.taken:
+        if one.link:
+            with contextlib.suppress(OSError):
+                names[one.path] += f" {spelled(os.readlink(os.path.join(root, one.path)))}"
+    if not scene.redactor.text("\n".join(names.values()))[1]:
+        return {}
+    found = [path for path, name in names.items() if scene.redactor.text(name)[1]]
+    return {path: scene.redactor.text(spelled(path))[0] for path in found}
 
 
 def _redacted_tree(scene: Scene, files: dict[bytes, bytes]) -> Tree:
@@ -139,30 +167,46 @@ def _redacted_tree(scene: Scene, files: dict[bytes, bytes]) -> Tree:
         shutil.rmtree(room, ignore_errors=True)
 
 
-def _diff(scene: Scene, listing: Listing) -> tuple[tuple[tuple[str, str], ...], list[str]]:
-    """What is not committed, as a text, without secrets."""
+def _diff(scene: Scene, listing: Listing, dirty: _Dirty) -> tuple[tuple[tuple[str, str], ...], list[str]]:
+    """What is not committed, as a text, without secrets, and without the files that have some.
+
+    A few lines of a key, or of a .env file, do not tell what they are.
+    """
     repository = listing.repository
     if repository is None or not any(state != "untracked" for _, state in listing.states):
         return (), []
     try:
-        text = dirty_diff(scene.folder, scene.environ, against_nothing=not repository.commit)
+        text = dirty_diff(
+            scene.folder,
+            scene.environ,
+            against_nothing=not repository.commit,
+            without=sorted({*dirty.files, *dirty.left, *_secret_by_name(listing)}),
+        )
     except GitProblem as problem:
         return (), [f"the difference from the commit is missing: {problem.what}"]
     if len(text) > MOST_DIFF:
         return (), [
             f"the difference from the commit is larger than {MOST_DIFF >> 20} MiB; the files are all here"
         ]
-    clean, _ = scene.redactor.file(text, "diff.conf")
+    clean, _ = scene.redactor.diff(text)
     return (("diff", scene.store.put_bytes(clean)),), []
 
 
-def _facts(scene: Scene, listing: Listing) -> dict[str, Plain]:
+def _secret_by_name(listing: Listing) -> Iterator[bytes]:
+    """Paths that are not as committed, and were secrets as a whole: also those that are gone."""
+    for path, _ in listing.states:
+        name = os.fsdecode(path)
+        if withheld(name) or is_dotenv(name):
+            yield path
+
+
+def _facts(scene: Scene, listing: Listing, dirty: _Dirty) -> dict[str, Plain]:
     git = None
     if (found := listing.repository) is not None:
         git = {
             "commit": found.commit or None,
-            "branch": found.branch or None,
-            "upstream": found.upstream or None,
+            "branch": scene.redactor.text(found.branch)[0] or None,
+            "upstream": scene.redactor.text(found.upstream)[0] or None,
             "folder": found.prefix,
             "busy": found.busy or None,
             "shallow": found.shallow,
@@ -172,11 +216,11 @@ def _facts(scene: Scene, listing: Listing) -> dict[str, Plain]:
     return {
         "how": listing.how,
         "git": git,
-        "states": [[spelled(path), state] for path, state in listing.states],
-        "left_out": [{"path": spelled(one.path), "why": one.why} for one in listing.left_out],
+        "states": [[dirty.told_as(path), state] for path, state in listing.states],
+        "left_out": [{"path": dirty.told_as(one.path), "why": one.why} for one in listing.left_out],
         "repositories": [
             {
-                "path": spelled(one.path),
+                "path": dirty.told_as(one.path),
                 "commit": one.commit or None,
                 "wanted": one.wanted or None,
                 "dirty": one.dirty,

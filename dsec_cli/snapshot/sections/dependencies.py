@@ -8,6 +8,7 @@ from dataclasses import replace
 from urllib.parse import unquote
 
 from dsec.errors import DSecError
+from dsec.hashing import blake3_of
 from dsec.store import Entry
 from dsec_cli.snapshot import installed
 from dsec_cli.snapshot.codediff import files
@@ -17,12 +18,14 @@ from dsec_cli.snapshot.listing import list_code
 from dsec_cli.snapshot.manifest import ABSENT
 from dsec_cli.snapshot.packagecauses import cause_of
 from dsec_cli.snapshot.planned import plan_of
+from dsec_cli.snapshot.scanned import Scanned
 from dsec_cli.snapshot.section import Captured, Difference, Pair, Part, absent, judged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dsec_cli.snapshot.listing import Taken
     from dsec_cli.snapshot.manifest import Plain
     from dsec_cli.snapshot.section import Scene
 
@@ -52,6 +55,7 @@ def capture(scene: Scene) -> Captured:
             _follow(scene, one, reasons)
             if tree := (one["editable"] or {}).get("tree"):
                 trees.append((f"source-{one['name']}", tree))
+        _clean_source(scene, one)
     reasons += _of_workers(scene, python)
     data = {
         "python": {name: python[name] for name in _PYTHON},
@@ -61,6 +65,13 @@ def capture(scene: Scene) -> Captured:
     }
     files, size = _content(scene, folders) if scene.wanted.deps_content else ([], 0)
     return judged(reasons, data, trees=(*trees, *files), size=size)
+
+
+def _clean_source(scene: Scene, one: Plain) -> None:
+    """Where a package came from, without what its address may hold beside credentials."""
+    if source := one.get("source"):
+        one["source"], found = scene.redactor.text(source)
+        scene.redactions.extend((f"package {one['name']}", each) for each in found)
 
 
 def _of_workers(scene: Scene, python: Plain) -> list[str]:
@@ -101,17 +112,28 @@ def _follow(scene: Scene, one: Plain, reasons: list[str]) -> None:
         reasons.append(f"the source of {one['name']} could not be read: {problem}")
         return
     repository = listing.repository
-    tree = scene.store.put_tree(
-        os.fsencode(folder),
-        [Entry(each.path, "link" if each.link else "file") for each in listing.taken if _is_code(each.path)],
-        times=False,
-    )
+    taken = [each for each in listing.taken if _is_code(each.path)]
+    clean = _without_secrets(scene, folder, taken)
+    if len(clean) < len(taken):
+        reasons.append(f"{len(taken) - len(clean)} files of {one['name']} hold secrets, and are not taken")
+    entries = [Entry(each.path, "link" if each.link else "file") for each in clean]
+    tree = scene.store.put_tree(os.fsencode(folder), entries, times=False)
     one["editable"] = {
         "commit": repository.commit or None if repository is not None else None,
         "dirty": bool(listing.states) if repository is not None else None,
         "own": False,
         "tree": tree.id,
     }
+
+
+def _without_secrets(scene: Scene, folder: str, taken: list[Taken]) -> list[Taken]:
+    """Those that go in as they are."""
+    name = blake3_of()(os.fsencode(folder)).hexdigest()[:16]
+    path = os.path.join(scene.state, "cache", f"scanned-{name}.json")
+    scanned = Scanned(path, os.fsencode(folder))
+    clean = [one for one in taken if one.link or scanned.secrets(one.path, scene.redactor) is None]
+    scanned.keep()
+    return clean
 
 
 _ASIDE = (b"tests/", b"test/", b"docs/", b"doc/", b"examples/", b"benchmarks/")

@@ -1,0 +1,90 @@
+"""What files are, by their names and first bytes: secrets as a whole, settings, texts in UTF-16. Pure."""
+
+from __future__ import annotations
+
+SNIFFED, _SHORTEST = 8000, 4
+_SETTINGS = (
+    *(
+        ".bash",
+        ".cfg",
+        ".conf",
+        ".env",
+        ".envrc",
+        ".fish",
+        ".ini",
+        ".md",
+        ".mk",
+        ".ps1",
+        ".properties",
+        ".rst",
+    ),
+    *(
+        ".sh",
+        ".tf",
+        ".tfvars",
+        ".toml",
+        ".txt",
+        ".yaml",
+        ".yml",
+        ".zsh",
+        ".condarc",
+        ".npmrc",
+        ".pypirc",
+        ".s3cfg",
+    ),
+    *(".boto", "Dockerfile", "Makefile", "Containerfile", "credentials", "/config"),
+)
+_WITHHELD = (".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".asc.key")
+_WITHHELD_NAMES = frozenset(
+    (
+        ".netrc",
+        "_netrc",
+        ".pgpass",
+        ".git-credentials",
+        "id_rsa",
+        "id_dsa",
+        "id_ecdsa",
+        "id_ed25519",
+        ".htpasswd",
+        "credentials.json",
+        ".vault-token",
+    )
+)
+_SAMPLES = ("example", "sample", "template", "dist", "defaults")
+
+
+def withheld(name: str) -> bool:
+    """Whether a file of this name is a secret as a whole (a private key, a store of passwords)."""
+    base = name.rpartition("/")[2].lower()
+    return base in _WITHHELD_NAMES or base.endswith(_WITHHELD)
+
+
+def is_dotenv(name: str) -> bool:
+    """Whether all values of the file are to be left out: `.env`, but not `.env.example`."""
+    base = name.rpartition("/")[2].lower()
+    if base != ".env" and not base.startswith(".env.") and not base.endswith(".env"):
+        return False
+    return not any(word in base for word in _SAMPLES)
+
+
+def has_settings(name: str) -> bool:
+    """Whether values in the file need no quotes."""
+    return name.endswith(_SETTINGS)
+
+
+def encoding_of(data: bytes) -> str | None:
+    """The encoding of a text whose characters are two bytes each; None: it is no such text."""
+    if len(data) % 2 or len(data) < _SHORTEST:
+        return None
+    head = data[:SNIFFED]
+    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        found = "utf-16-le" if head[:2] == b"\xff\xfe" else "utf-16-be"
+    elif not any(head[::2]) or not any(head[1::2]):
+        found = "utf-16-be" if not any(head[::2]) else "utf-16-le"
+    else:
+        return None
+    try:
+        data.decode(found, "surrogatepass")
+    except UnicodeDecodeError:
+        return None
+    return found
