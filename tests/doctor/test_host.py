@@ -15,6 +15,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from dsec_cli.doctor.check import Answer, Check, find_checks
 from dsec_cli.doctor.checks import clock, iommu, landlock, namespaces, seccomp
@@ -69,6 +71,7 @@ def host(root: Path, files: Mapping[str, str | bytes] | None = None, **environ: 
         ("seccomp", {"proc/self/status": "Name:\tx\nSeccomp:\t2\n",
                      "proc/sys/kernel/seccomp/actions_avail": "kill_process errno\n"}, "problem"),
         ("seccomp", {"proc/self/status": "Name:\tx\n"}, "problem"),
+        ("seccomp", {"proc/self/status": "Name:\tx\nSeccomp:\n"}, "problem"),
         ("iommu", {}, "absent"),
         ("xid", {}, "unknown"),
         ("shm", {}, "absent"),
@@ -85,6 +88,61 @@ def test_every_check_answers_on_a_machine_without_any_file(tmp_path: Path) -> No
     found = examine(find_checks(), host(tmp_path))
     assert [one.check.name for one in found] == sorted(CHECKS)
     assert not [one for one in found if "the check failed" in one.answer.lines[0]]
+
+
+class Hostile(Host):
+    """A machine whose small files hold anything at all."""
+
+    def __init__(self, data: st.DataObject, folder: str) -> None:
+        two = Gpu(0, "GPU-0", "x", "0000:01:00.0", "ok")
+        super().__init__({}, folder, gpus=Gpus(0, "", "x", 1, "", (two, two._replace(index=1))))
+        self._data = data
+
+    def text(self, path: str) -> str | None:
+        return self._data.draw(LIES, label=path)
+
+    def names(self, path: str) -> list[str]:
+        return self._data.draw(st.lists(st.text(max_size=9), max_size=3), label=path)
+
+    def there(self, path: str) -> bool:
+        return self._data.draw(st.booleans(), label=path)
+
+
+STRANGE = (
+    "max\n",
+    "-1\n",
+    "0-\n",
+    "1-0,\n",
+    "0::\n",
+    "1 0 0:5 / /\n",
+    "Seccomp:\n",
+    "[always]\n",
+    "0-9999999999\n",
+)
+LIES = st.none() | st.text(max_size=40) | st.integers().map(str) | st.sampled_from(STRANGE)
+LOOKING_ONLY = (
+    "cgroups",
+    "clock",
+    "hugepages",
+    "iommu",
+    "limits",
+    "namespaces",
+    "numa",
+    "seccomp",
+    "shm",
+    "xid",
+)
+
+
+@pytest.mark.parametrize("name", LOOKING_ONLY)
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_no_check_fails_whatever_the_kernels_files_hold(
+    name: str, tmp_path: Path, data: st.DataObject
+) -> None:
+    answer = CHECKS[name].look(Hostile(data, str(tmp_path)))
+    assert answer.status in ("ok", "note", "problem", "unknown", "absent")
+    assert answer.lines[0]
 
 
 def config(*capabilities: tuple[int, int]) -> bytes:

@@ -16,7 +16,7 @@ def look(host: Host) -> Answer:
     """What the kernel can do with a filter, and whether this process has one already."""
     status = host.text("proc/self/status") or ""
     actions = (host.text("proc/sys/kernel/seccomp/actions_avail") or "").split()
-    mode = next((line.split()[1] for line in status.splitlines() if line.startswith("Seccomp:")), "")
+    mode = next((line[8:].strip() for line in status.splitlines() if line.startswith("Seccomp:")), "")
     if not mode:
         return (
             Answer(UNKNOWN, (say("the kernel does not say whether it has seccomp"),))
