@@ -30,6 +30,33 @@ CACHED = {
 }
 """Of ours, all that an answer from the cache imports."""
 
+FOREIGN = {"__future__", "bisect", "blake3"}
+"""What a plain lint may import that is not ours, beside what is built into the interpreter."""
+FOREIGN_OF_FINDINGS = {"collections", "functools", "heapq", "keyword", "math", "operator", "reprlib", "types"}
+"""What findings may cost besides: counting, ordering a graph, cached words."""
+WHOLE = ("dsec_cli.contract", "dsec_cli.lint", "dsec_cli.source")
+"""Packages that a lint is made of: each of their modules is there for it."""
+OWN = CACHED | {
+    *(f"dsec.{name}" for name in ("cards", "choice", "errors", "record", "special", "units", "versions")),
+    *("dsec.words", "dsec_cli.dag", "dsec_cli.dag.paths", "dsec_cli.diagnostics", "dsec_cli.discovery"),
+    *(f"dsec_cli.{name}" for name in ("exit", "grammar", "options_args", "options_lint", "options_shared")),
+    *("dsec_cli.report", "dsec_cli.report.format", "dsec_cli.report.formats", "dsec_cli.report.formats.text"),
+    *("dsec_cli.report.output", "dsec_cli.report.terminal", "dsec_cli.words"),
+    *(
+        f"dsec_cli.commands.{name}"
+        for name in (
+            *("budget", "caching", "checking", "choosing", "configuring", "language", "lint", "outputs"),
+            *("sources", "tabled", "terminal"),
+        )
+    ),
+}
+"""Of the other packages of ours, all that a plain lint imports."""
+OWN_OF_FINDINGS = {
+    *("dsec.core", "dsec.core.order", "dsec.core.packed", "dsec.spelling", "dsec_cli.cells"),
+    *("dsec_cli.dag.cycles", "dsec_cli.dag.findings", "dsec_cli.dag.graph"),
+    *("dsec_cli.report.block", "dsec_cli.report.excerpt"),
+}
+
 PROBE = """
 import os, sys
 sys.path[:0] = {paths!r}
@@ -78,6 +105,34 @@ def test_a_lint_imports_nothing_heavy(name: str, tmp_path: Path) -> None:
     assert "dsec_cli.lint.linter" in loaded
     assert sorted(loaded & HEAVY) == []
     assert not loaded & {"dsec_cli.options", "dsec_cli.options_run"}
+
+
+def outside(loaded: set[str], *, foreign: set[str], own: set[str]) -> list[str]:
+    """The modules of a lint that are neither of an interpreter's own start nor in the allowed set."""
+    start = [sys.executable, "-S", "-c", "import os, sys; print(*sys.modules, sep='\\n')"]
+    bare = subprocess.run(start, capture_output=True, text=True, check=True).stdout.split()
+    here = loaded - {*bare, *sys.builtin_module_names}
+    return sorted(
+        name
+        for name in here
+        if name not in own
+        and not name.startswith(tuple(f"{package}." for package in WHOLE))
+        and name not in WHOLE
+        and foreign.isdisjoint({name.split(".")[0], name.split(".")[0].removeprefix("_")})
+    )
+
+
+def test_a_plain_lint_imports_what_it_may_and_nothing_else(clean: Path) -> None:
+    loaded = modules("contract_lint", "dsandbox.yaml", folder=clean.parent)
+    assert outside(loaded, foreign=FOREIGN, own=OWN) == []
+    assert "dsec_cli.lint.linter" in loaded
+    assert outside({*loaded, "json"}, foreign=FOREIGN, own=OWN) == ["json"]
+
+
+def test_findings_bring_what_they_may_and_nothing_else(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "examples" / "bad" / "dsandbox.yaml", tmp_path)
+    loaded = modules("contract_lint", "dsandbox.yaml", folder=tmp_path)
+    assert outside(loaded, foreign=FOREIGN | FOREIGN_OF_FINDINGS, own=OWN | OWN_OF_FINDINGS) == []
 
 
 def test_a_lint_imports_only_its_own_format() -> None:
