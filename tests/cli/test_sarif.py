@@ -7,8 +7,11 @@ result, or results are shown in the wrong place.
 from __future__ import annotations
 
 import copy
+import gzip
 import json
 import os
+import random
+import string
 import subprocess
 import time
 import urllib.parse
@@ -268,6 +271,17 @@ def test_a_slow_pipe_gets_the_whole_document(tmp_path: Path) -> None:
     assert len(received) > 500_000
     document = json.loads(received)
     assert len(document["runs"][0]["results"]) >= 1500
+
+
+@pytest.mark.battery
+def test_as_many_results_as_are_taken_stay_below_ten_megabytes(ds: Ds, tmp_path: Path) -> None:
+    """More is refused, as it is sent: compressed. Words drawn by lot hardly shrink."""
+    chance = random.Random(7)
+    keys = ("".join(chance.choices(string.ascii_lowercase, k=200)) for _ in range(26_000))
+    (tmp_path / "x.yaml").write_text("".join(f"{key}: 1\n" for key in keys))
+    ran = ds("ds-contract-lint", "x.yaml", "-f", "sarif")
+    assert len(json.loads(ran.stdout)["runs"][0]["results"]) == sarif.MOST
+    assert 2**20 < len(gzip.compress(ran.stdout)) < 10 * 2**20
 
 
 def test_real_contracts_fit_the_schema(ds: Ds, tmp_path: Path) -> None:
