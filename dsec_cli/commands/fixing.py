@@ -73,10 +73,12 @@ def _store(old: SourceText, new: SourceText, *, printed: bool) -> None:
         rewrite(old.name, old=old.data, new=new.data)
 
 
-def written_aside(report: Report, outputs: tuple[Output, ...], args: Args, *, speech: Speech) -> str | None:
+def written_aside(
+    report: Report, outputs: tuple[Output, ...], args: Args, *, speech: Speech, problems: list[DSecError]
+) -> str | None:
     """The report on standard error, as standard output holds the text that was mended."""
     with redirect_stdout(sys.stderr):
-        return write(report, outputs, args, speech=speech)
+        return write(report, outputs, args, speech=speech, problems=problems)
 
 
 def _said_mended(name: str, one: Mended) -> str:

@@ -70,7 +70,9 @@ def main(args: Args) -> int:
         return _say(problems, speaking) or codes.YES
     checked = _compared(args, texts, checked, here)
     report = _report(texts, checked, left_out)
-    shown = put(report, outputs, args, speech=speaking) if texts or not problems else ""
+    shown: str | None = ""
+    if texts or not problems:
+        shown = put(report, outputs, args, speech=speaking, problems=problems)
     if args.profile_rules:
         _tell_profile(checker, checked)
     code = _say(problems, speaking) or _verdict(args, here, checked.diagnostics)

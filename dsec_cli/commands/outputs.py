@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from dsec.errors import FileProblem
 from dsec.record import Record
 from dsec_cli.commands.language import ENGLISH
 from dsec_cli.commands.terminal import colored
@@ -18,6 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from dsec.errors import DSecError
     from dsec_cli.commands.configuring import Configured
     from dsec_cli.commands.language import Speech
     from dsec_cli.options import Args
@@ -119,9 +121,12 @@ class Copy:
         return "".join(self.pieces) if self.size <= MOST_KEPT else None
 
 
-def write(report: Report, outputs: tuple[Output, ...], args: Args, *, speech: Speech) -> str | None:
+def write(
+    report: Report, outputs: tuple[Output, ...], args: Args, *, speech: Speech, problems: list[DSecError]
+) -> str | None:
     """Render the report for each output, and put it there while it is rendered.
 
+    Files that could not be written join the `problems`: one that is lost takes no other with it.
     Gives what went to standard output; None when that was more than is worth keeping.
     """
     copy = Copy()
@@ -133,10 +138,13 @@ def write(report: Report, outputs: tuple[Output, ...], args: Args, *, speech: Sp
             fold=not one.file and sys.stdout.isatty(),
         )
         pieces = _format(one.format).pieces(fitted)
-        if one.file:  # files before standard output
-            stream(pieces, one.file)
-        else:
+        if not one.file:  # standard output comes last
             stream(copy.of(pieces))
+            continue
+        try:
+            stream(pieces, one.file)
+        except FileProblem as problem:
+            problems.append(problem)
     return copy.text
 
 

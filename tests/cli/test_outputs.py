@@ -86,9 +86,17 @@ def test_github_does_not_choose_the_format(ds: Ds, tmp_path: Path) -> None:
 
 def test_an_output_that_cannot_be_written(ds: Ds, tmp_path: Path) -> None:
     (tmp_path / "dsandbox.yaml").write_bytes(BAD)
-    ran = ds("ds-contract-lint", "--output", "text", "--output", "json:no/such/x")
+    plain = ds("ds-contract-lint", "--output", "text", "no.yaml", "dsandbox.yaml")
+    files = ("json:no/such/x", "jsonl:good", "sarif:no/such/y")
+    more = [word for file in files for word in ("--output", file)]
+    ran = ds("ds-contract-lint", "--output", "text", *more, "no.yaml", "dsandbox.yaml")
     assert ran.returncode == 3
-    assert ran.stderr.startswith(b"dsec: error: no/such/x could not be written")
+    told = ran.stderr.decode().splitlines()
+    assert [line.partition(" could not be ")[0] for line in told] == [
+        f"dsec: error: {name}" for name in ("no.yaml", "no/such/x", "no/such/y")
+    ]
+    assert ran.stdout == plain.stdout != b""
+    assert (tmp_path / "good").read_bytes().startswith(b"{")
 
 
 def test_an_output_never_replaces_what_is_checked(ds: Ds, tmp_path: Path) -> None:
