@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from dsec.errors import DSecError
+from dsec.errors import FileProblem
 from dsec_cli import exit as codes
 from dsec_cli.commands.checking import Checker
 from dsec_cli.commands.configuring import Configuration
@@ -17,6 +17,7 @@ from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from dsec.errors import DSecError
     from dsec_cli.commands.checking import Checked
     from dsec_cli.commands.configuring import Configured
     from dsec_cli.commands.language import Speech
@@ -125,7 +126,7 @@ def _read_all(
             continue
         try:
             texts.append(read_source(path, stdin_name=args.stdin_name))
-        except DSecError as problem:
+        except FileProblem as problem:
             problems.append(problem)
     return texts, problems, left_out
 

@@ -109,6 +109,14 @@ def test_a_current_folder_that_is_gone_is_told(ds: Ds, tmp_path: Path) -> None:
     assert ran.stderr.startswith(b"dsec: error: the current folder is gone (hint: change to one")
 
 
+def test_a_limit_that_is_no_number_is_asked_wrongly(ds: Ds, tmp_path: Path) -> None:
+    for name in ("a.yaml", "b.yaml"):
+        (tmp_path / name).write_bytes(CLEAN)
+    ran = ds("ds-contract-lint", "a.yaml", "b.yaml", DSEC_MAX_NODES="many")
+    assert (ran.returncode, ran.stdout, ran.stderr.count(b"\n")) == (2, b"", 1)
+    assert ran.stderr.startswith(b"dsec: error: DSEC_MAX_NODES is 'many'")
+
+
 def test_one_bad_name_hides_no_finding(ds: Ds, tmp_path: Path) -> None:
     (tmp_path / "bad.yaml").write_bytes(BAD)
     ran = ds("ds-contract-lint", "nope.yaml", "bad.yaml", "gone.yaml", "-q")
