@@ -54,7 +54,8 @@ def main(args: Args) -> int:
     elif form == "html":
         emit(_page(run, plan, told.state, report, evidence), args.out)
     else:
-        emit(markdown({**report, "failures": _with_lines(run, report)}, listener(args.lang)), args.out)
+        shown = {**report, "failures": _with_lines(run, report), "dropped": []}
+        emit(markdown(shown, listener(args.lang)), args.out)
     return YES
 
 
@@ -86,8 +87,8 @@ def _told(found: list[dict[str, Any]] | None) -> list[dict[str, Any]] | None:
 
 
 def _with_lines(run: RunDir, report: dict[str, Any]) -> list[dict[str, Any]]:
-    """The failures, the first of them with the last lines of their logs."""
-    failures: list[dict[str, Any]] = report["failures"]
+    """The failures and what was dropped, the first of them with the last lines of their logs."""
+    failures: list[dict[str, Any]] = report["failures"] + report["dropped"]
     shown = [
         {**one, "lines": last_lines(f"{run.path}/{one['log']}") if one["log"] else []}
         for one in failures[:_PAGE_FAILURES]
@@ -104,15 +105,15 @@ def _page(run: RunDir, plan: Plan, state: RunState, report: dict[str, Any], evid
     from dsec_cli.dag.views.html import render
 
     names = {device.uuid: device_name(device) for device in plan.inventory.devices}
-    failures = _with_lines(run, report)[:_PAGE_FAILURES]
+    failures = _with_lines(run, report)
     told = {
         "wall_ms": report["wall_ms"],
         "cpu_ms": report["cpu_ms"],
         "settlement": report.get("settlement"),
         "heat": heat_rows(evidence, names, parts=_PAGE_PARTS) if report.get("heat") else [],
         "curves": curves(evidence),
-        "failures": failures,
-        "more_failures": max(0, len(report["failures"]) - len(failures)),
+        "failures": failures[:_PAGE_FAILURES],
+        "more_failures": max(0, len(failures) - _PAGE_FAILURES),
         "remarks": report["remarks"],
         "contention": _told(report["contention"]),
     }

@@ -44,7 +44,7 @@ def devices(scene: Scene, width: int, room: int, tell: Tell) -> list[Line]:
         ("  ", ""),
         (fitted(tell(say("state")), 8), DIM),
         (" ", ""),
-        *([(fitted(tell(say("last 10 minutes")), curve) + " ", DIM)] if curve else []),
+        *([(fitted(tell(_window(scene)), curve) + " ", DIM)] if curve else []),
         (tell(say("held by")), DIM),
     ]
     held = scene.watch.held_by()
@@ -58,6 +58,11 @@ def devices(scene: Scene, width: int, room: int, tell: Tell) -> list[Line]:
         ago = span(max(0, scene.run_us - scene.read_us) / 1e6)
         lines.append([(tell(say("  as the run's monitor saw them {time} ago", time=ago)), DIM)])
     return lines
+
+
+def _window(scene: Scene) -> str:
+    """What the small curves show: a run that is younger than they are long fills them all the same."""
+    return say("last 10 minutes") if scene.run_us > _WINDOW_US else say("since the start")
 
 
 def _device(

@@ -129,7 +129,7 @@ def _heat_view(scene: Scene, wish: Wish, width: int, room: int, tell: Tell) -> l
 
 def _notices_view(scene: Scene, wish: Wish, width: int, room: int, tell: Tell) -> list[Line]:
     lines = _attention(scene, max(1, room - 2), tell)
-    if len(lines) == 1:
+    if not lines:
         lines.append([(tell(say("no notice so far")), DIM)])
     return [[("─" * width, DIM)], *lines]
 

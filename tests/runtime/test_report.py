@@ -38,3 +38,18 @@ def test_a_report_is_the_same_json(kit, title, job, ends):
     report = build(plan, fold(events(ends)), job=job, inventory=plan.inventory)
     report["dependencies"] = [{"text": title}]
     assert encode(report) == json.dumps(document(report), ensure_ascii=False, separators=(",", ":"))
+
+
+def test_what_was_dropped_is_told_with_its_reason_and_its_log(job, kit):
+    fails = kit.step("extra", shell="echo no luck; exit 4", level="discardable")
+    needs = kit.step("after", "extra", level="discardable")
+    job.run(kit.plan(kit.step("A"), fails, needs))
+    document_ = json.loads(job.dsec("report", "j", "--json"))
+    assert [(one["step"], one["text"], one["log"]) for one in document_["dropped"]] == [
+        ("extra", "was dropped: it failed 1 time and is discardable", "logs/extra@0.1.log"),
+        ("after", "was dropped: it needs extra@0, which was dropped", ""),
+    ]
+    told = job.dsec("report", "j")
+    assert "- extra was dropped: it failed" in told
+    assert "      | no luck\n" in told
+    assert "- after was dropped: it needs extra@0, which was dropped (log: none)" in told

@@ -261,3 +261,18 @@ def test_a_long_journal_is_shown_while_it_is_read(job, kit, monkeypatch):
     assert len(shares) > 5
     assert shares == sorted(shares)
     assert "80 of 80 done" in text(looking.Looker(RunDir("j", str(job.run_dir))).look(Wish("")))
+
+
+def test_a_run_without_a_notice_says_so_and_one_with_one_does_not(plan):
+    assert "no notice so far" in text(scene(plan, START), Wish("", view="notices"))
+    noticed = Notice(1, "stalled", "collect", 0, "", "it stands still")
+    shown = text(scene(plan, START, noticed), Wish("", view="notices"))
+    assert "it stands still" in shown
+    assert "no notice" not in shown
+
+
+def test_the_small_curves_say_how_far_back_they_go(plan):
+    young = scene(plan, START, *RUNNING, readings=BUSY, now=18 * SECOND)
+    assert "since the start" in text(young, width=160)
+    old = scene(plan, START, *RUNNING, readings=BUSY, now=700 * SECOND)
+    assert "last 10 minutes" in text(old, width=160)

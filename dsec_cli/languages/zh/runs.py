@@ -130,6 +130,7 @@ TEXTS: dict[str, str] = {
     "ok": "正常",
     "{instance} failed": "{instance} 失败",
     "it needs {instance}, which was dropped": "它依赖已丢弃的 {instance}",
+    "was dropped: {reason}": "已丢弃：{reason}",
     "it failed {count} times and is discardable": "它失败了 {count} 次，且可丢弃",
     "it failed {count} time and is discardable": "它失败了 {count} 次，且可丢弃",
     "processes that could not be ended: {pids}": "无法结束的进程：{pids}",

@@ -16,6 +16,7 @@ TEXTS: dict[str, str] = {
     "power": "功率",
     "none was found": "没有找到",
     "last 10 minutes": "最近 10 分钟",
+    "since the start": "自开始以来",
     "{hours} of {most} GPU-hours": "GPU 小时 {hours} / {most}",
     "{hours} GPU-hours": "{hours} GPU 小时",
     "leave": "退出",

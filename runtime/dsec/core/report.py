@@ -7,7 +7,7 @@ from json.encoder import encode_basestring as quoted
 
 from dsec.core.calendar import apart_us
 from dsec.core.fold import Tally
-from dsec.outcomes import state, words
+from dsec.outcomes import recorded, state, words
 from dsec.progress import instance, span
 from dsec.record import Record
 from dsec.words import joined, say
@@ -90,6 +90,7 @@ def build(plan: Plan, state: RunState, *, job: str, inventory: Inventory) -> dic
             for name, (cpu, rss, gpu) in sorted(state.worker_us.items())
         ],
         "failures": _failures(plan, state),
+        "dropped": _dropped(state),
         "results": _results(state),
     }
 
@@ -226,6 +227,19 @@ def _failures(plan: Plan, state: RunState) -> list[dict[str, Any]]:
     ]
 
 
+def _dropped(state: RunState) -> list[dict[str, Any]]:
+    """What the run did without, and why; `log` of the last attempt that failed, where one began."""
+    return [
+        {
+            "step": step,
+            "iteration": iteration,
+            "text": say("was dropped: {reason}", reason=recorded(reason)),
+            "log": state.logs.get((step, iteration), ""),
+        }
+        for (step, iteration), reason in state.dropped.items()
+    ]
+
+
 def _results(state: RunState) -> dict[str, Any]:
     """What the last iteration of each call returned, where it returned something."""
     latest: dict[str, tuple[int, str]] = {}
@@ -276,9 +290,9 @@ def markdown(report: dict[str, Any], tell: Callable[[str], str] = str) -> str:
             f"- {one['dependency']['name']} {one['dependency']['version']}: {one['text']}"
             for one in report["dependencies"]
         ]
-    if report["failures"]:
+    if failures := [*report["failures"], *report["dropped"]]:
         lines += ["", say("## Failures"), ""]
-        lines += [text for one in report["failures"] for text in _failure_lines(report, one)]
+        lines += [text for one in failures for text in _failure_lines(report, one)]
     if report["results"]:
         lines += ["", say("## Results"), ""]
         lines += [_result_line(report, step, one) for step, one in report["results"].items()]

@@ -89,17 +89,22 @@ function hot() {
   return part("Use of the GPUs", box);
 }
 const CURVE = { wide: 300, high: 70 };
-function curve(one) {
-  const points = one.points.filter((point) => point[2] !== null), peak = most(points.map((point) => point[2]).concat(1)), span = Math.max(1, data.run.span);
-  const box = html("figure"), picture = make("svg", { viewBox: `0 0 ${CURVE.wide} ${CURVE.high}`, preserveAspectRatio: "none", role: "img", "aria-label": `memory of ${one.step}` });
-  const place = ([ms, , bytes]) => `${(ms / span * CURVE.wide).toFixed(1)} ${(CURVE.high - 2 - bytes / peak * (CURVE.high - 6)).toFixed(1)}`;
+/* One line per attempt; `at` says which figure of a point: 2 main memory, 3 memory on GPUs. Each has its own scale. */
+function lineOf(one, at, look) {
+  const points = one.points.filter((point) => point[at] !== null), peak = most(points.map((point) => point[at]).concat(1)), span = Math.max(1, data.run.span);
+  const x = (point) => (point[0] / span * CURVE.wide).toFixed(1), y = (point) => (CURVE.high - 2 - point[at] / peak * (CURVE.high - 14)).toFixed(1);
   let path = "", before = null;
-  for (const point of points) { path += `${before === null || before !== point[1] ? "M" : "L"}${place(point)} `; before = point[1]; }
-  picture.append(make("path", { d: path, class: "curve", style: `stroke: var(${numbers.has(one.step) ? hue(data.steps[numbers.get(one.step)]) : "--soft"})` }));
-  for (const point of points.length < 60 ? points : []) picture.append(make("circle", { cx: (point[0] / span * CURVE.wide).toFixed(1), cy: place(point).split(" ")[1], r: 1.6, class: "dot" }));
-  const devices = one.points.map((point) => point[3]).filter((bytes) => bytes !== null && bytes > 0);
+  for (const point of points) { path += `${before === null || before !== point[1] ? "M" : "L"}${x(point)} ${y(point)} `; before = point[1]; }
+  const hueOf = numbers.has(one.step) ? hue(data.steps[numbers.get(one.step)]) : "--soft";
+  const dots = points.length < 60 ? points.map((point) => make("circle", { cx: x(point), cy: y(point), r: 1.6, class: "dot" })) : [];
+  return { peak: points.length ? peak : null, nodes: [make("path", { d: path, class: look, style: `stroke: var(${hueOf})` }), ...dots] };
+}
+function curve(one) {
+  const box = html("figure"), picture = make("svg", { viewBox: `0 0 ${CURVE.wide} ${CURVE.high}`, preserveAspectRatio: "none", role: "img", "aria-label": `memory of ${one.step}` });
+  const host = lineOf(one, 2, "curve"), devices = one.points.some((point) => point[3] > 0) ? lineOf(one, 3, "curve dashed") : null;
+  picture.append(...(devices ? devices.nodes : []), ...host.nodes);
   const caption = html("figcaption");
-  caption.append(html("b", one.step), ` at most ${points.length ? size(peak) : "unknown"}${devices.length ? `, on GPUs ${size(most(devices))}` : ""}`);
+  caption.append(html("b", one.step), ` at most ${size(host.peak)}${devices ? `, on GPUs (dashed) ${size(devices.peak)}` : ""}`);
   box.append(caption, picture);
   return box;
 }
