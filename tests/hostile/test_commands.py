@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from hostile.changes import CHANGES, DRAWN, changed
 from hostile.driver import Answer, answer, everything
 from hostile.files import FILES, GOOD, HEAVY
 
@@ -58,45 +58,6 @@ def test_a_hostile_file_is_answered(name: str, folder: Path) -> None:
 @pytest.mark.parametrize("name", sorted(HEAVY))
 def test_a_heavy_file_is_answered(name: str, folder: Path) -> None:
     check(everything(folder, FILES[name]), most_s=HEAVY_CPU_S)
-
-
-def _as_crlf(data: bytes, _: random.Random) -> bytes:
-    return data.replace(b"\n", b"\r\n")
-
-
-def _with_mark(data: bytes, _: random.Random) -> bytes:
-    return b"\xef\xbb\xbf" + data
-
-
-def _byte(data: bytes, chance: random.Random) -> bytes:
-    at = chance.randrange(len(data) + 1)
-    return data[:at] + bytes([chance.randrange(256)]) + data[at + 1 :]
-
-
-def _truncated(data: bytes, chance: random.Random) -> bytes:
-    return data[: chance.randrange(len(data) + 1)]
-
-
-def _slices(data: bytes, chance: random.Random) -> bytes:
-    cuts = sorted(chance.randrange(len(data) + 1) for _ in range(4))
-    return data[cuts[0] : cuts[1]] + data[cuts[2] :] + data[: cuts[3]]
-
-
-CHANGES: dict[str, Callable[[bytes, random.Random], bytes]] = {
-    "crlf": _as_crlf,
-    "mark": _with_mark,
-    "byte": _byte,
-    "truncated": _truncated,
-    "slices": _slices,
-}
-
-
-DRAWN = ("byte", "truncated", "slices")
-
-
-def changed(data: bytes, name: str, change: str) -> bytes:
-    """`data` changed in a way that is the same each time."""
-    return CHANGES[change](data, random.Random(f"{name} {change}"))
 
 
 @pytest.mark.parametrize("change", CHANGES)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from hostile.changes import CHANGES, changed
 from hostile.driver import FORMATS, VIEWS, process
 from hostile.files import FILES, HEAVY
 
@@ -33,9 +34,11 @@ ONE_EACH = (
 )
 
 
-def bounded(name: str, words: tuple[str, ...], folder: Path, *, times: int = 1) -> None:
-    """`dsec WORDS` answers within the memory and the time that it may take."""
-    (folder / "dsandbox.yaml").write_bytes(FILES[name])
+def bounded(
+    name: str, words: tuple[str, ...], folder: Path, *, times: int = 1, data: bytes | None = None
+) -> None:
+    """`dsec WORDS` answers within the memory and the time that it may take, of a file or of other data."""
+    (folder / "dsandbox.yaml").write_bytes(FILES[name] if data is None else data)
     said = process(folder, *words)
     assert not said.fault, str(said)
     assert said.cpu_s < CPU_S * CROWDED * MANY.get(name, 1) * times, str(said)
@@ -52,6 +55,11 @@ def bounded(name: str, words: tuple[str, ...], folder: Path, *, times: int = 1) 
 )
 def test_a_lint_is_bounded(name: str, tmp_path: Path) -> None:
     bounded(name, LINT, tmp_path)
+
+
+def test_a_lint_of_a_changed_file_with_most_findings_is_bounded(tmp_path: Path) -> None:
+    name = "twenty-thousand-keys"
+    bounded(name, LINT, tmp_path, data=changed(FILES[name], f"{name} 0", "slices"))
 
 
 @pytest.mark.parametrize(
@@ -89,3 +97,10 @@ def test_a_light_file_is_bounded(name: str, tmp_path: Path) -> None:
     bounded(name, (*LINT, *ALL), tmp_path, times=TEN_FORMATS)
     for words in ONE_EACH[len(FORMATS) :]:
         bounded(name, words, tmp_path)
+
+
+@pytest.mark.battery
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_a_lint_of_a_changed_file_is_bounded(name: str, change: str, tmp_path: Path) -> None:
+    bounded(name, LINT, tmp_path, data=changed(FILES[name], f"{name} 0", change))
