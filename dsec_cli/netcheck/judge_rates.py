@@ -224,13 +224,16 @@ def messages(leg: Leg) -> list[Statement]:
         text += f"; {rate(found.achieved_bps)}"
     if found.done >= found.asked and (found.achieved_bps >= _NEARLY * found.asked_bps or _kept_up(times)):
         return [Statement("flow", OK, text)]
+    if found.done >= found.asked and _kept_up(times, besides_ns=found.waited_ns):
+        busy = f"{text}; the hosts were too busy: their programs waited {ms(found.waited_ns)} for a processor"
+        return [Statement("flow", NOTE, busy, "here", "fewer programs beside it, on both hosts")]
     mend = "fewer or smaller messages, or the mend of what is said above"
     return [Statement("flow", PROBLEM, f"the path does not carry the flow: {text}", "path", mend)]
 
 
-def _kept_up(times: Delays | None) -> bool:
+def _kept_up(times: Delays | None, *, besides_ns: int = 0) -> bool:
     """Whether no message waited long behind others: a path that is too narrow makes them wait ever longer."""
-    return times is not None and times.most_ns - times.least_ns <= _BACKLOG_NS
+    return times is not None and times.most_ns - times.least_ns <= _BACKLOG_NS + besides_ns
 
 
 def contract(leg: Leg, wants: Wants) -> list[Statement]:

@@ -128,6 +128,8 @@ class Messages(Record):
     """From when a message was due until it was acknowledged."""
     resent: int
     connections: int
+    waited_ns: int = 0
+    """How long the programs of both ends waited for a processor meanwhile."""
 
 
 def delays_of(times: Sequence[int]) -> Delays | None:

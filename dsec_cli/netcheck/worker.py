@@ -21,7 +21,7 @@ def main() -> int:
     """Connect, say so, wait until all others have, and measure."""
     ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGKILL)  # nobody sends for a program that is gone
     said = sys.stdin.readline()
-    job = json.loads(said) if said else {"parent": None}
+    job: dict[str, Any] = json.loads(said) if said else {"parent": None}
     if os.getppid() != job["parent"]:
         return 1
     try:

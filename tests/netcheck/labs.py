@@ -41,7 +41,7 @@ class Outcome(NamedTuple):
     @staticmethod
     def slow(one: Statement) -> bool:
         """Whether it only says that this machine is busy: tests share it."""
-        return one.aspect == "rate" and "too busy" in one.text
+        return one.aspect in ("rate", "flow") and "too busy" in one.text
 
 
 @functools.cache

@@ -77,6 +77,10 @@ LOSSY = STREAM._replace(received=900, kept=900, slower_sent=500, slower_received
         ({"bulk": BULK._replace(forward_resent=5000)}, {("tcp", "note", "path")}),
         ({"messages": MESSAGES._replace(achieved_bps=10**8, delays=LATE)}, {("flow", "problem", "path")}),
         ({"messages": MESSAGES._replace(achieved_bps=10**8)}, set()),  # a stall, not a narrow path
+        ({"messages": MESSAGES._replace(achieved_bps=10**8, delays=LATE, waited_ns=550 * MS)},
+         {("flow", "note", "here")}),
+        ({"messages": MESSAGES._replace(achieved_bps=10**8, delays=LATE, waited_ns=400 * MS)},
+         {("flow", "problem", "path")}),
         ({"messages": MESSAGES._replace(done=19)}, {("flow", "problem", "path")}),
         ({"lost": "gone", "lost_at": "bulk"}, {("reach", "unknown", "")}),
         ({"lost": "no answer"}, {("reach", "unknown", "")}),

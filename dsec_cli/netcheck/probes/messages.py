@@ -17,6 +17,7 @@ from dsec_cli.netcheck import tcp
 from dsec_cli.netcheck.line import ANSWER_S, joined
 from dsec_cli.netcheck.probe import Probe
 from dsec_cli.netcheck.readings import Messages, delays_of, rate_bps, widest
+from dsec_cli.netcheck.starving import waited_ns
 from dsec_cli.netcheck.wire import LineLost, Stalled
 
 TYPE_CHECKING = False
@@ -64,8 +65,9 @@ def measure(line: Line, ask: Ask) -> Messages:
     resent = sum(tcp.info(sock).resent for sock in socks)
     for sock in socks:
         sock.close()
-    line.answer(within_s=ANSWER_S)
-    return work.reading(ask, resent, connections=connections)
+    ended = line.answer(within_s=ANSWER_S)
+    found = work.reading(ask, resent, connections=connections)
+    return found._replace(waited_ns=max(work.waits, default=0) + int(ended.get("waited_ns", 0)))
 
 
 class _Work:
@@ -78,6 +80,8 @@ class _Work:
         self._next = self._begun = self._ended = 0
         self._times: list[tuple[int, int]] = []
         self._broken, self._stalled = "", False
+        self.waits: list[int] = []
+        """How long each thread waited for a processor."""
         self.late = False
         """Whether there is no time left for what is on its way."""
 
@@ -118,6 +122,7 @@ class _Work:
             self._broken = f"a connection for messages broke: {problem.strerror or problem}"
         except LineLost as problem:
             self._broken = problem.what
+        self.waits.append(waited_ns())
 
     def _one(self, sock: socket.socket) -> None:
         sock.sendall(_LENGTH.pack(self._size))
@@ -151,16 +156,25 @@ def answer(end: End, args: dict[str, Any]) -> dict[str, Any]:
     connections = max(1, min(int(args.get("connections", 1)), _MOST_CONNECTIONS))
     until = time.monotonic() + end.bounded(args, "span_ms") + ANSWER_S
     throttle = tcp.Throttle(end.limits.rate_bps)
+    waits: list[int] = []
     with end.listening() as listening:
         threads = [
-            threading.Thread(target=_take, args=(end.connection(listening), until, throttle), daemon=True)
+            threading.Thread(
+                target=_taken, args=(end.connection(listening), until, throttle, waits), daemon=True
+            )
             for _ in range(connections)
         ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(max(0.0, until - time.monotonic()))
-    return {"ended": True}
+    return {"ended": True, "waited_ns": max(waits, default=0)}
+
+
+def _taken(sock: socket.socket, until: float, throttle: tcp.Throttle, waits: list[int]) -> None:
+    """Take messages, and note how long this thread waited for a processor."""
+    _take(sock, until, throttle)
+    waits.append(waited_ns())
 
 
 def _take(sock: socket.socket, until: float, throttle: tcp.Throttle) -> None:
@@ -198,6 +212,7 @@ def combined(rows: Sequence[Messages]) -> Messages:
     summed = ("asked", "done", "asked_bps", "achieved_bps", "resent", "connections")
     return rows[0]._replace(
         delays=widest(row.delays for row in rows),
+        waited_ns=max(row.waited_ns for row in rows),
         **{name: sum(getattr(row, name) for row in rows) for name in summed},
     )
 
