@@ -14,7 +14,6 @@ import contextlib
 import errno
 import fcntl
 import os
-import re
 
 from dsec.hashing import blake3_of
 from dsec.store import scratch
@@ -27,11 +26,8 @@ if TYPE_CHECKING:
 
     from dsec.store.disk import Disk
 
-_FORM = re.compile(
-    rb"at (?P<at>[0-9]{1,20})\n"
-    rb"trees(?P<trees>(?: [0-9a-f]{64})*)\n"
-    rb"contents(?P<contents>(?: [0-9a-f]{64})*)\n\n"
-)
+_DIGITS = frozenset(b"0123456789")
+_HEX = frozenset(b"0123456789abcdef")
 _PLAIN = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
 _LONGEST = 240
 """Bytes of a record's file name; file systems take 255."""
@@ -56,12 +52,12 @@ def file_of(name: str) -> str:
 
 def name_of(file: str) -> str | None:
     """The name of the record in this file; None for a file that no record has."""
-    name = os.fsdecode(
-        re.sub(rb"%([0-9A-F]{2})", lambda found: bytes((int(found[1], 16),)), os.fsencode(file))
-    )
+    first, *coded = os.fsencode(file).split(b"%")
     try:
+        plain = (bytes((int(part[:2], 16),)) + part[2:] for part in coded)
+        name = os.fsdecode(first + b"".join(plain))
         return name if file_of(name) == file else None
-    except StoreProblem:
+    except (ValueError, StoreProblem):
         return None
 
 
@@ -80,14 +76,28 @@ def decoded(name: str, data: bytes) -> Record:
             say("the record {name} was written by a newer version of DSec", name=name),
             hint=say("update DSec"),
         )
-    found = _FORM.match(rest)
-    if first != _FIRST + blake3_of()(rest).hexdigest().encode() or found is None:
+    found = _parts(name, rest) if first == _FIRST + blake3_of()(rest).hexdigest().encode() else None
+    if found is None:
         raise Damaged(
             say("the record {name} of the store is damaged", name=name),
             hint=say("restore it from a copy, or delete it"),
         )
-    trees, contents = (tuple(found[key].decode().split()) for key in ("trees", "contents"))
-    return Record(name, rest[found.end() :], trees, contents, int(found["at"]))
+    return found
+
+
+def _parts(name: str, rest: bytes) -> Record | None:
+    """What the lines behind the first one say; None when they are not as they should be."""
+    head, blank, document = rest.partition(b"\n\n")
+    lines = [line.split(b" ") for line in head.split(b"\n")]
+    if not blank or [line[0] for line in lines] != [b"at", b"trees", b"contents"] or len(lines[0]) != 2:
+        return None
+    at, *ids = lines[0][1], *lines[1][1:], *lines[2][1:]
+    if not 1 <= len(at) <= 20 or not _DIGITS.issuperset(at):
+        return None
+    if any(len(one) != 64 or not _HEX.issuperset(one) for one in ids):
+        return None
+    trees, contents = (tuple(one.decode() for one in line[1:]) for line in lines[1:])
+    return Record(name, document, trees, contents, int(at))
 
 
 def names(folder: str) -> Iterator[str]:

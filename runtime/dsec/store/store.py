@@ -342,10 +342,10 @@ class Store:
 
     def _get(self, name: bytes) -> bytes:
         """An object; packs may have been replaced since we looked."""
-        with _told(self.path):
-            try:
-                return self._packs.get(name)
-            except Missing:
+        try:
+            return self._packs.get(name)
+        except (Missing, OSError):
+            with _told(self.path):
                 self._packs.forget()
                 index.refresh(self._packs, self._place.table)
                 return self._packs.get(name)

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 FILE, PIECES, FOLDER, LINK = b"fpdl"
 _HEAD = struct.Struct("<4sB3sI")
 _ROW = struct.Struct("<BHIqQ32s")
+_ID = struct.Struct("<B22x32s")
+"""Of a row, kind and id alone."""
 _MAGIC, _VERSION = b"DSTR", 1
 _KINDS = frozenset((FILE, PIECES, FOLDER, LINK))
 _NO_NAMES = frozenset((b"", b".", b".."))
@@ -70,6 +72,58 @@ def decoded(data: bytes) -> list[Row]:
     if end != len(data):
         raise TreeError("it is not as long as it says")
     return list(zip(names, kinds, modes, mtimes, sizes, ids, extras, strict=True))
+
+
+def named(data: bytes) -> tuple[list[bytes], list[bytes]] | None:
+    """Ids of the folders and of the files in a tree; None for one that needs `decoded`. Raises TreeError.
+
+    Names are not looked at: for who only asks whether everything is there.
+    """
+    end = _HEAD.size + _count(data) * _ROW.size
+    if len(data) < end:
+        raise TreeError("it is too short")
+    found = list(_ID.iter_unpack(data[_HEAD.size : end]))
+    if any(kind not in (FILE, FOLDER) for kind, _ in found):
+        return None
+    return [one for kind, one in found if kind == FOLDER], [one for kind, one in found if kind == FILE]
+
+
+def differing(before: bytes, after: bytes) -> tuple[list[Row], list[Row]]:
+    """The rows that only the one and only the other of two trees has; raises TreeError.
+
+    Where names are the same, rows are compared as bytes, and only those that differ are looked at.
+    """
+    found = _same_names(before, after)
+    if found is None:
+        old, new = set(decoded(before)), set(decoded(after))
+        return sorted(old - new), sorted(new - old)
+    for row in (*found[0], *found[1]):
+        if b"/" in row[0] or b"\0" in row[0] or row[0] in _NO_NAMES or row[2] & ~_MODES:
+            raise TreeError("its names are not what names of files are")
+    return found
+
+
+def _same_names(before: bytes, after: bytes) -> tuple[list[Row], list[Row]] | None:
+    """The same for trees with equal names, of which what differs are files and folders; None for others."""
+    count = _count(before)
+    end = _HEAD.size + count * _ROW.size
+    if before[: _HEAD.size] != after[: _HEAD.size] or before[end:] != after[end:] or len(before) < end:
+        return None
+    old: list[Row] = []
+    new: list[Row] = []
+    at = end
+    for low in range(_HEAD.size, end, _ROW.size):
+        high = low + _ROW.size
+        length = before[low + 1] | before[low + 2] << 8
+        if before[low:high] != after[low:high]:
+            name = before[at : at + length]
+            was, now = _ROW.unpack_from(before, low), _ROW.unpack_from(after, low)
+            if was[1] != now[1] or was[0] not in (FILE, FOLDER) or now[0] not in (FILE, FOLDER):
+                return None
+            old.append((name, was[0], *was[2:], b""))
+            new.append((name, now[0], *now[2:], b""))
+        at += length
+    return (old, new) if at <= len(before) else None
 
 
 def _count(data: bytes) -> int:

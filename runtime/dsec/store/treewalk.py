@@ -93,9 +93,11 @@ def _beside(
     """Changes in one folder, and the folders in it that differ."""
     if one == other:
         return
-    before = set(rows_of(get, one)) if one is not None else set()
-    after = set(rows_of(get, other)) if other is not None else set()
-    old, new = ({row[0]: row for row in rows} for rows in (before - after, after - before))
+    if one is not None and other is not None:
+        rows = _differing(get, one, other)
+    else:
+        rows = tuple(rows_of(get, it) if it is not None else [] for it in (one, other))
+    old, new = ({row[0]: row for row in part} for part in rows)
     for name in sorted(old.keys() | new.keys()):
         was, now = old.get(name), new.get(name)
         into = _folder(was), _folder(now)
@@ -110,6 +112,14 @@ def _beside(
                 entry_of(now, below) if now is not None else None,
             )
         yield change, (below + name + b"/", *into) if into[0] != into[1] else None
+
+
+def _differing(get: Get, one: bytes, other: bytes) -> tuple[list[Row], ...]:
+    """Of two trees; raises Missing and Damaged."""
+    try:
+        return trees.differing(get(one), get(other))
+    except TreeError:
+        return rows_of(get, one), rows_of(get, other)  # which says what is wrong with which of them
 
 
 def _folder(row: Row | None) -> bytes | None:
@@ -158,6 +168,8 @@ def named_by(data: bytes, kind: int) -> list[tuple[bytes, int]]:
     """What a tree or a list of these bytes names: ids, and what each is; raises TreeError and ListError."""
     if kind == LIST:
         return [(one, PIECE) for _, one in pieces.decoded(data)[0] if one != pieces.HOLE]
+    if (found := trees.named(data)) is not None:
+        return [(one, TREE) for one in found[0]] + [(one, BLOB) for one in found[1]]
     return _in_rows(trees.decoded(data))
 
 
