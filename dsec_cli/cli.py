@@ -44,6 +44,8 @@ _OURS = (
 )
 _HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 _WIDTH = 80
+WIDEST = 20
+"""Characters that choices may take beside the name of their option; more of them stand behind its meaning."""
 
 
 def parse(program: str, argv: list[str]) -> Parsed:
@@ -212,8 +214,8 @@ def _signed(function: Callable[..., None], parameters: list[inspect.Parameter]) 
 
 def _argument(argument: Argument) -> inspect.Parameter:
     name, arity, choices, text = argument
-    told = f"{text} One of: {', '.join(choices)}." if choices else text
-    info = typer.Argument(metavar=name, help=_escaped(told), show_default=False, **_checks(choices))
+    told = _escaped(_with_choices(text, choices))
+    info = typer.Argument(metavar=name, help=told, show_default=False, **_checks(choices))
     required = arity in ("one", "some")
     if arity in ("some", "many"):
         return _parameter(name, list[str], info, default=... if required else ())
@@ -225,10 +227,12 @@ def _option(option: Option) -> inspect.Parameter:
     names = [f"--{name}", *([f"-{short}"] if short else [])]
     if kind == "flag":
         return _parameter(name, bool, typer.Option(*names, help=_escaped(text), metavar=" "), default=False)
+    between = f"[{'|'.join(choices)}]" if choices else metavar
+    narrow = len(between) <= WIDEST
     info = typer.Option(
         *names,
-        metavar=f"[{'|'.join(choices)}]" if choices else metavar,
-        help=_escaped(text),
+        metavar=between if narrow else metavar,
+        help=_escaped(text if narrow else _with_choices(text, choices)),
         show_default=default is not None,
         **_checks(choices),
     )
@@ -236,6 +240,10 @@ def _option(option: Option) -> inspect.Parameter:
         return _parameter(name, list[str], info, default=())
     wanted = int if kind == "int" else str
     return _parameter(name, wanted if default is not None else wanted | None, info, default=default)
+
+
+def _with_choices(text: str, choices: tuple[str, ...]) -> str:
+    return f"{text} One of: {', '.join(choices)}." if choices else text
 
 
 def _checks(choices: tuple[str, ...]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 
 import pytest
 from hypothesis import given, settings
@@ -107,6 +108,18 @@ def test_mistakes_leave_with_2(argv: list[str], capsys: pytest.CaptureFixture[st
     assert leaving.value.code == 2
     said = capsys.readouterr()
     assert "Traceback" not in said.err + said.out
+
+
+def test_help_breaks_no_choice_in_two(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At 80 columns; `[error|warning|info|n` and `ever]` below it could not be read."""
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        cli.parse("dsec", ["lint", "--help"])
+    words = re.findall(r"[a-z]+", capsys.readouterr().out)
+    for option in ROWS["lint"][4]:
+        assert set(option[4]) <= set(words), option[0]
 
 
 @pytest.mark.parametrize("name", ROWS)
