@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 
 from dsec.contenthash import content_hash
 from dsec.errors import DSecError, FileProblem
@@ -96,7 +97,14 @@ def _file(view: View, folder: str, data: Plain) -> str:
     """The recorded plan in the work area where the snapshot has it whole; else the contract."""
     plan = view.side("run").contents.get("plan")
     if data is None or plan is None or not os.path.isfile(os.path.join(folder, data["contract"]["file"])):
-        return contract_here(folder)
+        try:
+            return contract_here(folder)
+        except FileProblem:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise SnapshotProblem(
+                say("snapshot {name} has nothing to run: no contract, and no plan", name=view.manifest.name),
+                hint=say("dsec snapshot restore brings its code back; dsec init writes a contract"),
+            ) from None
     path = os.path.join(folder, ".dsec-plan.json")
     write_whole(path, view.store.get_bytes(plan))
     return path

@@ -8,7 +8,7 @@ import tempfile
 
 from dsec.errors import DSecError, FileProblem
 from dsec.record import Record
-from dsec.rundir import RunDir, find, home, latest
+from dsec.rundir import RunDir, find, home, keep_from_git, latest
 from dsec.store import Missing, StoreProblem, open_store
 from dsec.units import Bytes, UnitProblem, parse
 from dsec_cli.commands.matching import meant
@@ -85,6 +85,8 @@ def store_of(place: Project, *, create: bool = False) -> Iterator[Store]:
             say("there are no snapshots in {state}", state=place.state),
             hint=say("go to the project's folder, or make one: dsec snapshot create"),
         ) from None
+    if create:
+        keep_from_git(place.state)
     with store:
         yield store
 

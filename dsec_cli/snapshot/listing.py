@@ -30,6 +30,7 @@ _FOLDERS = frozenset(
     )
 )
 """Folders that hold no code, whoever made them."""
+_STATE = b".dsec/"
 _ENDS = (b".pyc", b".pyo", b".log", b".swp", b".tmp", b".part")
 _SUBMODULE, _LINK = "160000", "120000"
 _STATES = {"M": "modified", "A": "added", "D": "deleted", "T": "modified", "U": "conflict"}
@@ -197,7 +198,10 @@ def _from_git(gathering: _Gathering, below: bytes, repository: Repository, depth
         if len(gathering.taken) > before:
             gathering.states.append((below + path, "untracked"))
     for path in repository.ignored:
-        gathering.left_out[below + path] = IGNORED
+        if path.startswith(_STATE):  # it ignores itself, and what is in it differs each time
+            gathering.left_out[below + _STATE] = NO_CODE
+        else:
+            gathering.left_out[below + path] = IGNORED
 
 
 def _inner(gathering: _Gathering, path: bytes, wanted: str, depth: int) -> None:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 MARK = "<redacted:"
 _DIGITS = 16
+_BEFORE, _WINDOW = 2, 16 << 10
+"""Of what is no text: bytes before and after a beginning that are looked at."""
 _UNSURE = ("a private key", "a password in a URL")
 """Of what is no text: a first line alone, and what stands between `://` and `@` by chance."""
 _ALWAYS = 2
@@ -104,7 +106,7 @@ class Redactor:
         if (encoding := encoding_of(data)) is not None:
             return self._encoded(data, name, encoding)
         if b"\0" in data[:SNIFFED]:
-            return self._replaced(data, _spans_of_binary(data.decode("latin-1")))
+            return self._replaced(data, _spans_of_binary(data))
         if is_dotenv(name):
             return self._replaced(data, _dotenv_spans(data.decode("latin-1")))
         return self._replaced(data, spans(data, settings=has_settings(name)))
@@ -226,14 +228,25 @@ def spans(data: bytes, *, settings: bool) -> list[_Span]:
     return _apart(found)
 
 
-def _spans_of_binary(text: str) -> list[_Span]:
-    """Secrets of what is no text: only what cannot well be anything else."""
-    found = [
-        _Span(hit.span.start, hit.span.end, str(hit.kind))
-        for hit in tokens(text, 0, len(text))
-        if str(hit.kind) not in _UNSURE and not _meant_otherwise(text[hit.span.start : hit.span.end])
-    ]
-    return _apart([*found, *(_Span(*place) for place in secretplaces.anywhere(text))])
+def _spans_of_binary(data: bytes) -> list[_Span]:
+    """Secrets of what is no text: only what cannot well be anything else, where one begins."""
+    found: list[_Span] = []
+    end = 0
+    for hit in secretplaces.BEGINNINGS.finditer(data):
+        start = max(end, hit.start() - _BEFORE)
+        if hit.end() <= end:
+            continue
+        end = hit.end() + _WINDOW
+        text = data[start:end].decode("latin-1")
+        found += [_Span(start + one.start, start + one.end, one.kind) for one in _surely(text)]
+    return _apart(found)
+
+
+def _surely(text: str) -> Iterator[_Span]:
+    for hit in tokens(text, 0, len(text)):
+        if str(hit.kind) not in _UNSURE and not _meant_otherwise(text[hit.span.start : hit.span.end]):
+            yield _Span(hit.span.start, hit.span.end, str(hit.kind))
+    yield from (_Span(*place) for place in secretplaces.anywhere(text))
 
 
 def _meant_otherwise(value: str) -> bool:

@@ -72,7 +72,7 @@ def lies_in(folder: str, path: str) -> bool:
 def _unwritten(target: str, problem: OSError) -> SnapshotProblem:
     return SnapshotProblem(
         say("{path} could not be written: {why}", path=target, why=system(problem)),
-        hint=say("nothing was left there; name another place with --to"),
+        hint=say("nothing was left there; choose a place that can be written"),
     )
 
 

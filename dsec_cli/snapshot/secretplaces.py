@@ -24,6 +24,12 @@ _BLOCK = re.compile(
     r"[\s\S]*?(?:-----END [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----|\Z)"
 )
 """A key, also as the strings of a program or a notebook; code that only names the first line is none."""
+BEGINNINGS = re.compile(
+    rb"[sghrnxpdeALPBS](?:k-|k_live|hp_|ho_|hu_|hs_|hr_|ithub_pat_|lpat-|f_|vapi-|KIA|SIA|Iza|ox[abps]-"
+    rb"|pm_|ypi-AgE|ckr_pat_|yJ|GE-SECRET-KEY|S0tLS1CRUdJTi|rivate-Lines"
+    rb"|EGIN [A-Z ]{0,32}PRIVATE KEY|asic |haredAccessKey)"
+)
+"""What secrets begin with that are found in any file."""
 _PUTTY = re.compile(r"Private-Lines: \d+\s[\s\S]*?(?:Private-MAC: \S+|\Z)")
 _ENCODED_KEY = re.compile(r"LS0tLS1CRUdJTi[A-Za-z0-9+/=]{40,}")
 """`-----BEGIN ` in base 64, as Kubernetes keeps keys."""

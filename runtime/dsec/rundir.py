@@ -65,6 +65,18 @@ def home(folder: str, environ: Mapping[str, str]) -> str:
     return os.path.abspath(environ.get("DSEC_HOME") or os.path.join(folder, ".dsec"))
 
 
+def keep_from_git(state: str) -> None:
+    """Let git ignore a state folder of ours: what is in it changes all the time, and may be large."""
+    if os.path.basename(state) != ".dsec":
+        return
+    try:
+        fd = os.open(f"{state}/.gitignore", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+    except OSError:
+        return  # it is there, or the folder cannot be written
+    with open(fd, "wb") as file:
+        file.write(b"*\n")
+
+
 def is_job(text: str) -> bool:
     """Whether `text` can be a job id."""
     return (
@@ -87,6 +99,7 @@ def create(state: str, job: str) -> RunDir:
     """Make the folder of a new run; raises FileExistsError when the job exists."""
     run = RunDir(job, os.path.join(state, "runs", job))
     os.makedirs(os.path.dirname(run.path), exist_ok=True)
+    keep_from_git(state)
     try:
         os.mkdir(run.path)
     except FileExistsError:

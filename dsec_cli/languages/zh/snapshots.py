@@ -46,7 +46,11 @@ TEXTS = {
     "snapshot {name} has no code: {why}": "快照 {name} 没有代码：{why}",
     "snapshot {name} has nothing at {path!r}": "快照 {name} 中没有 {path!r}",
     "the code takes {size} MiB, more than its budget of {budget} MiB": "代码占 {size} MiB，超过预算 {budget} MiB",
-    "nothing was left there; name another place with --to": "那里没有留下任何内容；用 --to 另指位置",
+    "nothing was left there; choose a place that can be written": "那里没有留下任何内容；请选择可写入的位置",
+    "snapshot {name} has nothing to run: no contract, and no plan": "快照 {name} 没有可运行的内容：没有契约，也没有计划",
+    "dsec snapshot restore brings its code back; dsec init writes a contract": (
+        "dsec snapshot restore 可取回其代码；dsec init 可写出契约"
+    ),
     "it took down hashes, no files": "它只记录了哈希，没有文件",
     "snapshot {name} has no {section} to write: {why}": "快照 {name} 没有可写出的 {section}：{why}",
     "without PATH all of it is written": "不写 PATH 则写出全部",
