@@ -152,7 +152,7 @@ def _entry(image: Image, bound: tuple[tuple[Symbol, ...], Bindings], slot: int) 
     symbols, bindings = bound
     if slot in bindings.named:
         symbol = symbols[bindings.named[slot]]
-        return (0, symbol.name) if symbol.imported else (symbol.value, "")
+        return (0, symbol.name) if symbol.imported else (symbol.value + bindings.shifted.get(slot, 0), "")
     if slot in bindings.relative:
         return bindings.relative[slot], ""
     return int(struct.unpack("<Q", image.take(slot, 8))[0]), ""

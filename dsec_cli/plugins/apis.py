@@ -50,7 +50,7 @@ _ROWS = {
     "dynload?": "dlopen dlmopen __libc_dlopen_mode",
     "memory?": "mmap mmap64 mprotect pkey_mprotect",
     "code-gen": "execmem memfd_secret",
-    "ptrace": "ptrace process_vm_readv process_vm_writev",
+    "ptrace": "ptrace process_vm_readv process_vm_writev seccomp",
     "mount": """
         mount umount umount2 pivot_root fsopen fsconfig fsmount fspick move_mount open_tree open_tree_attr
         mount_setattr statmount listmount swapon swapoff

@@ -47,7 +47,10 @@ class Flow:
     gates: list[tuple[int, str]] = field(default_factory=list)
     """(ip, `syscall` | `sysenter` | `int80`)"""
     indirect: list[tuple[int, str]] = field(default_factory=list)
-    """(ip, `register` | `memory`): calls and jumps to where a register or memory says."""
+    """(ip, `register` | `memory` | `frame`): calls and jumps to where a register, memory or a word of the
+    stack says."""
+    far: list[int] = field(default_factory=list)
+    """Calls, jumps and returns to another segment."""
     ips: array[int] = field(default_factory=lambda: array("Q"))
     """Where each instruction begins."""
     end: int = 0
@@ -68,6 +71,7 @@ class Flow:
         self.refs += other.refs
         self.gates += other.gates
         self.indirect += other.indirect
+        self.far += other.far
         self.ips += other.ips
         self.end = other.end
         self.returns = self.returns or other.returns

@@ -91,8 +91,12 @@ def _note(found: Flow, ip: int, size: int, name: str, operands: str) -> int:
         found.gates.append((ip, _GATES[name]))
     elif name == "int" and operands in ("0x80", "128"):
         found.gates.append((ip, "int80"))
-    elif name in ("ret", "retf"):
+    elif name in ("ret", "retf", "retfq", "iret", "iretd", "iretq"):
         found.returns = True
+        if name != "ret":
+            found.far.append(ip)
+    elif name in ("lcall", "ljmp"):
+        found.far.append(ip)
     elif name == ".byte":
         found.invalid += 1
     else:
@@ -112,7 +116,8 @@ def _branch(found: Flow, ip: int, size: int, name: str, operands: str) -> int:
     if address is not None:
         found.refs.append((ip, address, how))
     else:
-        found.indirect.append((ip, "memory" if "[" in operands else "register"))
+        frame = "[rsp" in operands or "[rbp" in operands
+        found.indirect.append((ip, "frame" if frame else "memory" if "[" in operands else "register"))
     return -1
 
 

@@ -137,7 +137,16 @@ def _indirect(one: Any, ip: int, found: Flow, how: str) -> None:
     if one.is_ip_rel_memory_operand:
         found.refs.append((ip, one.ip_rel_memory_address, how))
     else:
-        found.indirect.append((ip, "register" if one.op0_kind == OpKind.REGISTER else "memory"))
+        found.indirect.append((ip, "register" if one.op0_kind == OpKind.REGISTER else _where(one)))
+        if one.op0_kind == OpKind.MEMORY and one.memory_size not in _NEAR:
+            found.far.append(ip)
+
+
+_NEAR = (iced.MemorySize.QWORD_OFFSET, iced.MemorySize.WORD_OFFSET, iced.MemorySize.DWORD_OFFSET)
+
+
+def _where(one: Any) -> str:
+    return "frame" if one.memory_base in (iced.Register.RSP, iced.Register.RBP) else "memory"
 
 
 def _interrupt(one: Any, ip: int, found: Flow) -> None:
@@ -152,8 +161,9 @@ def _exception(one: Any, ip: int, found: Flow) -> None:
 
 
 def _return(one: Any, ip: int, found: Flow) -> None:
-    del one, ip
     found.returns = True
+    if one.mnemonic != Mnemonic.RET:  # retf, iret: to another segment as well
+        found.far.append(ip)
 
 
 def _nothing(one: Any, ip: int, found: Flow) -> None:
@@ -187,45 +197,67 @@ def _registers() -> dict[int, tuple[int, int, int]]:
 
 
 _NUMBERS = _registers()
-_NAMES = {
-    getattr(Mnemonic, name.upper()): name
-    for name in [
-        "mov",
-        "movzx",
-        "lea",
-        "xor",
-        "or",
-        "and",
-        "add",
-        "sub",
-        "shl",
-        "shr",
-        "inc",
-        "dec",
-        "neg",
-        "not",
-        "push",
-        "pop",
-        "xchg",
-        "cdqe",
-        "sbb",
-        "imul",
-        "ret",
-        "leave",
-        "test",
-        "cmp",
-        "nop",
-        "syscall",
-        "sysenter",
-        "endbr64",
-        "ud2",
-        "hlt",
-        "cdq",
-        "cqo",
-        "cwde",
-        "int3",
-    ]
-} | {Mnemonic.MOVSX: "movsx", Mnemonic.MOVSXD: "movsx", Mnemonic.SAL: "shl"}
+_NAMES = (
+    {
+        getattr(Mnemonic, name.upper()): name
+        for name in [
+            "mov",
+            "movzx",
+            "lea",
+            "xor",
+            "or",
+            "and",
+            "add",
+            "sub",
+            "shl",
+            "shr",
+            "inc",
+            "dec",
+            "neg",
+            "not",
+            "push",
+            "pop",
+            "xchg",
+            "cdqe",
+            "sbb",
+            "imul",
+            "ret",
+            "leave",
+            "test",
+            "cmp",
+            "nop",
+            "syscall",
+            "sysenter",
+            "endbr64",
+            "ud2",
+            "hlt",
+            "cdq",
+            "cqo",
+            "cwde",
+            "int3",
+        ]
+    }
+    | dict.fromkeys(
+        (
+            Mnemonic.ROL,
+            Mnemonic.ROR,
+            Mnemonic.SAR,
+            Mnemonic.BSWAP,
+            Mnemonic.ADC,
+            Mnemonic.RORX,
+            Mnemonic.SARX,
+            Mnemonic.SHLX,
+            Mnemonic.SHRX,
+            Mnemonic.PDEP,
+            Mnemonic.PEXT,
+            Mnemonic.ANDN,
+            Mnemonic.SHLD,
+            Mnemonic.SHRD,
+        ),
+        "turn",
+    )
+    | {Mnemonic.MOVSX: "movsx", Mnemonic.MOVSXD: "movsx", Mnemonic.SAL: "shl"}
+)
 _WRITES = frozenset(
     (
         iced.OpAccess.WRITE,

@@ -23,6 +23,7 @@ _STUB = b"\xff\x25"
 """A jump through memory, by its distance."""
 _FUNCTIONS = (2, 10)
 _LOOK = 4096
+_NEAR = 1 << 16
 _LEADS = (b"\xf3\x0f\x1e\xfa", b"\xf2", b"\xf3\x0f\x1e\xfa\xf2")
 """What a linkage stub may begin with: endbr64, bnd."""
 
@@ -75,10 +76,36 @@ def find_functions(
     leads = {one.value for one in symbols if not one.imported and one.kind in (*_FUNCTIONS, 0)}
     leads.update(bindings.resolvers.values())
     leads.update(roots)
-    pointed = {one for one in set(bindings.relative.values()) - leads if spans.plausible(one)}
+    pointed = {one for one in _pointed(symbols, bindings) - leads if spans.plausible(one)}
+    _askew(spans, pointed, (*spans.unwind, *(lead for lead in leads if spans.is_code(lead))), door, found)
     known = {*spans.unwind, *(lead for lead in leads if spans.is_code(lead)), *found.stubs, *pointed}
     _decode(spans, known, door, found)
     return found
+
+
+def _pointed(symbols: tuple[Symbol, ...], bindings: Bindings) -> set[int]:
+    """What pointers in data lead to, as the loader sets them."""
+    found = set(bindings.relative.values())
+    for slot, behind in bindings.shifted.items():
+        symbol = symbols[bindings.named[slot]]
+        if not symbol.imported:
+            found.add(symbol.value + behind)
+    return found
+
+
+def _askew(spans: _Spans, pointed: set[int], starts: tuple[int, ...], door: Door, found: Functions) -> None:
+    """Note pointers that lead into the middle of an instruction of the code before."""
+    ordered = sorted({*starts, *found.stubs})
+    for target in pointed:
+        at = bisect_right(ordered, target) - 1
+        start = ordered[at] if at >= 0 else target
+        if not target - _NEAR < start < target:
+            continue
+        end, sure = spans.limit(start)
+        flow = door.flow(bytes(spans.image.take(start, end - start)), start, whole=sure)
+        at = bisect_left(flow.ips, target)
+        if target < flow.end and (at == len(flow.ips) or flow.ips[at] != target):
+            found.overlaps.setdefault(target, start)
 
 
 class _Spans:

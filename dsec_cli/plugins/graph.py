@@ -48,7 +48,12 @@ class Graph:
         index = self.bindings.named.get(slot)
         if index is not None:
             symbol = self.symbols[index]
-            return symbol.name if symbol.imported else symbol.value
+            if symbol.imported:
+                return symbol.name
+            # Into code it matters how far behind the symbol; tables are known by where they begin.
+            behind = symbol.value + self.bindings.shifted.get(slot, 0)
+            segment = self.image.load_of(behind)
+            return behind if segment is not None and segment.executable else symbol.value
         found = self.bindings.relative.get(slot)
         return found if found is not None else self.bindings.resolvers.get(slot)
 

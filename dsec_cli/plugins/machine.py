@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 
 from dsec_cli.plugins.decoding import R11, RAX, RCX, RDI, RDX, RSP, SCRATCH
-from dsec_cli.plugins.values import MASK, combine, extend, join, narrow, number
+from dsec_cli.plugins.values import FIXED, FREE, MASK, combine, extend, join, narrow, number
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -171,6 +171,10 @@ def _lea(state: State, operands: tuple[Operand, ...], reader: Reader) -> None:
     del reader
     value = address_of(state, operands[1])
     wide = _width(operands[0]) == 8
+    _, base, index, _, displacement, _, _ = operands[1]
+    if value is None and wide and base >= 0 and (index >= 0 or displacement):
+        indexed = state.registers[index] if index >= 0 else None
+        value = _together(state.registers[base], indexed, fixed=index < 0)
     write(state, operands[0], value if wide else narrow(value, 4))
 
 
@@ -179,9 +183,25 @@ def _binary(how: Callable[[int, int], int]) -> Callable[[State, tuple[Operand, .
         size = _width(operands[0])
         one = read(state, operands[0], reader)
         other = read(state, operands[1], reader) if len(operands) > 1 else number(1)
-        write(state, operands[0], combine(one, other, how, size))
+        value = combine(one, other, how, size)
+        if value is None and size == 8 and operands[0][0] == "r":
+            value = _together(one, other, fixed=operands[-1][0] == "i")
+        write(state, operands[0], value)
 
     return effect
+
+
+def _together(one: Value, other: Value, *, fixed: bool) -> Value:
+    """What two values give of which one is unknown; a table's entry and its base are a compiler's jump."""
+    if any(isinstance(each, tuple) and each[0] == "tab" for each in (one, other)):
+        return None
+    return FIXED if fixed else FREE
+
+
+def _turned(state: State, operands: tuple[Operand, ...], reader: Reader) -> None:
+    """Rotations and the like, which nothing is known of."""
+    del reader
+    write(state, operands[0], FREE if _width(operands[0]) == 8 else None)
 
 
 def _add(sign: int) -> Callable[[State, tuple[Operand, ...], Reader], None]:
@@ -357,6 +377,7 @@ _EFFECTS: dict[str, Callable[[State, tuple[Operand, ...], Reader], None]] = {
     "imul": _imul,
     "cdqe": _sign(RAX, 4, wide=8),
     "cwde": _sign(RAX, 2, wide=4),
+    "turn": _turned,
     "cdq": _lost(RDX),
     "cqo": _lost(RDX),
 }

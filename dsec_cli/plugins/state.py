@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dsec_cli.plugins.decoding import RSP
-from dsec_cli.plugins.values import join
+from dsec_cli.plugins.values import NUMBER, counts, join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class State:
         """Give up what is not the same in `other`: a loop that counts would go on for long."""
         for at, (one, there) in enumerate(zip(self.registers, other.registers, strict=True)):
             if one != there:
-                self.registers[at] = None
+                self.registers[at] = NUMBER if counts(one) and counts(there) else None
         self.slots = {at: held for at, held in self.slots.items() if other.slots.get(at) == held}
 
     def tell(self, value: Value) -> None:

@@ -17,6 +17,8 @@ _RELATIVE = {EM_X86_64: (8,), EM_AARCH64: (1027,)}
 _IRELATIVE = {EM_X86_64: (37,), EM_AARCH64: (1032,)}
 _SLOTS = {EM_X86_64: (1, 6, 7), EM_AARCH64: (257, 1025, 1026)}
 _LINKAGE = {EM_X86_64: (6, 7), EM_AARCH64: (1025, 1026)}
+_HARMLESS = {EM_X86_64: (0, 16, 17, 18, 36), EM_AARCH64: (0, 1028, 1029, 1030, 1031)}
+"""Nothing at all, and places of thread-local data."""
 _COPY = {EM_X86_64: (5,), EM_AARCH64: (1024,)}
 _MOST_CHAIN = 1 << 24
 
@@ -48,10 +50,15 @@ class Bindings:
     """Address of a pointer to the index of the symbol whose address it holds."""
     resolvers: dict[int, int] = field(default_factory=dict)
     """Address of a pointer to the IFUNC resolver that computes it."""
+    shifted: dict[int, int] = field(default_factory=dict)
+    """Of those of `named` that do not hold the symbol's own address: how far behind it, in bytes."""
+    jumps: set[int] = field(default_factory=set)
+    """Those that are there for calls alone, which no code reads or writes."""
     copies: dict[int, int] = field(default_factory=dict)
     linkage: set[int] = field(default_factory=set)
     """Those of `named` that the linker made for calls and loads; the others are part of the data."""
     others: int = 0
+    """Relocations of kinds that are not followed."""
     text: int = 0
     """Relocations that lie in an executable segment."""
 
@@ -177,27 +184,41 @@ def _bind(image: Image, raw: bytes, found: Bindings, count: int) -> None:
     machine = image.machine
     relative, resolver = _RELATIVE.get(machine, ()), _IRELATIVE.get(machine, ())
     slots, copy = _SLOTS.get(machine, ()), _COPY.get(machine, ())
-    linkage = _LINKAGE.get(machine, ())
-    bad = 0
+    harmless = _HARMLESS.get(machine, ())
+    bad = odd = 0
     for where, info, addend in _RELA.iter_unpack(raw):
         kind = info & 0xFFFFFFFF
         if kind in relative:
             found.relative[where] = addend
         elif kind in slots:
-            if info >> 32 < count:
-                found.named[where] = info >> 32
-                if kind in linkage:
-                    found.linkage.add(where)
-            else:
-                bad += 1
+            bad += not _name(found, where, info, addend, machine=machine, count=count)
         elif kind in resolver:
             found.resolvers[where] = addend
         elif kind in copy:
             found.copies[where] = info >> 32
         else:
             found.others += 1
+            odd += kind not in harmless
+    if odd:
+        image.problems.append(f"{odd} relocations are of kinds that linkers do not leave to loaders")
     if bad:
         image.problems.append(f"{bad} relocations name symbols that do not exist")
+
+
+def _name(found: Bindings, where: int, info: int, addend: int, *, machine: int, count: int) -> bool:
+    """Note a pointer that gets a symbol's address; whether there is such a symbol."""
+    index, kind = info >> 32, info & 0xFFFFFFFF
+    if not index:  # no symbol: the loader adds to the image's own address
+        found.relative[where] = addend
+    elif index < count:
+        found.named[where] = index
+        if addend:
+            found.shifted[where] = addend
+        if kind in _LINKAGE[machine]:
+            found.linkage.add(where)
+        if kind == _LINKAGE[machine][-1]:
+            found.jumps.add(where)
+    return index < count
 
 
 def _relr(image: Image, found: Bindings) -> None:

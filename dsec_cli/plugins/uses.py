@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 LOOKUPS = frozenset(("dlsym", "dlvsym", "__libc_dlsym"))
 AUXILIARY = frozenset(("getauxval", "__getauxval", "dlinfo", "dl_iterate_phdr"))
-WATCHED = frozenset(BY_NAME) | LOOKUPS | AUXILIARY
+ELSEWHERE = frozenset(("sigaction", "__sigaction", "setcontext", "swapcontext"))
+"""After which code can go on where it was not called."""
+WATCHED = frozenset(BY_NAME) | LOOKUPS | AUXILIARY | ELSEWHERE
 X32 = 0x40000000
 
 

@@ -6,6 +6,9 @@
     ("imp", name)           the address of an imported function
     ("off", name)           an address near it, computed from it
     ("tab", address, width, scale)  an entry of a constant table, by an index that is not known
+    ("sum", how)            unknown, and put together here: a register and a constant (`fixed`), or two
+                            registers (`free`); compilers call what they load, never such a sum
+    ("number",)             one of more numbers than are kept apart, as a loop counts them
     None                    unknown
 
 Joining two values that disagree gives the set of both where both are numbers, else unknown: an answer
@@ -22,6 +25,8 @@ if TYPE_CHECKING:
     Value: TypeAlias = frozenset[int] | tuple[Any, ...] | None
 
 MASK = (1 << 64) - 1
+NUMBER = ("number",)
+FIXED, FREE = ("sum", "fixed"), ("sum", "free")
 MOST = 24
 """Numbers that one value may be; more are unknown."""
 
@@ -37,10 +42,22 @@ def join(one: Value, other: Value) -> Value:
         return one
     if isinstance(one, frozenset) and isinstance(other, frozenset):
         both = one | other
-        return both if len(both) <= MOST else None
+        return both if len(both) <= MOST else NUMBER
+    if counts(one) and counts(other):
+        return NUMBER
     if isinstance(one, tuple) and isinstance(other, tuple) and {one[0], other[0]} == {"imp", "off"}:
         return ("off", one[1]) if one[1] == other[1] else None
+    if counts(one) or counts(other):
+        return None
+    if FIXED in (one, other):  # a pointer that a loop moves on
+        return FIXED
+    # Of two registers' sums only what is one on every way counts: long functions use registers again.
     return None
+
+
+def counts(value: Value) -> bool:
+    """Whether a value is a number, or one of many."""
+    return isinstance(value, frozenset) or value == NUMBER
 
 
 def narrow(value: Value, size: int) -> Value:
@@ -52,9 +69,7 @@ def narrow(value: Value, size: int) -> Value:
         return frozenset(one & mask for one in value)
     if value[0] == "in" and size == 4:
         return value  # numbers of system calls and flags are read as 32 bits in any case
-    if value[0] == "tab":
-        return value
-    return None
+    return value if value[0] in ("tab", "number") else None
 
 
 def extend(value: Value, size: int) -> Value:
@@ -69,9 +84,9 @@ def extend(value: Value, size: int) -> Value:
 def combine(one: Value, other: Value, how: Callable[[int, int], int], size: int) -> Value:
     """Apply an operation of two numbers to every pair, at a width in bytes."""
     if not (isinstance(one, frozenset) and isinstance(other, frozenset)):
-        return None
+        return NUMBER if counts(one) and counts(other) else None
     if len(one) * len(other) > 4 * MOST:
-        return None
+        return NUMBER
     mask = (1 << size * 8) - 1
     found = frozenset(how(a & mask, b & mask) & mask for a in one for b in other)
-    return found if len(found) <= MOST else None
+    return found if len(found) <= MOST else NUMBER

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from itertools import islice
 
 from dsec_cli.plugins.bytesearch import find_all
 from dsec_cli.plugins.check import Check
 from dsec_cli.plugins.reasons import finding
+from dsec_cli.plugins.symbols import STT_OBJECT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 AT_SYSINFO, AT_SYSINFO_EHDR = 32, 33
 _LOADER_TABLES = frozenset(("_r_debug", "_rtld_global", "_rtld_global_ro", "_dl_find_dso_for_object"))
 _DT_PLTGOT = 3
+_MEMORY = re.compile(rb"(/proc/[ -~]{1,32}/mem)[^ -~]")
 _VDSO = ((6, b"linux-vdso.so.1"), (2, b"__vdso_"))
 """Letters in front of `vdso`, and the whole text."""
 
@@ -33,7 +36,9 @@ def check(facts: Facts) -> Iterator[Finding]:
         if graph is None:
             continue
         yield from _vdso_names(facts, index, unit)
+        yield from _memory_names(facts, index, unit)
         yield from _tables(facts, index, unit, graph)
+        yield from _behind(facts, index, graph)
         if not unit.analysis.swept:
             yield from _inside_others(facts, index, unit, graph)
 
@@ -77,6 +82,19 @@ def _vdso_names(facts: Facts, index: int, unit: Unit) -> Iterator[Finding]:
             yield finding("vdso-walk", f"it holds the text {name.decode()}", facts, unit=index, ip=where)
 
 
+def _memory_names(facts: Facts, index: int, unit: Unit) -> Iterator[Finding]:
+    """Texts from which a process's file of its memory is named: whole, or with a number to come."""
+    image = unit.analysis.image
+    for segment in image.loads:
+        for at in find_all(image, b"/proc/", segment.offset, segment.offset + segment.filesz):
+            found = _MEMORY.match(image.data[at : at + 64])
+            if found is not None:
+                where = segment.vaddr + at - segment.offset
+                told = f"it holds the text {found[1].decode()}"
+                yield finding("self-mem", told, facts, unit=index, ip=where, severity="warning")
+                return
+
+
 def _stands(image: Image, at: int, name: bytes) -> bool:
     return at >= 0 and image.data[at : at + len(name)] == name
 
@@ -88,12 +106,31 @@ def _tables(facts: Facts, index: int, unit: Unit, graph: Graph) -> Iterator[Find
     got = graph.image.first(_DT_PLTGOT)
     if got is None:
         return
+    jumps = graph.bindings.jumps
+    end = max((slot for slot in jumps if slot >= got), default=got + 16) + 8
     for start, function in graph.functions.by_start.items():
         # The linker's own stub pushes the one and jumps through the other.
         stub = any(address == got + 16 and how == "jmp" for _, address, how in function.flow.refs)
         for ip, address, how in function.flow.refs:
             if address in (got + 8, got + 16) and how == "load" and not stub:
                 yield _walk(facts, "it reads the loader's words of its own table", (index, start, ip))
+            elif (address in jumps and how == "load") or (how == "lea" and got <= address < end):
+                yield _walk(facts, "it touches its own table of functions to call", (index, start, ip))
+
+
+def _behind(facts: Facts, index: int, graph: Graph) -> Iterator[Finding]:
+    """Pointers that the loader sets to a place behind the beginning of another library's function."""
+    host = facts.host
+    for slot, behind in sorted(graph.bindings.shifted.items()):
+        symbol = graph.symbols[graph.bindings.named[slot]]
+        if (
+            symbol.imported
+            and symbol.kind != STT_OBJECT
+            and host is not None
+            and host.has_function(symbol.name)
+        ):
+            told = f"a pointer to {symbol.name}{behind:+#x}"
+            yield finding("borrowed-code", told, facts, unit=index, ip=slot)
 
 
 def _inside_others(facts: Facts, index: int, unit: Unit, graph: Graph) -> Iterator[Finding]:
@@ -109,4 +146,4 @@ def _inside_others(facts: Facts, index: int, unit: Unit, graph: Graph) -> Iterat
                 yield finding("borrowed-code", f"{told} {name}", facts, unit=index, node=start, ip=ip)
 
 
-CHECK = Check("borrowed", ("vdso-walk", "loader-walk", "borrowed-code"), check)
+CHECK = Check("borrowed", ("vdso-walk", "loader-walk", "borrowed-code", "self-mem"), check)

@@ -1,0 +1,3 @@
+// codes: exec-stack
+// flags: -z execstack
+int f(void) { return 1; }
