@@ -65,7 +65,8 @@ def _nothing_in(folder: str) -> FileProblem:
         os.stat(os.path.join(folder, NAMES[0]))
     except PermissionError as problem:
         return FileProblem(
-            say("{path} could not be read: {why}", path=folder, why=system(problem)), hint=_hint(problem)
+            say("{path} could not be read: {why}", path=folder, why=system(problem)),
+            hint=_hint(problem, folder),
         )
     except OSError:
         pass  # that it is not there is what is said below
@@ -91,7 +92,7 @@ def read_source(path: str, *, stdin_name: str = "<stdin>") -> SourceText:
             return _read(file, path)
     except OSError as problem:
         raise FileProblem(
-            say("{path} could not be read: {why}", path=path, why=system(problem)), hint=_hint(problem)
+            say("{path} could not be read: {why}", path=path, why=system(problem)), hint=_hint(problem, path)
         ) from problem
     except ValueError as problem:
         raise FileProblem(
@@ -126,8 +127,12 @@ def _most_nodes() -> int:
     return int(asked)
 
 
-def _hint(problem: OSError) -> str:
+def _hint(problem: OSError, path: str) -> str:
     if isinstance(problem, FileNotFoundError):
+        from dsec_cli.options import PROGRAMS  # only who fails pays for the table
+
+        if path in PROGRAMS["dsec"][1]:
+            return say("to use the command, write: dsec {command}", command=path)
         return say("check the name; dsec init writes a starter contract")
     if isinstance(problem, PermissionError):
         return say("check the permissions of the file and its folders")

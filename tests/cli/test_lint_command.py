@@ -117,6 +117,10 @@ def test_a_limit_that_is_no_number_is_asked_wrongly(ds: Ds, tmp_path: Path) -> N
     assert ran.stderr.startswith(b"dsec: error: DSEC_MAX_NODES is 'many'")
 
 
+def test_a_command_that_is_given_as_a_file_is_told_as_one(ds: Ds) -> None:
+    one_line(ds("ds-contract-lint", "rules"), "rules could not be read", "write: dsec rules")
+
+
 def test_one_bad_name_hides_no_finding(ds: Ds, tmp_path: Path) -> None:
     (tmp_path / "bad.yaml").write_bytes(BAD)
     ran = ds("ds-contract-lint", "nope.yaml", "bad.yaml", "gone.yaml", "-q")

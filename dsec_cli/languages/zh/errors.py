@@ -230,6 +230,7 @@ TEXTS: dict[str, str] = {
     "How the job takes an interruption: critical, pauseable, elastic or discardable.": "任务如何应对中断：critical、pauseable、elastic 或 discardable。",
     "Models, data sets and packages that are loaded, with exact versions:": "要加载的模型、数据集和软件包，写明确切版本：",
     "A Step waits for the Steps in `needs`, and for those that write its inputs. {{run}} is the folder of one run. A plain `run:` is one program; `run: |` is a shell script.": "Step 会等待 `needs` 中的 Step，以及写出其输入的 Step。{{run}} 是一次任务的文件夹。单行的 `run:` 是一个程序；`run: |` 是 shell 脚本。",
+    "to use the command, write: dsec {command}": "要使用该命令，请写：dsec {command}",
     "check the name; dsec init writes a starter contract": "检查名称；dsec init 会写一份入门契约",
     "check the permissions of the file and its folders": "检查该文件及其文件夹的权限",
     "dsec explain lists all rules": "dsec explain 会列出全部规则",
