@@ -29,6 +29,7 @@ TEXTS: dict[str, str] = {
         "以 {label} 之名签名，但密钥 {key} 并非您为该名称信任的密钥"
     ),
     "signed by {label}, key {key}, which you do not know yet": "由 {label} 签名，密钥 {key}，您尚不认识该密钥",
+    "{what}; {name} is in there": "{what}；其中有 {name}",
     "{path} is there, and is not a package": "{path} 已存在，且不是快照包",
     "{path} is whole, but its folder could not be synced: {why}": "{path} 已完整写入，但其目录无法同步到磁盘：{why}",
     "if the machine stops now the file may be gone; write it again to be sure": "若机器此刻断电，该文件可能丢失；请再写一次以确保安全",

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from dsec.store import Store
     from dsec_cli.snapshot.manifest import Manifest
+    from dsec_cli.snapshot.package.form import PackagePart
 
 MOST = 16 << 30
 """Bytes of content that a package may say it has, unless more is allowed."""
@@ -52,7 +53,14 @@ class Package(Record):
     def part(self, name: str) -> bytes | None:
         """The content of a part, checked; None where there is none. Raises Damaged and Missing."""
         found = self.table.part(name)
-        return self.pack.get(bytes.fromhex(found.id)) if found is not None else None
+        return _part(self.pack, found) if found is not None else None
+
+
+def _part(pack: ForeignPack, part: PackagePart) -> bytes:
+    try:
+        return pack.get(bytes.fromhex(part.id))
+    except Damaged as problem:
+        raise Damaged(say("{what}; {name} is in there", what=problem.what, name=part.name)) from None
 
 
 def is_package(path: str) -> bool:
@@ -110,7 +118,7 @@ def _manifest(path: str, table: Table, pack: ForeignPack) -> Manifest:
     found = table.part(MANIFEST)
     if found is None:
         raise Damaged(say("{name} is damaged: {why}", name=path, why="it has no manifest"))
-    manifest = parse(pack.get(bytes.fromhex(found.id)), path)
+    manifest = parse(_part(pack, found), path)
     named = {one.name: one.id for one in table.parts}
     right = all(named.get(f"{one.name}.json", "") == one.document for one in manifest.sections)
     if not right or table.snapshot.id != manifest.id:
