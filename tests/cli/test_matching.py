@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import json
+import os
 import re
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsec_cli.commands.globbing import files_like
+from dsec_cli.commands.globbing import files_like, matches_folders
 from dsec_cli.commands.matching import meant
 
 from .conftest import ROOT, Ran
@@ -98,6 +102,41 @@ def test_quoted_patterns_name_files(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert files_like("jobs/**/*.yaml") == ("jobs/d.yaml", "jobs/x/c.yaml")
     assert files_like("*") == ("a.yaml", "b.yaml")
     assert files_like("none*") == ()
+
+
+def test_links_lead_no_pattern_round_in_circles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for link in ("a", "b"):
+        (tmp_path / link).symlink_to(".")
+    for name in ("x.yaml", "in/y.yaml"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    assert files_like("**/*.yaml") == ("in/y.yaml", "x.yaml")
+    assert files_like("a/*.yaml") == ("a/x.yaml",), "a link that is named is followed"
+    assert files_like("**/**/*.yaml") == files_like("**/*.yaml")
+    assert not matches_folders("**/none*")
+
+
+ENTRIES = ["a", "b", ".c", "a.yaml", "[1]", "d-e"]
+SIGNS = ["*", "**", "a", "?", "[ab]", ".*", "*.yaml", "[[]1]", "d*", "", "."]
+
+
+@given(
+    st.sets(st.lists(st.sampled_from(ENTRIES), min_size=1, max_size=3).map("/".join), max_size=6),
+    st.lists(st.sampled_from(SIGNS), min_size=1, max_size=4).map("/".join),
+)
+def test_patterns_name_what_the_library_finds(files: set[str], pattern: str) -> None:
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        for name in sorted(files):
+            if not any(os.path.isfile(part) for part in (name, *map(str, Path(name).parents))):
+                os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
+                with contextlib.suppress(IsADirectoryError):
+                    Path(name).touch()
+        if pattern.startswith("/"):
+            pattern = folder + pattern
+        # The library names `a/` for `a/**` where there is no `a`.
+        found = {path for path in glob.glob(pattern, recursive=True) if os.path.isfile(path)}
+        assert files_like(pattern) == tuple(sorted({os.path.normpath(path) for path in found}))
 
 
 def test_the_linter_takes_patterns(ds: Callable[..., Ran], tmp_path: Path) -> None:
