@@ -21,7 +21,7 @@ _WORTH_NUMPY = 32 << 20
 _GATES = (b"\x0f\x05", b"\xcd\x80", b"\x0f\x34")
 """syscall, int 0x80, sysenter."""
 _TOGETHER = (*_GATES, b"\xff\x25", b"\x7fE", b"vd", b"/p")
-"""Beginnings of what is looked for in every file: gates, linkage stubs, ELF headers, names of the vDSO and of /proc."""
+"""Beginnings of what is looked for in every file: gates, linkage stubs, ELF headers, names of files."""
 
 
 def find_all(image: Image, wanted: bytes, start: int = 0, end: int | None = None) -> Iterator[int]:
