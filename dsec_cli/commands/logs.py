@@ -35,12 +35,13 @@ def main(args: Args) -> int:
     if not parts and (args.step is not None or args.iteration is not None):
         _explain_nothing(run, args)
     out = printer(args.grep, single=len(parts) == 1, tell=listener(args.lang))
+    shown: dict[tuple[str, int, int], int] = {}
     for part in parts:
         out.begin(part)
-        _copy(run, part, out)
+        shown[part[:3]] = _copy(run, part, out)
         out.end()
     if args.follow:
-        _follow(run, args, parts, out)
+        _follow(run, args, shown, out)
     return YES if out.any else NO
 
 
@@ -120,13 +121,11 @@ def _copy(run: RunDir, part: Part, out: Printer, *, begin: int | None = None) ->
     return max(at, end)
 
 
-def _follow(run: RunDir, args: Args, parts: list[Part], out: Printer) -> None:
-    """Print what is added, and attempts that begin, until the executor is gone."""
-    seen: dict[tuple[str, int, int], int] = {}
-    for part in parts:
-        path = f"{run.path}/{part.path}"
-        size = os.path.getsize(path) if os.path.exists(path) else 0
-        seen[part[:3]] = size if part.end is None else part.end
+def _follow(run: RunDir, args: Args, seen: dict[tuple[str, int, int], int], out: Printer) -> None:
+    """Print what is added, and attempts that begin, until the executor is gone.
+
+    `seen`: how far each attempt's output was shown.
+    """
     while True:
         over = not is_alive(read_run(run))
         for part in parts_of(_events(run)):

@@ -10,6 +10,9 @@ import signal
 import subprocess
 import sys
 
+from dsec_cli.commands import logs
+from dsec_cli.options_args import Args
+
 
 def begun(job):
     return (job.run_dir / "journal").exists() and job.events("spawn")
@@ -225,3 +228,22 @@ def test_another_thread_takes_no_end_of_a_step_away(tmp_path):
         timeout=60,
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_is_written_before_it_begins_to_follow_is_not_lost(job, kit, monkeypatch, capfd):
+    """A line that comes after the first look, and before the second."""
+    job.run(kit.plan(kit.step("A", shell="echo line 1")))
+    log = job.run_dir / "logs" / "A@0.1.log"
+    copy = logs._copy
+
+    def late(run, part, out, **given):
+        at = copy(run, part, out, **given)
+        if log.read_text() == "line 1\n":
+            log.write_text("line 1\nline 2\n")
+        return at
+
+    monkeypatch.setattr(logs, "_copy", late)
+    monkeypatch.chdir(job.folder)
+    args = Args({"job": "j", "step": None, "iteration": None, "grep": None, "follow": True, "lang": "auto"})
+    assert logs.main(args) == 0
+    assert capfd.readouterr().out == "line 1\nline 2\n"
