@@ -32,6 +32,10 @@ def command_of(program: str, argv: list[str]) -> tuple[Command | None, list[str]
         from dsec_cli.options_contract import DAG
 
         return DAG, argv if program == "ds-dag-analyze" else argv[1:]
+    if program == "dsec" and argv[:1] in (["run"], ["resume"]):
+        from dsec_cli.options_run import RESUME, RUN
+
+        return RUN if argv[0] == "run" else RESUME, argv[1:]
     from dsec_cli.options import PROGRAMS, command
 
     name, names = PROGRAMS[program]

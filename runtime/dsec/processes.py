@@ -240,6 +240,7 @@ class Children:
             sessions=(child.pid,),
             spare=self._spare,
             children_of=self._me if alone else 0,
+            since=child.ticks,
         )
 
     def _clear(self, child: Child) -> None:
@@ -281,14 +282,17 @@ class Children:
             ):
                 _reap(pid)
 
-    def end_everyone(self, sign: sweep.Marker, *, grace_s: float, orderly: bool) -> list[sweep.Process]:
+    def end_everyone(
+        self, sign: sweep.Marker, *, grace_s: float, orderly: bool, since: int = 0
+    ) -> list[sweep.Process]:
         """Last sweep of a run: end whatever still belongs to it; gives back who could not be ended.
 
-        `orderly`: every child ended by itself and was cleared up after, so one look is enough.
+        `orderly`: every child ended by itself and was cleared up after, so one look is enough. `since`: the
+        tick of the clock before which nothing of the run was started.
         """
 
         def find() -> list[sweep.Process]:
-            found = sweep.members(sign, sessions=(), spare=self._spare, children_of=self._me)
+            found = sweep.members(sign, sessions=(), spare=self._spare, children_of=self._me, since=since)
             if not found:
                 self.reap_strays()
             return found

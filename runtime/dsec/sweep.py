@@ -108,11 +108,17 @@ def environment(pid: int) -> dict[bytes, bytes]:
 
 
 def members(
-    sign: Marker, *, sessions: Iterable[int], spare: Iterable[int], children_of: int = 0
+    sign: Marker,
+    *,
+    sessions: Iterable[int],
+    spare: Iterable[int],
+    children_of: int = 0,
+    since: int = 0,
 ) -> list[Process]:
     """Living processes of the run; `spare` (the executor, the warden) is never in it.
 
-    `children_of`: every child of this process that is not spared is one, too.
+    `children_of`: every child of this process that is not spared is one, too. `since`: who started before
+    this tick of the clock was there before the run, and costs no look at its environment.
     """
     table = everyone()
     spared = set(spare)
@@ -123,7 +129,9 @@ def members(
         if pid not in spared
         and not process.zombie
         and (
-            process.session in inside or (process.parent == children_of and children_of) or carries(pid, sign)
+            process.session in inside
+            or (process.parent == children_of and children_of)
+            or (process.ticks >= since and carries(pid, sign))
         )
     }
     grown = len(chosen)

@@ -10,6 +10,8 @@ import uuid
 
 import pytest
 
+from dsec import sweep
+
 PYTHON = sys.executable
 DOUBLE_FORK = (
     "import os,time\n"
@@ -265,3 +267,22 @@ def executor_in(folder):
         except OSError:
             continue
     raise AssertionError("no executor")
+
+
+def test_who_was_there_before_is_not_looked_into(kit):
+    """`since` spares the look at an environment, and nothing else."""
+    number = str(uuid.uuid4().int % 10**12)
+    sign = sweep.Marker(frozenset({f"DSEC_TEST_MARK={number}".encode()}), "")
+    with subprocess.Popen(["sleep", "600"], env={"DSEC_TEST_MARK": number}) as marked:
+        kit.wait_for(lambda: kit.alive(number))
+        ticks = sweep.look(marked.pid).ticks
+
+        def found(since, **given):
+            sessions = given.pop("sessions", ())
+            return [one.pid for one in sweep.members(sign, sessions=sessions, spare=(), since=since, **given)]
+
+        assert found(0) == found(ticks) == [marked.pid]
+        assert found(ticks + 1) == []
+        assert marked.pid in found(ticks + 1, children_of=os.getpid())
+        assert marked.pid in found(ticks + 1, sessions=(os.getsid(0),))
+        marked.kill()

@@ -121,7 +121,9 @@ def execute(
     try:
         runner.work()
         sign = sweep.marker(session.run.job, session.run.path)
-        left = children.end_everyone(sign, grace_s=_LAST_GRACE_S, orderly=not runner.cancelled)
+        # What an earlier executor of the run left has been ended; should it appear now, it ends now.
+        since = me.ticks if me is not None and session.number == 1 else 0
+        left = children.end_everyone(sign, grace_s=_LAST_GRACE_S, orderly=not runner.cancelled, since=since)
         if runner.sharing is not None:
             runner.sharing.close(clean=not left)
     finally:
