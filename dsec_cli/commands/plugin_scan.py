@@ -117,7 +117,7 @@ def _emit(found: Scan, args: Args) -> int:
     from dsec_cli.plugins.emitting import contract, seccomp
 
     if found.calls is None and args.emit == "seccomp-json":
-        text = say("a seccomp profile needs the system calls, and there is no disassembler here")
+        text = say("a seccomp profile needs the system calls, which are not determined here")
         raise FileProblem(text, hint="pip install 'dsec[scan]'")
     emit(seccomp(found) if args.emit == "seccomp-json" else contract(found), args.output)
     return _CODES[found.verdict()]

@@ -33,13 +33,19 @@ def summed(
     return Scan(
         _identity(facts, path, image),
         _needs(facts),
-        _calls(facts) if facts.host is not None else None,
-        _loader(facts, image),
+        _calls(facts) if _mapped(facts) else None,
+        _loader(facts, image) if _mapped(facts) else (),
         tuple(findings),
         _coverage(facts),
         tuple(_assumptions(facts)),
         tools,
     )
+
+
+def _mapped(facts: Facts) -> bool:
+    """Whether the system calls can be told at all: not without a C library, nor of code that is not read."""
+    read = all(unit.analysis.graph is not None for unit in facts.package.units)
+    return read and facts.host is not None and facts.host.libc() is not None
 
 
 def _identity(facts: Facts, path: str, image: Image) -> Identity:

@@ -350,3 +350,33 @@ def _child_of(process: subprocess.Popen[bytes]) -> int:
         if found:
             return int(found[0])
     raise AssertionError("the scan ended before it could be interrupted")
+
+
+def test_without_a_c_library_system_calls_are_not_known(tmp_path: Path) -> None:
+    (tmp_path / "libc.musl-x86_64.c").write_text("int getpid(void) { return 1; }\n")
+    (tmp_path / "p.c").write_text("int getpid(void);\nint f(void) { return getpid(); }\n")
+    libc, target = tmp_path / "musl" / "libc.so", tmp_path / "p.so"
+    libc.parent.mkdir()
+    soname = "-Wl,-soname,libc.musl-x86_64.so.1"
+    words = ["gcc", "-shared", "-fPIC", "-nostdlib"]
+    subprocess.run([*words, soname, "-o", libc, tmp_path / "libc.musl-x86_64.c"], check=True)
+    subprocess.run([*words, "-o", target, tmp_path / "p.c", libc], check=True)
+    found = scanned(target)
+    assert found.calls is None
+    assert found.loader == ()
+    assert found.verdict() == "incomplete"
+    assert "libc.musl-x86_64.so.1" in " ".join(one.message for one in found.findings if one.blind)
+
+
+def test_of_another_machine_system_calls_are_not_known(tmp_path: Path) -> None:
+    path = build(WELL_MEANT / "plain.c", tmp_path)
+    data = bytearray(path.read_bytes())
+    data[18:20] = (183).to_bytes(2, "little")
+    path.write_bytes(data)
+    found = scanned(path)
+    assert found.calls is None
+    assert found.verdict() != "ok"
+    assert "arch" in {one.code for one in found.findings if one.blind}
+    ran = command(str(path), "--emit", "seccomp-json", cwd=tmp_path)
+    assert ran.returncode == 3
+    assert "which are not determined here" in ran.stderr

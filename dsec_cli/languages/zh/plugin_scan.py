@@ -7,7 +7,7 @@ TEXTS: dict[str, str] = {
     "--diff prints text or json, not {format}": "--diff 只输出 text 或 json，不能是 {format}",
     "{path} is no report of a scan: {why}": "{path} 不是扫描报告：{why}",
     "give a .so, or what --format json wrote ({format})": "请给出 .so，或 --format json 写出的文件（{format}）",
-    "a seccomp profile needs the system calls, and there is no disassembler here": "seccomp 配置需要系统调用，而这里没有反汇编器",
+    "a seccomp profile needs the system calls, which are not determined here": "seccomp 配置需要系统调用，而这里无法得出",
     "{path} is larger than {most} GiB": "{path} 大于 {most} GiB",
     "no plugin is; refuse it": "没有插件会这么大；请拒绝它",
     "{path} is not a regular file": "{path} 不是普通文件",

@@ -141,7 +141,8 @@ def _rest(found: Scan) -> tuple[Finding, ...]:
 
 def _calls(found: Scan) -> Iterator[str]:
     if found.calls is None:
-        yield "  not determined: that takes a disassembler (pip install 'dsec[scan]')"
+        yield "  not determined: that takes code for x86-64, a disassembler (pip install 'dsec[scan]') and"
+        yield "  the target's C library (glibc; --libc or --sysroot)"
         return
     for tier in TIERS:
         calls = [call for call in found.calls if call.tier == tier]
