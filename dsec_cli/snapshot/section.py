@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from dsec.record import Record
 from dsec_cli.snapshot.manifest import ABSENT, PARTIAL, PRESENT
 
@@ -21,8 +19,7 @@ if TYPE_CHECKING:
     """Content id -> bytes; None: not kept here."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(Record):
     """What the user asked to have in a snapshot."""
 
     code: bool = True
@@ -37,29 +34,36 @@ class Wanted:
     """Whether the contract leaves this path out (its include-code)."""
 
 
-@dataclass(slots=True)
 class Scene:
     """What is captured, and with which means."""
 
-    folder: str
-    """Absolute; what the code is taken from."""
-    state: str
-    """The `.dsec` folder, absolute."""
-    environ: Mapping[str, str]
-    store: Store
-    redactor: Redactor
-    wanted: Wanted
-    argv: tuple[str, ...] | None = None
-    """The command line of the run; None: there is none."""
-    run: RunDir | None = None
-    inventory: Inventory | None = None
-    """A described machine, in place of this one."""
-    pids: tuple[int, ...] = ()
-    """Processes of the run that are alive."""
-    redactions: list[tuple[str, Found]] = field(default_factory=list)
-    """(where, what) of all that was not taken in as it is."""
-    memory: dict[str, object] = field(default_factory=dict)
-    """What one section found out and another needs, too."""
+    def __init__(
+        self,
+        *,
+        folder: str,
+        state: str,
+        environ: Mapping[str, str],
+        store: Store,
+        redactor: Redactor,
+        wanted: Wanted,
+        argv: tuple[str, ...] | None = None,
+        run: RunDir | None = None,
+        inventory: Inventory | None = None,
+        pids: tuple[int, ...] = (),
+    ) -> None:
+        self.folder, self.state = folder, state
+        """Absolute: what the code is taken from, and the `.dsec` folder."""
+        self.environ, self.store, self.redactor, self.wanted = environ, store, redactor, wanted
+        self.argv, self.run = argv, run
+        """The command line of the run, and the run; None: there is none."""
+        self.inventory = inventory
+        """A described machine, in place of this one."""
+        self.pids = pids
+        """Processes of the run that are alive."""
+        self.redactions: list[tuple[str, Found]] = []
+        """(where, what) of all that was not taken in as it is."""
+        self.memory: dict[str, object] = {}
+        """What one section found out and another needs, too."""
 
 
 class Captured(Record):
@@ -107,8 +111,7 @@ class Hunk(Record):
     """(sign, text): " " kept, "-" only before, "+" only after."""
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(Record):
     """A section of one of two snapshots."""
 
     status: str
@@ -122,8 +125,7 @@ class Side:
     """Which key made its digests."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Record):
     """What is compared: the same section, before and after."""
 
     before: Side

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
 from urllib.parse import unquote
 
 from dsec.errors import DSecError
@@ -208,7 +207,7 @@ def _sources(pair: Pair, name: str) -> Iterator[Difference]:
     label = f"source-{name}"
     if label not in pair.before.trees or label not in pair.after.trees:
         return
-    one, two = (replace(side, trees={"code": side.trees[label]}) for side in (pair.before, pair.after))
+    one, two = (side._replace(trees={"code": side.trees[label]}) for side in (pair.before, pair.after))
     for at, found in enumerate(files(Pair(one, two, pair.live))):
         if at == _MOST_SOURCES:
             return
