@@ -98,8 +98,10 @@ class Package:
             if graph is None or (index and not load):
                 continue
             for root in unit.analysis.roots:
+                if root.load != load:
+                    continue
                 node: int | str | None = root.imported or graph.node(root.address)
-                at = self.resolve(index, node) if root.load == load and node is not None else None
+                at = self.resolve(index, node) if node is not None else None
                 if at is not None:
                     found.append((at, root.name))
         return found

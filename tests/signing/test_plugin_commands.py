@@ -266,6 +266,11 @@ def test_an_example_is_called(user: User) -> None:
     (user.folder / "in").write_text('{"text": "a"}')
     user.dsec("call", "word-count", "--input", "in", "--output", "out")
     assert (user.folder / "out").read_text() == '{"words": 1}\n'
+    key = user.folder / "home" / ".ds" / "keys" / "install.key"
+    key.rename(key.with_suffix(".away"))  # as somebody else who trusts the signer
+    assert user.dsec("list") == "word-count 1.0.0: not installed by you\n"
+    assert user.dsec("call", "word-count", "--input", "in") == '{"words": 1}\n'
+    key.with_suffix(".away").rename(key)
     library = user.folder / ".dsec" / "plugins" / "word-count" / "1.0.0" / "entrypoint.so"
     library.write_bytes(library.read_bytes() + b" ")
     said = user.dsec("call", "word-count", "--input", "in", expect=3)
