@@ -16,6 +16,7 @@ from dsec import __version__
 from dsec.codec import decode
 from dsec_cli.commands.netcheck_run import flow_in, wish_of
 from dsec_cli.commands.netchecking import show, wants_of
+from dsec_cli.commands.speaking import listener
 from dsec_cli.exit import Terminated, UsageError
 from dsec_cli.netcheck.document import FORMAT, Report
 from dsec_cli.netcheck.flows import HERE, Wants
@@ -79,7 +80,7 @@ def main(args: Args) -> int:
             queue=counts["queue_drops"],
             rules=counts["rule_packets"],
         )
-        sys.stdout.write(f"{line}\n")
+        sys.stdout.write(f"{listener(args.lang)(line)}\n")
     return code
 
 

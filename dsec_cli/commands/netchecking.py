@@ -10,6 +10,8 @@ from dsec import units
 from dsec.errors import FileProblem
 from dsec.rundir import home
 from dsec.wholefile import write_whole
+from dsec_cli.commands.language import speech
+from dsec_cli.commands.speaking import teller
 from dsec_cli.exit import NO, UNKNOWN, YES, UsageError
 from dsec_cli.netcheck.document import from_json, state_of, to_json
 from dsec_cli.netcheck.flows import Wants
@@ -162,22 +164,23 @@ def wants_of(args: Args, stated: Wants) -> Wants:
 
 def show(report: Report, args: Args) -> int:
     """Print the report as was asked; the exit code that it means."""
-    emit(_rendered(report, args.format), args.output)
+    emit(_rendered(report, args.format, lang=args.lang), args.output)
     return {PROBLEM: NO, UNMEASURED: UNKNOWN}.get(state_of(report), YES)
 
 
-def _rendered(report: Report, form: str) -> str:
+def _rendered(report: Report, form: str, *, lang: str | None) -> str:
     if form == "json":
         return to_json(report)
+    language = speech(lang).of(form)
     if form == "html":
         from dsec_cli.netcheck.page import render as page
 
-        return page(report)
+        return page(report, tell=teller(language), lang=language)
     import shutil
 
     from dsec_cli.netcheck.text import render
 
-    return render(report, width=shutil.get_terminal_size((100, 24)).columns)
+    return render(report, width=shutil.get_terminal_size((100, 24)).columns, tell=teller(language))
 
 
 def history_folder(given: str | None) -> str:

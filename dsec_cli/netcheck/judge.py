@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dsec.record import Record
+from dsec_cli.netcheck.judge_contract import contract
 from dsec_cli.netcheck.judge_ends import clocks, ends
-from dsec_cli.netcheck.judge_rates import bulk, contract, messages, stream
+from dsec_cli.netcheck.judge_rates import bulk, messages, stream
 from dsec_cli.netcheck.judge_sizes import sizes
 from dsec_cli.netcheck.statement import NOTE, OK, PROBLEM, UNKNOWN, Statement
-from dsec_cli.netcheck.wording import many, ms, share
+from dsec_cli.netcheck.wording import DATAGRAMS, many, ms, share
+from dsec_cli.words import joined, said, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,24 +57,34 @@ def _state(found: Sequence[Statement]) -> str:
 def _lost(leg: Leg) -> Statement:
     found, target = leg.found, leg.flow.target
     if leg.refused:
-        return Statement("reach", UNKNOWN, f"refused: {found.lost}", mend=found.lost_hint)
+        return Statement("reach", UNKNOWN, say("refused: {lost}", lost=found.lost), mend=found.lost_hint)
     if not found.lost_at:
-        return Statement("reach", UNKNOWN, f"not measured, because {found.lost}", mend=found.lost_hint)
+        return Statement(
+            "reach", UNKNOWN, say("not measured, because {why}", why=said(found.lost)), mend=found.lost_hint
+        )
     if found.stalled:
-        text = f"{found.lost} (during {found.lost_at})"
+        text = say("{lost} (during {lost_at})", lost=found.lost, lost_at=found.lost_at)
         hole = found.sizes is not None and "silent" in (found.sizes.forward_by, found.sizes.back_by)
-        why = ": so it goes where long packets vanish, see mtu" if hole else ""
-        return Statement("tcp", PROBLEM, text + why, "path", "`tracepath -n` finds the hop; then see mtu")
+        why = say(": so it goes where long packets vanish, see mtu") if hole else ""
+        return Statement(
+            "tcp", PROBLEM, joined("", [text, why]), "path", say("`tracepath -n` finds the hop; then see mtu")
+        )
     done = [
         name for name in ("echo", "sizes", "stream", "bulk", "messages") if getattr(found, name) is not None
     ]
-    kept = f"; {', '.join(done)} had been measured" if done else ""
+    kept = say("; {done} had been measured", done=", ".join(done)) if done else ""
     return Statement(
         "reach",
         UNKNOWN,
-        f"{target} went away during {found.lost_at}: {found.lost}{kept}",
+        say(
+            "{target} went away during {lost_at}: {lost}{kept}",
+            target=target,
+            lost_at=found.lost_at,
+            lost=found.lost,
+            kept=kept,
+        ),
         mend=found.lost_hint
-        or "look at that host: its log, `dmesg`, and whether `ds-netcheck serve` still runs",
+        or say("look at that host: its log, `dmesg`, and whether `ds-netcheck serve` still runs"),
     )
 
 
@@ -81,25 +93,35 @@ def _echo(leg: Leg, floor: Floor) -> list[Statement]:
     if echo is None:
         return []
     if echo.delays is None:
-        text = f"none of {echo.sent} small datagrams came back, while TCP gets through"
+        text = say("none of {sent} small datagrams came back, while TCP gets through", sent=echo.sent)
         return [
             Statement(
-                "latency", PROBLEM, text, mend="let UDP through: `nft list ruleset` on both hosts and hops"
+                "latency",
+                PROBLEM,
+                text,
+                mend=say("let UDP through: `nft list ruleset` on both hosts and hops"),
             )
         ]
     delays = echo.delays
-    text = f"round trip {ms(delays.median_ns)} median, {ms(delays.p99_ns)} p99, jitter {ms(delays.jitter_ns)}"
+    parts = [
+        say(
+            "round trip {median} median, {p99} p99, jitter {jitter}",
+            median=ms(delays.median_ns),
+            p99=ms(delays.p99_ns),
+            jitter=ms(delays.jitter_ns),
+        )
+    ]
     own = floor.found.echo
     lost = echo.sent - echo.back
     rows = []
     if own is not None and own.delays is not None:
         times = (own.delays.median_ns, own.delays.p99_ns, own.delays.jitter_ns)
-        text += f" (this host alone: {', '.join(map(ms, times))})"
+        parts.append(say(" (this host alone: {times})", times=", ".join(map(ms, times))))
         if delays.jitter_ns < _NOISY * own.delays.jitter_ns:
-            text += "; the jitter is not above this host's own noise"
+            parts.append(say("; the jitter is not above this host's own noise"))
     if lost:
-        text += f"; {lost} of {echo.sent} did not come back"
-    rows.append(Statement("latency", OK, text))
+        parts.append(say("; {lost} of {sent} did not come back", lost=lost, sent=echo.sent))
+    rows.append(Statement("latency", OK, joined("", parts)))
     return rows
 
 
@@ -112,11 +134,11 @@ def _ecn(leg: Leg) -> list[Statement]:
         there = [there[0] + flow.kept, there[1] + flow.marked, there[2] + flow.bleached]
     if sum(there) < _ENOUGH:
         return []
-    rows = [_marks("there", there, leg)]
+    rows = [_marks(say("the way there"), there, leg)]
     if echo is not None and echo.back >= _ENOUGH:
         back = [echo.kept_back, echo.marked_back, echo.back - echo.kept_back - echo.marked_back]
         if back[1] or back[2]:
-            rows.append(_marks("back", back, leg))
+            rows.append(_marks(say("the way back"), back, leg))
     return rows
 
 
@@ -128,17 +150,39 @@ def _marks(way: str, counts: Sequence[int], leg: Leg) -> Statement:
         return Statement(
             "ecn",
             grave,
-            f"a hop on the way {way} removes ECN marks ({bleached} of {total} arrived without theirs)",
+            say(
+                "a hop on {way} removes ECN marks ({bleached} of {total} arrived without theirs)",
+                way=way,
+                bleached=bleached,
+                total=total,
+            ),
             "path",
-            "on each hop: `nft list ruleset | grep ecn`, and DSCP rewriting that clears the whole byte; "
-            "until then ECN cannot warn of congestion here",
+            say(
+                "on each hop: `nft list ruleset | grep ecn`, and DSCP rewriting that clears the "
+                "whole byte; until then ECN cannot warn of congestion here"
+            ),
         )
     if marked * 100 > total:
         return Statement(
             "ecn",
             PROBLEM,
-            f"a hop on the way {way} is congested: it marked {marked} of {total} ({share(marked, total)})",
+            say(
+                "a hop on {way} is congested: it marked {marked} of {total} ({share})",
+                way=way,
+                marked=marked,
+                total=total,
+                share=share(marked, total),
+            ),
             "path",
-            "find the full link: `tc -s qdisc` on each hop (ecn_mark), and move or slow what shares it",
+            say("find the full link: `tc -s qdisc` on each hop (ecn_mark), and move or slow what shares it"),
         )
-    return Statement("ecn", OK, f"ECN marks are kept on the way {way} ({kept} of {many(total, 'datagram')})")
+    return Statement(
+        "ecn",
+        OK,
+        say(
+            "ECN marks are kept on {way} ({kept} of {total})",
+            way=way,
+            kept=kept,
+            total=many(total, DATAGRAMS),
+        ),
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dsec_cli.netcheck.statement import ABSENT, NOTE, OK, PROBLEM, Statement
 from dsec_cli.netcheck.wording import ms, rate
+from dsec_cli.words import Said, joined, said, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,17 +12,12 @@ if TYPE_CHECKING:
     from dsec_cli.netcheck.replay import Leg
 
 _MEANING = {
-    "rx_errors": "damaged frames",
-    "tx_errors": "frames that could not be sent",
-    "rx_crc_errors": "frames with a wrong checksum: cable, optics or port",
-    "rx_missed_errors": "frames that the card had no room for",
-    "rx_dropped": "frames that the host dropped on arrival",
-    "tx_dropped": "frames that the host dropped before sending",
-}
-_MEND = {
-    "rx_missed_errors": "`ethtool -G {device} rx 4096` gives the card more room",
-    "rx_dropped": "`sysctl -w net.core.netdev_max_backlog=5000`, and `ethtool -G {device} rx 4096`",
-    "tx_dropped": "`tc -s qdisc show dev {device}`: a queue there is full",
+    "rx_errors": say("damaged frames"),
+    "tx_errors": say("frames that could not be sent"),
+    "rx_crc_errors": say("frames with a wrong checksum: cable, optics or port"),
+    "rx_missed_errors": say("frames that the card had no room for"),
+    "rx_dropped": say("frames that the host dropped on arrival"),
+    "tx_dropped": say("frames that the host dropped before sending"),
 }
 _TROUBLE = ("discards", "err", "out_of_sequence", "link_downed")
 _CONGESTED = ("cnp", "ecn_marked", "pause", "pfc", "xmit_wait")
@@ -55,13 +51,21 @@ def _merged(rows: list[Statement]) -> list[Statement]:
     """What both ends have or lack alike is said once."""
     found: dict[str, Statement] = {}
     for row in rows:
-        name, _, rest = row.text.partition(": ")
-        key = f"{row.aspect} {rest}" if row.state in (OK, ABSENT) else f"{row.aspect} {row.text}"
+        text = said(row.text)
+        ends = text.args if row.state in (OK, ABSENT) else {}
+        key = f"{row.aspect} {ends.get('what', text)}"
         before = found.get(key)
-        found[key] = (
-            row if before is None else row._replace(text=f"{before.text.partition(': ')[0]}, {name}: {rest}")
-        )
+        if before is not None and ends:
+            both = f"{said(before.text).args['end']}, {ends['end']}"
+            what = ends["what"]
+            assert isinstance(what, str)
+            row = row._replace(text=_of(both, what))
+        found[key] = row
     return list(found.values())
+
+
+def _of(name: str, what: str) -> Said:
+    return say("{end}: {what}", end=name, what=what)
 
 
 def _interface(name: str, before: Facts, after: Facts | None, *, long_ones_vanish: bool) -> list[Statement]:
@@ -69,24 +73,52 @@ def _interface(name: str, before: Facts, after: Facts | None, *, long_ones_vanis
     one = before.interface
     if not one.name:
         return [
-            Statement("nic", ABSENT, f"{name}: not measured, because no interface has the path's address")
+            Statement(
+                "nic", ABSENT, _of(name, say("not measured, because no interface has the path's address"))
+            )
         ]
     facts = [one.name, f"MTU {one.mtu_bytes if one.mtu_bytes is not None else 'unknown'}"]
-    facts.append(rate(one.speed_bps) if one.speed_bps else "speed unknown")
+    facts.append(rate(one.speed_bps) if one.speed_bps else say("speed unknown"))
     facts += [one.driver] if one.driver else []
-    facts += [f"NUMA node {one.numa}"] if one.numa is not None else []
-    rows = [Statement("nic", OK, f"{name}: {', '.join(facts)}")]
+    facts += [say("NUMA node {numa}", numa=one.numa)] if one.numa is not None else []
+    rows = [Statement("nic", OK, _of(name, joined(", ", facts)))]
     if one.duplex == "half":
-        mend = f"`ethtool -s {one.name} autoneg on`, and the same at the switch"
-        rows.append(Statement("nic", PROBLEM, f"{name}: {one.name} runs at half duplex", "here", mend))
+        mend = say("`ethtool -s {name} autoneg on`, and the same at the switch", name=one.name)
+        rows.append(
+            Statement(
+                "nic", PROBLEM, _of(name, say("{device} runs at half duplex", device=one.name)), "here", mend
+            )
+        )
     now = dict(after.interface.counters) if after is not None else {}
     for key, count in one.counters:
         rose = now.get(key, count) - count
         if key in _MEANING and rose > 0 and not (key.startswith("rx_") and long_ones_vanish):
-            mend = _MEND.get(key, "`ethtool -S {device}`; then change cable, optics or port")
-            text = f"{name}: {key} of {one.name} rose by {rose}: {_MEANING[key]}"
-            rows.append(Statement("nic", PROBLEM, text, "here", mend.format(device=one.name)))
+            mend = _mend(key, one.name)
+            text = _of(
+                name,
+                say(
+                    "{key} of {device} rose by {rose}: {meaning}",
+                    key=key,
+                    device=one.name,
+                    rose=rose,
+                    meaning=_MEANING[key],
+                ),
+            )
+            rows.append(Statement("nic", PROBLEM, text, "here", mend))
     return rows
+
+
+def _mend(key: str, device: str) -> Said:
+    """What makes a counter of an interface stay as it is."""
+    if key == "rx_missed_errors":
+        return say("`ethtool -G {device} rx 4096` gives the card more room", device=device)
+    if key == "rx_dropped":
+        return say(
+            "`sysctl -w net.core.netdev_max_backlog=5000`, and `ethtool -G {device} rx 4096`", device=device
+        )
+    if key == "tx_dropped":
+        return say("`tc -s qdisc show dev {device}`: a queue there is full", device=device)
+    return say("`ethtool -S {device}`; then change cable, optics or port", device=device)
 
 
 def _same(facts: Facts | None, name: str) -> Seen | None:
@@ -95,19 +127,23 @@ def _same(facts: Facts | None, name: str) -> Seen | None:
 
 def _seen(name: str, before: Seen, after: Seen | None) -> list[Statement]:
     if before.missing:
-        return [Statement(before.name, ABSENT, f"{name}: not measured, because {before.missing}")]
-    rows = [Statement(before.name, OK, f"{name}: {before.text}" if before.text else f"{name}: there")]
+        return [
+            Statement(
+                before.name, ABSENT, _of(name, say("not measured, because {why}", why=said(before.missing)))
+            )
+        ]
+    rows = [Statement(before.name, OK, _of(name, said(before.text) if before.text else say("there it is")))]
     now = dict(after.values) if after is not None else {}
     for key, count in before.values:
         rose = now.get(key, count) - count
         if rose <= 0:
             continue
         if any(word in key for word in _TROUBLE):
-            text = f"{name}: {key} rose by {rose}"
-            mend = "check the fabric's PFC and ECN settings end to end: `dcb pfc show`, `mlnx_qos`"
+            text = _of(name, say("{key} rose by {rose}", key=key, rose=rose))
+            mend = say("check the fabric's PFC and ECN settings end to end: `dcb pfc show`, `mlnx_qos`")
             rows.append(Statement(before.name, PROBLEM, text, "path", mend))
         elif any(word in key for word in _CONGESTED):
-            text = f"{name}: {key} rose by {rose}: the link was told to wait"
+            text = _of(name, say("{key} rose by {rose}: the link was told to wait", key=key, rose=rose))
             rows.append(Statement(before.name, NOTE, text, "path"))
     return rows
 
@@ -118,6 +154,13 @@ def clocks(leg: Leg) -> list[Statement]:
         return []
     if abs(leg.skew_ns) - leg.skew_within_ns < _SKEW_NS:
         most = ms(abs(leg.skew_ns) + leg.skew_within_ns)
-        return [Statement("clock", OK, f"the wall clocks of both ends differ by at most {most}")]
-    text = f"{leg.flow.target}'s clock differs by {ms(abs(leg.skew_ns))} (within {ms(leg.skew_within_ns)})"
-    return [Statement("clock", NOTE, text, "here", "`timedatectl set-ntp true` on both hosts")]
+        return [
+            Statement("clock", OK, say("the wall clocks of both ends differ by at most {most}", most=most))
+        ]
+    text = say(
+        "{target}'s clock differs by {skew} (within {skew_within})",
+        target=leg.flow.target,
+        skew=ms(abs(leg.skew_ns)),
+        skew_within=ms(leg.skew_within_ns),
+    )
+    return [Statement("clock", NOTE, text, "here", say("`timedatectl set-ntp true` on both hosts"))]

@@ -11,11 +11,20 @@ from __future__ import annotations
 from dsec_cli.netcheck.judge_windows import windows
 from dsec_cli.netcheck.readings import at_most_ppm, rate_bps, uneven
 from dsec_cli.netcheck.statement import NOTE, OK, PROBLEM, UNKNOWN, Statement
-from dsec_cli.netcheck.wording import below, contract_rate, many, ms, rate, share
+from dsec_cli.netcheck.wording import (
+    DATAGRAMS,
+    MESSAGES,
+    PACKETS,
+    below,
+    many,
+    ms,
+    rate,
+    share,
+)
+from dsec_cli.words import joined, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from dsec_cli.netcheck.flows import Wants
     from dsec_cli.netcheck.readings import Bulk, Delays, Stream
     from dsec_cli.netcheck.replay import Floor, Leg
 
@@ -42,17 +51,25 @@ def stream(leg: Leg, floor: Floor) -> list[Statement]:
     lost = max(0, found.sent - found.received - found.peer_drops)
     rows = _own(found, leg)
     if found.sent and not found.received and not found.peer_drops:
-        text = f"none of {many(found.sent, 'packet')} arrived"
-        mend = "let UDP through: `nft list ruleset` on both hosts and hops"
+        text = say("none of {sent} arrived", sent=many(found.sent, PACKETS))
+        mend = say("let UDP through: `nft list ruleset` on both hosts and hops")
         return [*rows, Statement("loss", PROBLEM, text, "path", mend)]
     rows.append(_lost(found, lost, leg) if lost else _none_lost(found))
     if found.peer_drops:
-        unfetched = many(found.peer_drops, "datagram")
-        text = f"{leg.flow.target} did not fetch {unfetched} in time: not lost on the path"
-        mend = "`sysctl -w net.core.rmem_max=8388608` there, or fewer programs beside it"
+        unfetched = many(found.peer_drops, DATAGRAMS)
+        text = say(
+            "{target} did not fetch {unfetched} in time: not lost on the path",
+            target=leg.flow.target,
+            unfetched=unfetched,
+        )
+        mend = say("`sysctl -w net.core.rmem_max=8388608` there, or fewer programs beside it")
         rows.append(Statement("loss", NOTE, text, "peer", mend))
     if found.late or found.twice:
-        text = f"{found.late} came out of order, {found.twice} twice: the path has several ways"
+        text = say(
+            "{late} came out of order, {twice} twice: the path has several ways",
+            late=found.late,
+            twice=found.twice,
+        )
         rows.append(Statement("order", NOTE, text, "path"))
     return rows + _waiting(found, lost, floor)
 
@@ -60,23 +77,31 @@ def stream(leg: Leg, floor: Floor) -> list[Statement]:
 def _own(found: Stream, leg: Leg) -> list[Statement]:
     """What this host put on the wire of what was asked."""
     sent = rate_bps(found.sent * found.size_bytes, found.sent_ns)
-    asked = f"{rate(sent)} of {rate(found.asked_bps)} asked"
+    asked = say("{sent} of {asked} asked", sent=rate(sent), asked=rate(found.asked_bps))
     if sent >= _NEARLY * found.asked_bps:
-        return [Statement("rate", OK, f"sent {asked}")]
+        return [Statement("rate", OK, say("sent {asked}", asked=asked))]
     if _held_here(found):
-        drops = f", and refused {found.own_drops}" if found.own_drops else ""
+        drops = say(", and refused {own_drops}", own_drops=found.own_drops) if found.own_drops else ""
         device = _device(leg)
-        text = (
-            f"{leg.flow.source}'s own queue let out {asked}{drops}: the limit is that host's, not the path's"
+        text = say(
+            "{source}'s own queue let out {asked}{drops}: the limit is that host's, not the path's",
+            source=leg.flow.source,
+            asked=asked,
+            drops=drops,
         )
-        mend = (
-            f"`tc -s qdisc show dev {device}` there; `tc qdisc del dev {device} root` removes what shapes it"
+        mend = say(
+            "`tc -s qdisc show dev {device}` there; `tc qdisc del dev {device} root` removes what shapes it",
+            device=device,
         )
         return [Statement("rate", PROBLEM, text, "here", mend)]
-    text = f"{leg.flow.source} could send only {asked}: its processors were too busy or too slow"
+    text = say(
+        "{source} could send only {asked}: its processors were too busy or too slow",
+        source=leg.flow.source,
+        asked=asked,
+    )
     carried = leg.found.messages is not None and messages(leg)[0].state == OK
     state = NOTE if carried or sent >= _MOSTLY * found.asked_bps else UNKNOWN
-    return [Statement("rate", state, text, "here", "--streams 4 measures with several processes")]
+    return [Statement("rate", state, text, "here", say("--streams 4 measures with several processes"))]
 
 
 def _held_here(found: Stream | None) -> bool:
@@ -92,34 +117,63 @@ def _device(leg: Leg) -> str:
 def _none_lost(found: Stream) -> Statement:
     seen = max(1, found.sent - found.peer_drops)
     bound = below(at_most_ppm(0, seen))
-    return Statement("loss", OK, f"0 of {many(seen, 'packet')} lost (less than {bound} with 95 % confidence)")
+    return Statement(
+        "loss",
+        OK,
+        say(
+            "0 of {seen} lost (less than {bound} with 95 % confidence)", seen=many(seen, PACKETS), bound=bound
+        ),
+    )
 
 
 def _lost(found: Stream, lost: int, leg: Leg) -> Statement:
     arrived = rate_bps(found.received * found.size_bytes, found.received_ns)
     bound = below(at_most_ppm(lost, found.sent))
-    text = f"{lost} of {many(found.sent, 'packet')} lost ({share(lost, found.sent)}, at most {bound})"
+    text = say(
+        "{lost} of {sent} lost ({share}, at most {bound})",
+        lost=lost,
+        sent=many(found.sent, PACKETS),
+        share=share(lost, found.sent),
+        bound=bound,
+    )
     if lost < _FEW or not found.slower_sent:
-        return Statement("loss", PROBLEM, f"{text}; too few to tell why", "path", "--duration 20s sees more")
+        return Statement(
+            "loss",
+            PROBLEM,
+            say("{text}; too few to tell why", text=text),
+            "path",
+            say("--duration 20s sees more"),
+        )
     again = found.slower_sent - found.slower_received
-    half = f"at half the rate {share(again, found.slower_sent)}"
+    half = say("at half the rate {slower_sent}", slower_sent=share(again, found.slower_sent))
     shares = lost / found.sent, again / found.slower_sent
     if shares[1] * 3 < shares[0] or _as_much(found):
         return Statement(
             "loss",
             PROBLEM,
-            f"{text}; {half}: a hop carries only {rate(arrived)} of {rate(found.asked_bps)}, drops the rest",
+            say(
+                "{text}; {half}: a hop carries only {arrived} of {asked}, drops the rest",
+                text=text,
+                half=half,
+                arrived=rate(arrived),
+                asked=rate(found.asked_bps),
+            ),
             "path",
-            "find the hop: `tc -s qdisc show` on routers, `ethtool DEVICE | grep Speed` on links, and what "
-            "shares them; or state a bandwidth that the path has",
+            say(
+                "find the hop: `tc -s qdisc show` on routers, `ethtool DEVICE | grep Speed` on "
+                "links, and what shares them; or state a bandwidth that the path has"
+            ),
         )
     return Statement(
         "loss",
         PROBLEM,
-        f"{text}; {half}: loss that does not depend on the rate",
+        say("{text}; {half}: loss that does not depend on the rate", text=text, half=half),
         "path",
-        f"`ip -s link show dev {_device(leg)}` and `ethtool -S` on each end and hop (errors, drops), then "
-        "cables, optics and filters: `nft list ruleset`",
+        say(
+            "`ip -s link show dev {device}` and `ethtool -S` on each end and hop (errors, drops), "
+            "then cables, optics and filters: `nft list ruleset`",
+            device=_device(leg),
+        ),
     )
 
 
@@ -135,22 +189,42 @@ def _waiting(found: Stream, lost: int, floor: Floor) -> list[Statement]:
     if found.waiting is None:
         return []
     own = floor.found.stream.waiting if floor.found.stream is not None else None
-    text = f"waits {ms(found.waiting.median_ns)} median, {ms(found.waiting.p95_ns)} p95 in queues"
+    text = say(
+        "waits {median} median, {p95} p95 in queues",
+        median=ms(found.waiting.median_ns),
+        p95=ms(found.waiting.p95_ns),
+    )
     beside = _beside(own)
     if found.waiting.median_ns < max(_LONG_NS, 5 * own.median_ns if own is not None else 0):
-        return [Statement("queue", OK, text + beside)]
+        return [Statement("queue", OK, joined("", [text, beside]))]
     if _held_here(found):
-        return [Statement("queue", NOTE, f"{text}{beside}: in that host's own", "here")]
-    cause = "that of the hop that drops" if lost else "of a hop that is full, though nothing is lost yet"
+        return [
+            Statement(
+                "queue", NOTE, say("{text}{beside}: in that host's own", text=text, beside=beside), "here"
+            )
+        ]
+    cause = (
+        say("that of the hop that drops")
+        if lost
+        else say("of a hop that is full, though nothing is lost yet")
+    )
     return [
         Statement(
-            "queue", NOTE, f"{text}{beside}: {cause}", "path", "a shorter queue there: fq_codel or cake"
+            "queue",
+            NOTE,
+            say("{text}{beside}: {cause}", text=text, beside=beside, cause=cause),
+            "path",
+            say("a shorter queue there: fq_codel or cake"),
         )
     ]
 
 
 def _beside(own: Delays | None) -> str:
-    return "" if own is None else f" (this host alone: {ms(own.median_ns)}, {ms(own.p95_ns)})"
+    return (
+        ""
+        if own is None
+        else say(" (this host alone: {median}, {p95})", median=ms(own.median_ns), p95=ms(own.p95_ns))
+    )
 
 
 def bulk(leg: Leg, floor: Floor) -> list[Statement]:
@@ -158,11 +232,17 @@ def bulk(leg: Leg, floor: Floor) -> list[Statement]:
     found = leg.found.bulk
     if found is None:
         return []
-    back = "not measured" if found.back_bps is None else rate(found.back_bps)
-    text = f"TCP carries {rate(found.forward_bps)} there and {back} back{_by_iperf(leg)}{_use(leg, found)}"
+    back = say("not measured") if found.back_bps is None else rate(found.back_bps)
+    text: str = say(
+        "TCP carries {forward} there and {back} back{by_iperf}{use}",
+        forward=rate(found.forward_bps),
+        back=back,
+        by_iperf=_by_iperf(leg),
+        use=_use(leg, found),
+    )
     own = floor.found.bulk
     if own is not None:
-        text += f" (this host alone: {rate(own.forward_bps)})"
+        text = joined("", [text, say(" (this host alone: {forward})", forward=rate(own.forward_bps))])
     rows = [Statement("tcp", OK, text)]
     held = windows(leg)
     if _uneven(found, own) and not (held and found.forward_bps < (found.back_bps or 0)):
@@ -170,38 +250,51 @@ def bulk(leg: Leg, floor: Floor) -> list[Statement]:
     rows += held
     if found.forward_resent > _RESENT * max(1, found.forward_segments):
         resent = share(found.forward_resent, found.forward_segments)
-        rows.append(Statement("tcp", NOTE, f"TCP sent {resent} of its segments again", "path"))
+        rows.append(
+            Statement("tcp", NOTE, say("TCP sent {resent} of its segments again", resent=resent), "path")
+        )
     return rows
 
 
 def _slower(found: Bulk, leg: Leg) -> Statement:
     """Which way is the slower one, and where to look."""
     low, high = sorted((found.forward_bps, found.back_bps or 0))
-    way = "there" if found.forward_bps < (found.back_bps or 0) else "back"
-    here = way == "there" and _held_here(leg.found.stream)
+    there = found.forward_bps < (found.back_bps or 0)
+    way = say("the way there") if there else say("the way back")
+    here = there and _held_here(leg.found.stream)
     where = (
-        f"`tc -s qdisc show dev {_device(leg)}` on {leg.flow.source}" if here else "`tc -s qdisc` on each hop"
+        say("`tc -s qdisc show dev {device}` on {source}", device=_device(leg), source=leg.flow.source)
+        if here
+        else say("`tc -s qdisc` on each hop")
     )
     return Statement(
         "tcp",
         PROBLEM,
-        f"the way {way} is the slower one: {rate(low)} of {rate(high)}",
+        say("{way} is the slower one: {low} of {high}", way=way, low=rate(low), high=rate(high)),
         "here" if here else "path",
-        f"look at what shapes the way {way}: {where}, and the duplex of its links",
+        say("look at what shapes {way}: {where}, and the duplex of its links", way=way, where=where),
     )
 
 
 def _by_iperf(leg: Leg) -> str:
     if leg.iperf_bps is not None:
-        return f"; iperf3 {rate(leg.iperf_bps)} there and {rate(leg.iperf_back_bps or 0)} back"
-    return f"; no cross-check: {leg.check}" if leg.check else ""
+        return say(
+            "; iperf3 {iperf} there and {iperf_back} back",
+            iperf=rate(leg.iperf_bps),
+            iperf_back=rate(leg.iperf_back_bps or 0),
+        )
+    return say("; no cross-check: {check}", check=leg.check) if leg.check else ""
 
 
 def _use(leg: Leg, found: Bulk) -> str:
     """The share of the link, where the driver tells its speed."""
     facts = leg.before[0]
     speed = facts.interface.speed_bps if facts is not None else None
-    return f", {share(found.forward_bps, speed)} of the {rate(speed)} link" if speed else ""
+    return (
+        say(", {forward} of the {speed} link", forward=share(found.forward_bps, speed), speed=rate(speed))
+        if speed
+        else ""
+    )
 
 
 def _uneven(found: Bulk, own: Bulk | None) -> bool:
@@ -215,69 +308,43 @@ def messages(leg: Leg) -> list[Statement]:
     if found is None:
         return []
     times = found.delays
-    text = f"{found.done} of {many(found.asked, 'message')} delivered"
+    parts: list[str] = [
+        say("{done} of {asked} delivered", done=found.done, asked=many(found.asked, MESSAGES))
+    ]
     if times is not None:
-        text += f", {ms(times.median_ns)} median and {ms(times.p99_ns)} p99 until acknowledged"
+        parts.append(
+            say(
+                ", {median} median and {p99} p99 until acknowledged",
+                median=ms(times.median_ns),
+                p99=ms(times.p99_ns),
+            )
+        )
     if found.asked_bps:
-        text += f"; {rate(found.achieved_bps)} of {rate(found.asked_bps)} asked"
+        parts.append(
+            say(
+                "; {achieved} of {asked} asked",
+                achieved=rate(found.achieved_bps),
+                asked=rate(found.asked_bps),
+            )
+        )
     else:
-        text += f"; {rate(found.achieved_bps)}"
+        parts.append(say("; {achieved}", achieved=rate(found.achieved_bps)))
+    text = joined("", parts)
     if found.done >= found.asked and (found.achieved_bps >= _NEARLY * found.asked_bps or _kept_up(times)):
         return [Statement("flow", OK, text)]
     if found.done >= found.asked and _kept_up(times, besides_ns=found.waited_ns):
-        busy = f"{text}; the hosts were too busy: their programs waited {ms(found.waited_ns)} for a processor"
-        return [Statement("flow", NOTE, busy, "here", "fewer programs beside it, on both hosts")]
-    mend = "fewer or smaller messages, or the mend of what is said above"
-    return [Statement("flow", PROBLEM, f"the path does not carry the flow: {text}", "path", mend)]
+        busy = say(
+            "{text}; the hosts were too busy: their programs waited {waited} for a processor",
+            text=text,
+            waited=ms(found.waited_ns),
+        )
+        return [Statement("flow", NOTE, busy, "here", say("fewer programs beside it, on both hosts"))]
+    mend = say("fewer or smaller messages, or the mend of what is said above")
+    return [
+        Statement("flow", PROBLEM, say("the path does not carry the flow: {text}", text=text), "path", mend)
+    ]
 
 
 def _kept_up(times: Delays | None, *, besides_ns: int = 0) -> bool:
-    """Whether no message waited long behind others: a path that is too narrow makes them wait ever longer."""
+    """Whether no message waited long behind others: on a path that is too narrow they wait ever longer."""
     return times is not None and times.most_ns - times.least_ns <= _BACKLOG_NS + besides_ns
-
-
-def contract(leg: Leg, wants: Wants) -> list[Statement]:
-    """Against bandwidth_min, bandwidth_cap and latency_cap."""
-    rows: list[Statement] = []
-    found = leg.found
-    if wants.bandwidth_min_bps is not None and found.bulk is not None:
-        both = [found.bulk.forward_bps, *([found.bulk.back_bps] if found.bulk.back_bps is not None else [])]
-        text = f"bandwidth_min {contract_rate(wants.bandwidth_min_bps)}: the path has {rate(min(both))}"
-        enough = min(both) >= wants.bandwidth_min_bps
-        mend = (
-            ""
-            if enough
-            else f"lower bandwidth_min to at most {contract_rate(min(both) // 10**6 * 10**6)}, or see above"
-        )
-        rows.append(Statement("contract", OK if enough else PROBLEM, text, "" if enough else "path", mend))
-    if wants.bandwidth_cap_bps is not None:
-        rows.append(_cap(leg, wants.bandwidth_cap_bps))
-    if wants.latency_cap_ns is not None:
-        rows += _latency(leg, wants.latency_cap_ns)
-    return rows
-
-
-def _cap(leg: Leg, cap: int) -> Statement:
-    asked = leg.flow.asked_bps or (leg.found.messages.achieved_bps if leg.found.messages is not None else 0)
-    text = f"bandwidth_cap {contract_rate(cap)}: the flow uses {rate(asked)}"
-    if asked <= cap:
-        return Statement("contract", OK, text)
-    return Statement(
-        "contract",
-        PROBLEM,
-        f"{text}: the breaker would slow its Step down",
-        "here",
-        f"raise bandwidth_cap to {contract_rate(asked)}, or send less",
-    )
-
-
-def _latency(leg: Leg, cap: int) -> list[Statement]:
-    echo = leg.found.echo
-    if echo is None or echo.delays is None:
-        return [Statement("contract", UNKNOWN, f"latency_cap {ms(cap)}: no round trip was measured")]
-    worst = echo.delays.p99_ns
-    text = f"latency_cap {ms(cap)}: round trips take {ms(worst)} (p99)"
-    if worst <= cap:
-        return [Statement("contract", OK, text)]
-    mend = "place both Steps nearer to each other, or raise latency_cap"
-    return [Statement("contract", PROBLEM, text, "path", mend)]

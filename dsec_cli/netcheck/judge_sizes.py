@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dsec_cli.netcheck.statement import NOTE, OK, PROBLEM, Statement
+from dsec_cli.words import joined, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,18 +18,27 @@ def sizes(leg: Leg) -> list[Statement]:
         return []
     names = _names(leg)
     if found.forward_bytes is None:
-        text = "no packet of 576 bytes arrives, while short ones do"
+        text = say("no packet of 576 bytes arrives, while short ones do")
         return [
-            Statement("mtu", PROBLEM, text, "path", "look for a tunnel or filter on the path: `tracepath -n`")
+            Statement(
+                "mtu", PROBLEM, text, "path", say("look for a tunnel or filter on the path: `tracepath -n`")
+            )
         ]
     rows = _there(found, names, leg)
     rows += _back(found, names, leg)
     if rows:
         return rows
-    text = f"packets of {found.forward_bytes} bytes arrive whole, there and back"
+    text = say("packets of {forward} bytes arrive whole, there and back", forward=found.forward_bytes)
     return [
         Statement(
-            "mtu", OK, f"{text} (configured: {_plain(found.here_bytes)} and {_plain(found.peer_bytes)})"
+            "mtu",
+            OK,
+            say(
+                "{text} (configured: {here} and {peer})",
+                text=text,
+                here=_plain(found.here_bytes),
+                peer=_plain(found.peer_bytes),
+            ),
         )
     ]
 
@@ -59,12 +69,14 @@ def _there(found: Sizes, names: tuple[str, str], leg: Leg) -> list[Statement]:
             return [_shorter(found, names, leg)]
         return []
     if found.forward_by not in ("silent", "local"):
-        return [_told(found.forward_by, most, found.here_bytes, way="there", names=names, leg=leg)]
+        return [
+            _told(found.forward_by, most, found.here_bytes, way=say("the way there"), names=names, leg=leg)
+        ]
     if found.forward_by == "silent" and peer is not None and here is not None and peer < here:
         return [_mismatch(names, here=here, peer=peer, most=most, leg=leg)]
     if found.forward_by == "silent":
-        return [_hole("there", most, here, names=names, leg=leg)]
-    return [Statement("mtu", NOTE, f"this host sends no packet above {most} bytes", "here")]
+        return [_hole(say("the way there"), most, here, names=names, leg=leg)]
+    return [Statement("mtu", NOTE, say("this host sends no packet above {most} bytes", most=most), "here")]
 
 
 def _shorter(found: Sizes, names: tuple[str, str], leg: Leg) -> Statement:
@@ -72,10 +84,21 @@ def _shorter(found: Sizes, names: tuple[str, str], leg: Leg) -> Statement:
     return Statement(
         "mtu",
         NOTE,
-        f"{leg.flow.source} is set to an MTU of {found.here_bytes}, {leg.flow.target} to {found.peer_bytes}; "
-        f"packets of {found.forward_bytes} arrive",
+        say(
+            "{source} is set to an MTU of {here}, {target} to {peer}; packets of {forward} arrive",
+            source=leg.flow.source,
+            here=found.here_bytes,
+            target=leg.flow.target,
+            peer=found.peer_bytes,
+            forward=found.forward_bytes,
+        ),
         "here",
-        f"on one network: `ip link set dev {names[0]} mtu {found.peer_bytes}` on {leg.flow.source}",
+        say(
+            "on one network: `ip link set dev {names} mtu {peer}` on {source}",
+            names=names[0],
+            peer=found.peer_bytes,
+            source=leg.flow.source,
+        ),
     )
 
 
@@ -83,11 +106,26 @@ def _mismatch(names: tuple[str, str], *, here: int, peer: int, most: int, leg: L
     return Statement(
         "mtu",
         PROBLEM,
-        f"packets above {most} bytes vanish silently: {leg.flow.target} is set to an MTU of {peer}, "
-        f"{leg.flow.source} to {here}",
+        say(
+            "packets above {most} bytes vanish silently: {target} is set to an MTU of {peer}, "
+            "{source} to {here}",
+            most=most,
+            target=leg.flow.target,
+            peer=peer,
+            source=leg.flow.source,
+            here=here,
+        ),
         "peer",
-        f"`ip link set dev {names[1]} mtu {here}` on {leg.flow.target}, "
-        f"or `ip link set dev {names[0]} mtu {peer}` on {leg.flow.source}",
+        say(
+            "`ip link set dev {names} mtu {here}` on {target}, or `ip link set dev {other} mtu "
+            "{peer}` on {source}",
+            names=names[1],
+            here=here,
+            target=leg.flow.target,
+            other=names[0],
+            peer=peer,
+            source=leg.flow.source,
+        ),
     )
 
 
@@ -96,10 +134,16 @@ def _told(by: str, most: int, here: int | None, *, way: str, names: tuple[str, s
     return Statement(
         "mtu",
         NOTE,
-        f"the hop {by} carries no packet above {most} bytes {way} (this end: {_plain(here)}) and says so: "
-        "TCP adapts, at the price of a lost packet per connection",
+        say(
+            "the hop {by} carries no packet above {most} bytes on {way} (this end: {here}) and says "
+            "so: TCP adapts, at the price of a lost packet per connection",
+            by=by,
+            most=most,
+            way=way,
+            here=_plain(here),
+        ),
         by,
-        f"raise the MTU behind {by}, or {_both(names, most, leg)}",
+        say("raise the MTU behind {by}, or {both}", by=by, both=_both(names, most, leg)),
     )
 
 
@@ -112,18 +156,27 @@ def _hole(way: str, most: int, here: int | None, *, names: tuple[str, str], leg:
     return Statement(
         "mtu",
         PROBLEM,
-        f"packets above {most} bytes vanish silently on the way {way} (both ends are set to {_plain(here)} "
-        "or more): a hop is shorter and its ICMP does not come through",
+        say(
+            "packets above {most} bytes vanish silently on {way} (both ends are set to {here} or "
+            "more): a hop is shorter and its ICMP does not come through",
+            most=most,
+            way=way,
+            here=_plain(here),
+        ),
         "path",
-        f"let ICMP type 3 code 4 through on the hops, or {_both(names, most, leg)}",
+        say("let ICMP type 3 code 4 through on the hops, or {both}", both=_both(names, most, leg)),
     )
 
 
 def _both(names: tuple[str, str], most: int, leg: Leg) -> str:
     """Both ends set shorter; TCP agrees on the shorter one's segments."""
     ends = zip(names, (leg.flow.source, leg.flow.target), strict=True)
-    shorter = " and ".join(f"`ip link set dev {device} mtu {most}` on {end}" for device, end in ends)
-    return f"{shorter} (for TCP alone, one of the two)"
+    each = [
+        say("`ip link set dev {device} mtu {most}` on {end}", device=device, most=most, end=end)
+        for device, end in ends
+    ]
+    shorter = joined(" and ", each)
+    return say("{shorter} (for TCP alone, one of the two)", shorter=shorter)
 
 
 def _back(found: Sizes, names: tuple[str, str], leg: Leg) -> list[Statement]:
@@ -134,17 +187,33 @@ def _back(found: Sizes, names: tuple[str, str], leg: Leg) -> list[Statement]:
     if found.forward_by and most == found.forward_bytes:  # said of the way there
         return []
     if found.back_by != "silent":
-        return [_told(found.back_by, most, peer, way="back", names=names, leg=leg)]
+        return [_told(found.back_by, most, peer, way=say("the way back"), names=names, leg=leg)]
     if here is not None and peer is not None and here < peer:
         return [
             Statement(
                 "mtu",
                 PROBLEM,
-                f"packets above {most} bytes vanish silently on the way back: {leg.flow.source} is set to an "
-                f"MTU of {here}, {leg.flow.target} to {peer}",
+                say(
+                    "packets above {most} bytes vanish silently on {way}: {source} is set to an MTU "
+                    "of {here}, {target} to {peer}",
+                    most=most,
+                    way=say("the way back"),
+                    source=leg.flow.source,
+                    here=here,
+                    target=leg.flow.target,
+                    peer=peer,
+                ),
                 "here",
-                f"`ip link set dev {names[0]} mtu {peer}` on {leg.flow.source}, "
-                f"or `ip link set dev {names[1]} mtu {here}` on {leg.flow.target}",
+                say(
+                    "`ip link set dev {names} mtu {peer}` on {source}, or `ip link set dev {other} "
+                    "mtu {here}` on {target}",
+                    names=names[0],
+                    peer=peer,
+                    source=leg.flow.source,
+                    other=names[1],
+                    here=here,
+                    target=leg.flow.target,
+                ),
             )
         ]
-    return [_hole("back", most, peer, names=names, leg=leg)]
+    return [_hole(say("the way back"), most, peer, names=names, leg=leg)]

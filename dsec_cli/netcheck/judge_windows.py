@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dsec_cli.netcheck.statement import NOTE, PROBLEM, Statement
 from dsec_cli.netcheck.wording import ms, rate, size_text
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 _ORDINARY = {"tcp_rmem": (4096, 131072, 6291456), "tcp_wmem": (4096, 16384, 4194304)}
 """What kernels come with: least, default, most."""
-_WHAT = {"tcp_rmem": "received bytes", "tcp_wmem": "bytes to send"}
+_WHAT = {"tcp_rmem": say("received bytes"), "tcp_wmem": say("bytes to send")}
 _LARGEST = 64 << 20
 _NEAR = 2
 """A rate from half of what the window allows is bounded by it."""
@@ -33,16 +34,28 @@ def windows(leg: Leg) -> list[Statement]:
     if most is None:
         return []
     cause, ordinary = "peer" if far else "here", _ORDINARY[setting][2]
-    text = f"{end} holds at most {size_text(most)} of a connection's {_WHAT[setting]}"
+    text = say(
+        "{end} holds at most {most} of a connection's {what}",
+        end=end,
+        most=size_text(most),
+        what=_WHAT[setting],
+    )
     if most * 8 < ordinary:
-        why = f"{text}, and TCP waited mostly for that; kernels come with {size_text(ordinary)}"
+        why = say(
+            "{text}, and TCP waited mostly for that; kernels come with {ordinary}",
+            text=text,
+            ordinary=size_text(ordinary),
+        )
         return [Statement("tcp", PROBLEM, why, cause, _mend(setting, most, end))]
     # A busy host answers late, so only the least round trip is surely the path's.
     bound = most // 2 * 8 * 1_000_000_000 // max(1, found.least_rtt_ns)
     if found.forward_bps // max(1, found.streams) * _NEAR < bound:
         return []
-    why = (
-        f"{text}: over a round trip of {ms(found.least_rtt_ns)} that carries no more than about {rate(bound)}"
+    why = say(
+        "{text}: over a round trip of {least_rtt} that carries no more than about {bound}",
+        text=text,
+        least_rtt=ms(found.least_rtt_ns),
+        bound=rate(bound),
     )
     return [Statement("tcp", NOTE, why, cause, _mend(setting, most, end))]
 
@@ -50,7 +63,14 @@ def windows(leg: Leg) -> list[Statement]:
 def _mend(setting: str, most: int, end: str) -> str:
     least, usual, ordinary = _ORDINARY[setting]
     better = max(ordinary, min(_LARGEST, 4 * most))
-    return f"`sysctl -w net.ipv4.{setting}='{least} {usual} {better}'` on {end}"
+    return say(
+        "`sysctl -w net.ipv4.{setting}='{least} {usual} {better}'` on {end}",
+        setting=setting,
+        least=least,
+        usual=usual,
+        better=better,
+        end=end,
+    )
 
 
 def _setting(facts: Facts | None, name: str) -> int | None:

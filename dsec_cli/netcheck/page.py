@@ -6,9 +6,9 @@ import time
 from html import escape
 
 from dsec_cli.netcheck.document import state_of, verdicts
-from dsec_cli.netcheck.flows import flow_text
 from dsec_cli.netcheck.statement import OK
-from dsec_cli.netcheck.text import GRAVITY, MARKS, VERDICTS, floor_lines
+from dsec_cli.netcheck.text import GRAVITY, MARKS, VERDICTS, floor_lines, replayed
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dsec_cli.netcheck.judge import Verdict
     from dsec_cli.netcheck.replay import Leg
     from dsec_cli.netcheck.statement import Statement
+    from dsec_cli.netcheck.text import Tell
 
 _STYLE = """
 :root{color-scheme:light dark;--line:#8884;--ok:#1a7f37;--note:#9a6700;--problem:#cf222e;--unknown:#8250df}
@@ -30,18 +31,18 @@ i{font-style:normal;opacity:.65}
 """
 
 
-def render(report: Report) -> str:
+def render(report: Report, *, tell: Tell = str, lang: str = "en") -> str:
     """The page; everything that was measured elsewhere is escaped."""
     parts = [
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+        f'<!doctype html><html lang="{lang}"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width,initial-scale=1">',
         f"<title>netcheck: {escape(report.host)}</title><style>{_STYLE}</style></head><body>",
-        f'<h1>netcheck on {escape(report.host)}: <span class="{state_of(report)}">'
-        f"{escape(MARKS[state_of(report)].lower())}</span></h1>",
-        *(f"<p>{escape(line.strip())}</p>" for line in (_made(report), *floor_lines(report))),
+        f'<h1>{escape(tell(say("netcheck on {host}", host=report.host)))}: <span class="{state_of(report)}">'
+        f"{escape(tell(MARKS[state_of(report)]).lower())}</span></h1>",
+        *(f"<p>{escape(tell(line))}</p>" for line in (_made(report), *floor_lines(report))),
     ]
     for leg, verdict in zip(report.legs, verdicts(report), strict=True):
-        parts.append(_flow(leg, verdict))
+        parts.append(_flow(leg, verdict, tell))
     return "\n".join([*parts, "</body></html>"]) + "\n"
 
 
@@ -49,22 +50,23 @@ def _made(report: Report) -> str:
     return f"{time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime(report.at_s))}, {report.tool}"
 
 
-def _flow(leg: Leg, verdict: Verdict) -> str:
+def _flow(leg: Leg, verdict: Verdict, tell: Tell) -> str:
     ends = " to ".join(end for end in leg.addresses if end)
-    said = f"{flow_text(leg.flow)} by {leg.flow.protocol}, from {leg.flow.said_by}"
-    parts = [f'<span class="{verdict.state}">{escape(VERDICTS[verdict.state])}</span>', escape(said)]
+    state = escape(tell(VERDICTS[verdict.state]))
+    parts = [f'<span class="{verdict.state}">{state}</span>', escape(tell(replayed(leg)))]
     parts += [escape(ends)] if ends else []
     head = f"<h2>{escape(leg.flow.name)}</h2><p>{'; '.join(parts)}</p>"
-    rows = "".join(map(_row, sorted(verdict.statements, key=lambda one: GRAVITY.index(one.state))))
+    gravest = sorted(verdict.statements, key=lambda one: GRAVITY.index(one.state))
+    rows = "".join(_row(one, tell) for one in gravest)
     return f"<section>{head}<table>{rows}</table></section>"
 
 
-def _row(one: Statement) -> str:
-    mend = f"<br>{_marked(f'mend: {one.mend}')}" if one.mend else ""
+def _row(one: Statement, tell: Tell) -> str:
+    mend = f"<br>{_marked(tell(say('mend: {what}', what=one.mend)))}" if one.mend else ""
     cause = f" <i>[{escape(one.cause)}]</i>" if one.cause and one.state != OK else ""
     return (
-        f'<tr><td class="s {one.state}">{escape(MARKS[one.state].lower())}</td>'
-        f'<td class="a">{escape(one.aspect)}</td><td>{escape(one.text)}{cause}{mend}</td></tr>'
+        f'<tr><td class="s {one.state}">{escape(tell(MARKS[one.state]).lower())}</td>'
+        f'<td class="a">{escape(one.aspect)}</td><td>{escape(tell(one.text))}{cause}{mend}</td></tr>'
     )
 
 

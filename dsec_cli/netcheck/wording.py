@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dsec.units import BitsPerSecond
+from dsec_cli.words import Said, say
 
 _UNITS = ((10**9, "Gbit/s"), (10**6, "Mbit/s"), (10**3, "kbit/s"))
 
@@ -45,6 +46,13 @@ def below(ppm: int) -> str:
     return f"{ppm / 10_000:.2g} %"
 
 
-def many(count: int, word: str) -> str:
+PACKETS, DATAGRAMS, MESSAGES = "packets", "datagrams", "messages"
+
+
+def many(count: int, what: str) -> Said:
     """`1 packet`, `2 packets`."""
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
+    if what == PACKETS:
+        return say("1 packet") if count == 1 else say("{count} packets", count=count)
+    if what == DATAGRAMS:
+        return say("1 datagram") if count == 1 else say("{count} datagrams", count=count)
+    return say("1 message") if count == 1 else say("{count} messages", count=count)

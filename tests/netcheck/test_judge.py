@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from dsec_cli.cells import cells
+from dsec_cli.commands.speaking import teller
 from dsec_cli.netcheck.comparing import compare
 from dsec_cli.netcheck.document import FORMAT, Report, from_json, state_of, to_json
 from dsec_cli.netcheck.facts import Facts, Seen
@@ -199,6 +201,20 @@ def test_every_problem_has_a_mend_and_all_outputs_show_it() -> None:
     assert '<span class="problem">not fit for what was asked</span>' in html
     assert "2023-11-14 22:13 UTC, dsec" in html
     assert "<p>this host alone: round trip 100 us" in html
+
+
+def test_a_report_is_told_in_chinese_and_stored_in_english() -> None:
+    bad = LEG._replace(found=FULL._replace(stream=LOSSY, bulk=BULK._replace(back_bps=10**8)))
+    one = report(bad)
+    text = render(one, width=80, tell=teller("zh"))
+    assert max(map(cells, text.splitlines())) <= 80
+    assert "结论：不符合要求" in text
+    assert "回程较慢：100 Mbit/s，而另一方向为 1 Gbit/s [path]" in " ".join(text.split())
+    assert "丢失与速率无关" in text
+    html = page(one, tell=teller("zh"), lang="zh")
+    assert '<html lang="zh">' in html
+    assert "不符合要求" in html
+    assert to_json(one).isascii()
 
 
 def test_two_reports_are_compared() -> None:

@@ -49,7 +49,7 @@ def states(statements: list[dict[str, str]]) -> dict[str, str]:
     ("fault", "aspect", "probes", "numbers"),
     [
         ("router-mtu-silent=1400", "mtu", "sizes", "0,1"),
-        ("here-rate=5Mbps", "rate", "stream", "0,1"),
+        pytest.param("here-rate=5Mbps", "rate", "stream", "0,1", marks=pytest.mark.battery),
         ("peer-window=4096", "tcp", "bulk", "0"),
         pytest.param("peer-mtu=1400", "mtu", "sizes", "0", marks=pytest.mark.battery),
         pytest.param("peer-mtu=1400", "mtu", "sizes", "1", marks=pytest.mark.battery),

@@ -15,6 +15,7 @@ from dsec_cli.languages.zh import (
     leftovers,
     linter,
     netcheck,
+    netcheck_reports,
     packaging,
     plugin_scan,
     plugins,
@@ -37,7 +38,7 @@ from dsec_cli.languages.zh import (
 )
 
 PARTS = (
-    code, dependencies, doctor, errors, form, formats, health, importing, indexes, leftovers, linter, packaging, netcheck, plugin_scan, plugins, probing,
+    code, dependencies, doctor, errors, form, formats, health, importing, indexes, leftovers, linter, packaging, netcheck, netcheck_reports, plugin_scan, plugins, probing,
     resources, runs, scenarios, security, settling, sharing, simulating_gpus, simulation, snapshots, steps, storing, system, text, tolerance, watching,
 )  # fmt: skip
 """All but the pages."""

@@ -1,4 +1,4 @@
-"""Chinese for `ds-netcheck`; what its reports say is English for now."""
+"""Chinese for the commands of `ds-netcheck`."""
 
 TEXTS: dict[str, str] = {
     "two reports are compared": "要比较两份报告",
