@@ -112,6 +112,9 @@ def _use(played: Played, tell: Tell) -> Iterator[str]:
             yield _row(tell, say("  by several Steps"), _share(use.shared, tell))
         if use.kept:
             yield _row(tell, say("by idle workers"), _share(use.kept, tell))
+        if evicted := played.measures.evicted:
+            often = say("1 time") if evicted == 1 else say("{count} times", count=f"{evicted:,}")
+            yield _row(tell, say("  that made room"), tell(often))
         bars = "".join(_bar(one) for one in use.over_time)[: WIDTH - _LABEL]
         yield _row(tell, say("  over time"), bars)
     yield _row(tell, say("CPU time held"), _share(use.cpu, tell))

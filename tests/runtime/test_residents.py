@@ -180,3 +180,6 @@ def test_a_run_on_made_up_gpus_is_what_its_simulation_says(job, steps, evicted):
     left = [one["worker"] for one in job.events("worker-stop") if one["cause"] == "evicted"]
     assert left == [worker for worker, _ in history.evicted]
     assert left[: len(evicted)] == evicted
+    told = job.dsec("simulate", "plan.json")
+    assert f"that made room {len(left)} times" in " ".join(told.split())
+    assert ("by idle workers" in told) == bool(history.kept)
