@@ -16,7 +16,7 @@ from dsec_cli.source.secrets import is_placeholder, is_reference, name_strength
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 _BLOCK = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----"
@@ -69,6 +69,7 @@ _SHELL = re.compile(
     r"(?:^|(?<=[\s;&|\"'`(]))(?P<name>[A-Za-z_]\w{1,79})=[\"']?(?P<value>[^\s\"'$;&|`)<>]{4,512})",
     re.MULTILINE,
 )
+_WANDB = re.compile(r"wandb\.login\([^)\n]{0,200}?key[ \t]*=[ \t]*[\"'](?P<value>[^\"'\n]{6,200})")
 _SET = re.compile(
     r"^[ \t]*(?:ENV|ARG|set(?:[ \t]+-\w+)+|setenv)[ \t]+(?P<name>[A-Za-z_]\w{1,79})[ \t=]+[\"']?"
     r"(?P<value>[^\s\"'$]{4,512})",
@@ -79,7 +80,10 @@ _PROSE = re.compile(
     r"(?i:\b(?P<name>password|passphrase|passwd|api[ _-]?key|secret[ _-]?key|access[ _-]?token))"
     r"(?:[ \t]+is|[ \t]*[:=])[ \t]+(?P<value>\S{6,200})"
 )
-_NEAR = re.compile(r"(?i:key|token|secret|passw|passphrase|pwd|credential|auth|bearer)")
+_NEAR = re.compile(
+    r"(?i:api.?key|access.?key|private.?key|key|token|secret|passw|passphrase|pwd|credential|auth|bearer)"
+)
+_SURE = re.compile(r"(?i:token|secret|pass|pwd|credential|bearer|api.?key|access.?key|private.?key)")
 _CANDIDATE = re.compile(r"[A-Za-z0-9+/=~_-]{16,512}")
 _DRAWN = re.compile(r"(?=[A-Za-z+/=~_-]{0,40}\d)[A-Za-z0-9+/=~_-]{16}")
 """A line without such has none of them."""
@@ -105,34 +109,49 @@ class Place(Record):
 
 def anywhere(text: str) -> Iterator[Place]:
     """Secrets that may stand in a file of any kind, also one that is no text."""
-    if "PRIVATE KEY" in text:
-        yield from (Place(*hit.span(), "a private key") for hit in _BLOCK.finditer(text))
-    if "Private-Lines:" in text:
-        yield from (Place(*hit.span(), "a private key") for hit in _PUTTY.finditer(text))
-    if "LS0tLS1CRUdJTi" in text:
-        yield from (
-            Place(*hit.span(), "a private key")
-            for hit in _ENCODED_KEY.finditer(text)
-            if "PRIVATE KEY" in _plain(hit[0])
-        )
-    if "AGE-SECRET-KEY-1" in text:
-        yield from (Place(*hit.span(), "a private key") for hit in _AGE.finditer(text))
-    if "ignature=" in text or "sig=" in text or "X-Amz-Security-Token=" in text:
-        yield from (Place(*hit.span("value"), "a signed address") for hit in _SIGNED.finditer(text))
-    if "AccountKey=" in text or "Shared" in text:
-        yield from (Place(*hit.span("value"), "a key in an address") for hit in _CONNECTION.finditer(text))
-    if any(prefix in text for prefix in _PREFIXES):
-        yield from (
-            Place(*hit.span(), "a token") for hit in _PREFIXED.finditer(text) if not is_placeholder(hit[0])
-        )
+    for words, pattern, kind, counts in _ANYWHERE:
+        if not any(word in text for word in words):
+            continue
+        name = "value" if "value" in pattern.groupindex else 0
+        for hit in pattern.finditer(text):
+            if counts is None or counts(hit[name]):
+                yield Place(*hit.span(name), kind)
     if "AKIA" in text or "ASIA" in text:
         yield from _beside_aws(text)
-    if "Basic" in text:
-        yield from (
-            Place(*hit.span("value"), "a value of a header")
-            for hit in _BASIC.finditer(text)
-            if ":" in _plain(hit["value"])[1:]
-        )
+
+
+def _is_login(value: str) -> bool:
+    return ":" in _plain(value)[1:]
+
+
+def _holds_key(value: str) -> bool:
+    return "PRIVATE KEY" in _plain(value)
+
+
+def _is_meant(value: str) -> bool:
+    return not is_placeholder(value) and "<" not in value
+
+
+def _plain(text: str) -> str:
+    """What is written in base 64; "": nothing."""
+    try:
+        return b64decode(text + "=" * (-len(text) % 4), validate=True).decode("latin-1")
+    except (Error, ValueError):
+        return ""
+
+
+_ANYWHERE: tuple[tuple[tuple[str, ...], re.Pattern[str], str, Callable[[str], bool] | None], ...] = (
+    (("PRIVATE KEY",), _BLOCK, "a private key", None),
+    (("Private-Lines:",), _PUTTY, "a private key", None),
+    (("LS0tLS1CRUdJTi",), _ENCODED_KEY, "a private key", _holds_key),
+    (("AGE-SECRET-KEY-1",), _AGE, "a private key", None),
+    (("ignature=", "sig=", "X-Amz-Security-Token="), _SIGNED, "a signed address", None),
+    (("AccountKey=", "Shared"), _CONNECTION, "a key in an address", None),
+    (_PREFIXES, _PREFIXED, "a token", _is_meant),
+    (("wandb.login(",), _WANDB, "a value by its name", _is_meant),
+    (("Basic",), _BASIC, "a value of a header", _is_login),
+)
+"""Words of which one must be there, what to look for then, what it is, and whether it counts."""
 
 
 def _beside_aws(text: str) -> Iterator[Place]:
@@ -210,9 +229,10 @@ def _near(text: str, start: int, end: int) -> Iterator[Place]:
             continue
         checked = min(name.end() + _REACH, end)
         for hit in _CANDIDATE.finditer(text, name.end(), checked):
-            if is_drawn(hit[0].strip("=-_")) and not _SUM.search(
-                text, max(start, hit.start() - _REACH), hit.start()
-            ):
+            value = hit[0].strip("=-_")
+            if _HEX.issuperset(value) and not _SURE.match(name[0]):
+                continue  # many things have a key that is a hash
+            if is_drawn(value) and not _SUM.search(text, max(start, hit.start() - _REACH), hit.start()):
                 yield Place(*hit.span(), "a value drawn by lot beside a name")
 
 
@@ -234,11 +254,3 @@ def is_drawn(value: str) -> bool:
 
 def _kind(char: str) -> int:
     return 0 if char.isdigit() else 1 if char.islower() else 2
-
-
-def _plain(text: str) -> str:
-    """What is written in base 64; "": nothing."""
-    try:
-        return b64decode(text + "=" * (-len(text) % 4), validate=True).decode("latin-1")
-    except (Error, ValueError):
-        return ""

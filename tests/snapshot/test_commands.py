@@ -20,6 +20,8 @@ def test_the_whole_story(shell: Shell) -> None:
     shell.ok("run -q --job-id first")
     text = shell.ok("snapshot create --name v1 --include-code --include-deps")
     assert "first: succeeded" in text
+    assert "redacted" not in text  # hashes of the plan are none of anybody's secrets
+    assert "replaced" not in text
     assert "v1" in shell.ok("snapshot list")
     assert "takes the most space" in shell.ok("snapshot inspect v1").lower()
     assert "nothing differs" in shell.ok("snapshot diff v1 .")

@@ -58,6 +58,8 @@ PLACES = [
     ("a.fish", f"set -x API_KEY {D}\n", D),
     ("a.py", f'os.environ.setdefault("API_KEY", "{WORD}")', WORD),
     ("a.py", f'wandb.login(key="{D}")', D),
+    ("a.py", f'wandb.login(relogin=True, key="{HALF[:40]}")', HALF[:40]),
+    ("a.json", f'{{"api_key": {{"value": "{HALF[:40]}"}}}}', HALF[:40]),
     ("a.py", f'openai.api_key = """{D}"""', D),
     ("a.py", f'API_KEY: str = "{D}"', D),
     ("a.py", f'parser.add_argument("--api-key", default="{D}")', D),
@@ -67,6 +69,8 @@ PLACES = [
     ("kube.yaml", f"client-key-data: {base64.b64encode(PEM.encode()).decode()}", PART),
 ]  # fmt: skip
 HARMLESS = [
+    ("plan.json", f'{{"id": "train", "key": "{HALF}", "inventory": "{HALF}"}}'),
+    ("a.py", 'wandb.login(key=os.environ["KEY"])\n'),
     ("a.py", 'sha256 = "' + HALF + '"  # of the key file\n'),
     ("a.py", "from x import ChaCha20Poly1305 as key_cipher\n"),
     ("a.py", 'layer = "model_layers_10_attn_key_proj_weight_2"\n'),
