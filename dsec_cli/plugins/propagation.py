@@ -127,7 +127,10 @@ def _settle(
         state = states[first].copy()
         seen[first] = found = Followed([], [], [])
         for operation in block.operations:
-            if operation[2] not in _UNSEEN:
+            operands = operation[3]
+            if operation[2] in _TURNS or (
+                operands and (operands[0][0] == "m" or operands[-1][0] == "m" or len(operands) > 2)
+            ):
                 _observe(state, operation, reader, found=found, extent=extent)
             step(state, operation, reader)
         for way in block.following:
@@ -174,6 +177,8 @@ def _flow_into(states: dict[int, State], way: int, state: State, rounds: dict[in
     if known is None:
         states[way] = state.copy()
         return True
+    if known.same(state):
+        return False
     joined = known.joined(state)
     if joined.same(known):
         return False
@@ -200,15 +205,18 @@ def _idle(operation: Operation) -> bool:
     return False
 
 
-_UNSEEN = frozenset(("lea", "nop", "int3", "endbr64", "jcc"))
-"""Instructions that neither read memory nor go where a register says."""
+_TURNS = frozenset(("call", "jmp", "ret", "push", *_GATES))
+"""Instructions to look at though they name no memory."""
+_UNTOUCHING = frozenset(("lea", "nop"))
+"""Those that name memory and do not touch it."""
 
 
 def _observe(
     state: State, operation: Operation, reader: Reader, *, found: Followed, extent: tuple[int, int]
 ) -> None:
     ip, _, name, operands, target, _ = operation
-    _peek(state, operation, found)
+    if name not in _UNTOUCHING:
+        _peek(state, operation, found)
     if name in _GATES:
         found.events.append(Event(ip, name, None, tuple(state.registers)))
     elif name == "call" or (name == "jmp" and (target is None or not extent[0] <= target < extent[1])):

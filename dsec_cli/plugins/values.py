@@ -38,6 +38,8 @@ def number(value: int) -> frozenset[int]:
 
 def join(one: Value, other: Value) -> Value:
     """What holds of both."""
+    if one is None or other is None:
+        return FIXED if FIXED in (one, other) else None
     if one == other:
         return one
     if isinstance(one, frozenset) and isinstance(other, frozenset):
