@@ -130,7 +130,7 @@ def _worker(job: dict[str, Any]) -> subprocess.Popen[str]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        start_new_session=True,  # a terminal's Ctrl-C comes to this process alone, which ends them
+        process_group=0,  # a terminal's Ctrl-C comes to this process alone, which ends them
     )
     assert worker.stdin is not None
     try:

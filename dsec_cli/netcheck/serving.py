@@ -101,7 +101,7 @@ class Server:
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             pass_fds=(number,),
-            start_new_session=True,  # a terminal's Ctrl-C comes to the server, which ends them
+            process_group=0,  # a terminal's Ctrl-C comes to the server, which ends them
         )
         settings = {
             "token": self._token.hex(),
