@@ -52,7 +52,8 @@ bench: dev-env
 	@missed=; for one in "lint.py --peers $(PEERS) --install" "graph.py --peers $(PEERS) --install" \
 	    "top.py --peers $(PEERS) --install --check" executor.py worker_call.py editor.py schedule.py placement.py \
 	    simulate.py marks.py netcheck.py "state.py --peers $(PEERS)-state --install" "plan.py --check" \
-	    "store.py --peers $(PEERS) --install --check" "fingerprint.py --check"; do \
+	    "store.py --peers $(PEERS) --install --check" "fingerprint.py --check" \
+	    "snapshot.py --check"; do \
 	    echo "== $$one"; $(BIN)/python benchmarks/$$one || missed="$$missed $${one%% *}"; \
 	done; test -z "$$missed" || { echo "targets missed:$$missed" >&2; exit 1; }
 
