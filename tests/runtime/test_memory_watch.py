@@ -68,19 +68,19 @@ def on_gpus(job: Any, machine: Machine) -> Any:
 
 def test_a_ramp_of_main_memory_is_told_before_the_limit(job: Any) -> None:
     code = (
-        "import os, time\nheld = b'x' * ((40 + 24 * int(os.environ['DSEC_ITERATION'])) << 20)\n"
+        "import os, time\nheld = b'x' * ((4 + 6 * int(os.environ['DSEC_ITERATION'])) << 20)\n"
         "time.sleep(0.4)\n"
     )
     (job.folder / "ramp.py").write_text(code)
-    (notice,) = run(job, f"    run: {sys.executable} ramp.py", gpus=0, count=17)
+    (notice,) = run(job, f"    run: {sys.executable} -I -S ramp.py", gpus=0, count=17, memory="128MiB")
     assert (notice["kind"], notice["step"], notice["device"]) == ("forecast", "train", "")
     found = re.fullmatch(
         r"main memory grows by ([\d.]+) MiB an execution: "
-        r"it reaches the 512 MiB that it states in about (\d+) executions",
+        r"it reaches the 128 MiB that it states in about (\d+) executions",
         notice["detail"],
     )
     assert found is not None
-    assert 22 <= float(found[1]) <= 26
+    assert 5.5 <= float(found[1]) <= 6.5
     assert 8 <= notice["iteration"] <= 16
     assert 17 <= notice["iteration"] + int(found[2]) <= 21
 
