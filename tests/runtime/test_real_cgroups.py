@@ -49,7 +49,7 @@ code=0; sh -c 'echo $$ > /sys/fs/cgroup/ours/cgroup.procs; exec su -s /bin/sh us
 
 
 def plan_of(kit):
-    """One within its limit, one whose grandchild takes far more, one that shows its limits, a critical one."""
+    """One within its limit, one whose grandchild takes more, one that shows its limits, a critical one."""
     stated = kit.demand(memory_bytes=96 * MIB, cpu_m=250)
     hidden = f'setsid python -c "{TAKES}" 400 & wait $!; sleep 60'
     return kit.plan(
