@@ -34,7 +34,7 @@ _WINDOW = 1 << 23
 _SMALL, _LARGE, _TIGHT = 2, 1, 9
 """Levels for text and code, for pieces, and for what is sent."""
 _TUNED = {"strategy": 2, "window_log": 21, "hash_log": 16, "chain_log": 14, "search_log": 1, "min_match": 5}
-"""What zstandard does for text and code: between its levels 2 (2 % more bytes) and 3 (4 % fewer).
+"""What zstandard does for text and code: between its levels 2 (4 % more bytes) and 3 (2 % fewer).
 
 Tables that fit the nearest caches, so that threads which share them do not slow each other down.
 """
