@@ -213,7 +213,13 @@ def test_files_may_not_be_that_large(writing: Writing, package: Path) -> None:
     assert not target.with_name("large.dsnap.tmp").exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number",
+    [
+        *(pytest.param(one, marks=pytest.mark.battery) for one in (signal.SIGINT, signal.SIGTERM)),
+        signal.SIGKILL,
+    ],
+)
 def test_an_export_that_is_ended(shell: Shell, number: signal.Signals) -> None:
     """The command itself, at the moment when the file beside the package appears."""
     write(shell.project, {f"d{name}/f.txt": os.urandom(100_000).hex() for name in range(20)})
