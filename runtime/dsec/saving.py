@@ -16,6 +16,7 @@ import re
 from typing import NamedTuple
 
 from dsec.pagecache import CHUNK_BYTES, PAGE_BYTES, advise, read_into
+from dsec.savefolder import alone, sync_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def save_sharded(
         raise ValueError("shards must be at least 1, keep and at not negative")
     entries, pieces = _taken_apart({"": state} if isinstance(state, bytes) else state)
     os.makedirs(path, exist_ok=True)
-    with _alone(path):
+    with alone(path):
         places = _places(path)
         number = at if at is not None else 1 + max((place.at for place in places), default=-1)
         tried = 1 + max((place.tried for place in places if place.at == number), default=0)
@@ -83,7 +84,7 @@ def save_sharded(
         try:
             written = _write_shards(folder, pieces, shards=shards, cached=cached)
             _write_marker(folder, {"format": FORMAT, "at": number, "entries": entries, "shards": written})
-            _sync_folder(path)
+            sync_folder(path)
         except BaseException:
             _remove(folder)
             raise
@@ -260,9 +261,9 @@ def _write_marker(folder: str, told: dict[str, Any]) -> None:
         json.dump(told, file)
         file.flush()
         os.fsync(file.fileno())
-    _sync_folder(folder)  # the shards' names, before the marker's
+    sync_folder(folder)  # the shards' names, before the marker's
     os.rename(aside, path)
-    _sync_folder(folder)
+    sync_folder(folder)
 
 
 def _read(folder: str) -> dict[str, Any]:
@@ -339,19 +340,6 @@ def _places(path: str) -> list[_Place]:
     return [_Place(int(match[1]), int(match[2]), os.path.join(path, name)) for name, match in found if match]
 
 
-@contextlib.contextmanager
-def _alone(path: str) -> Iterator[None]:
-    """Keep other writers of the same folder waiting; the kernel lets them on when this process dies."""
-    import fcntl
-
-    handle = os.open(os.path.join(path, ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
-
-
 def _prune(path: str, newest: tuple[int, int], *, keep: int) -> None:
     """Take away what the save just written makes superfluous; failing to costs space alone."""
     places = sorted(_places(path), reverse=True)
@@ -377,14 +365,6 @@ def _remove(folder: str) -> None:
     for name in sorted(os.listdir(folder), key=lambda name: name != MARKER):
         os.unlink(os.path.join(folder, name))
     os.rmdir(folder)
-
-
-def _sync_folder(path: str) -> None:
-    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _to_stderr(text: str) -> None:

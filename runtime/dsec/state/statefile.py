@@ -20,6 +20,7 @@ import re
 import struct
 from typing import NamedTuple
 
+from dsec.savefolder import sync_folder
 from dsec.state.coding import HASHES, hasher
 from dsec.state.problems import StateError
 
@@ -172,31 +173,9 @@ def part(opened_: Opened, offset: Any, length: int) -> memoryview:
     return opened_.data[offset : offset + length]
 
 
-@contextlib.contextmanager
-def alone(folder: str) -> Iterator[None]:
-    """Keep other writers of the folder waiting; the kernel lets them on when this process dies."""
-    import fcntl
-
-    handle = os.open(os.path.join(folder, ".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
-
-
 def sweep(folder: str) -> None:
     """Take away what writers left that died; call it `alone`, when nobody else can be writing."""
     for name in os.listdir(folder):
         if name.startswith(".") and name.endswith(".tmp"):
             with contextlib.suppress(OSError):
                 os.unlink(os.path.join(folder, name))
-
-
-def sync_folder(path: str) -> None:
-    """Make names in a folder durable; raises OSError."""
-    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

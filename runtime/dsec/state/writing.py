@@ -6,11 +6,12 @@ import os
 import time
 from typing import NamedTuple
 
+from dsec.savefolder import alone
 from dsec.state import quantising
 from dsec.state.blocks import BLOCK_BYTES, EQUAL, Encoded
 from dsec.state.coding import codec_name, compressor, hash_name, hasher
 from dsec.state.layout import Placed, kept, same_shapes
-from dsec.state.statefile import FORMAT, VERSION, Writing, alone, name_of, places, sweep
+from dsec.state.statefile import FORMAT, VERSION, Writing, name_of, places, sweep
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
