@@ -111,7 +111,7 @@ def drain(sock: socket.socket, *, throttle: Throttle | None = None) -> Passed:
     count = first = last = 0
     looked, looked_at, looks_again = 0, clock(), True
     cpu = time.process_time_ns()
-    while got := _next(sock, room):
+    while got := next_bytes(sock, room):
         last = clock()
         first = first or last
         count += got
@@ -125,8 +125,8 @@ def drain(sock: socket.socket, *, throttle: Throttle | None = None) -> Passed:
     return Passed(count, last - first, time.process_time_ns() - cpu)
 
 
-def _next(sock: socket.socket, room: bytearray) -> int:
-    """Bytes that came; 0: the end."""
+def next_bytes(sock: socket.socket, room: bytearray) -> int:
+    """Bytes that came into `room` or were dropped for it, 0 at the end; raises Stalled and LineLost."""
     try:
         try:
             return sock.recv_into(room, CHUNK, _TRUNC)
