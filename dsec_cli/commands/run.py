@@ -11,9 +11,9 @@ from dsec.core.fold import Fold
 from dsec.engines.local import Session
 from dsec.errors import FileProblem, RunProblem
 from dsec.journal import Header, Journal, header_payload
-from dsec.quickplan import parse_plan
+from dsec.quickplan import is_plan, parse_plan
 from dsec.record import Record
-from dsec.rundir import RunDir, create, home, is_job, new_job
+from dsec.rundir import RunDir, began, create, home, is_job, new_job, undo
 from dsec.sweep import boot_id
 from dsec_cli.commands.carrying import (
     carry_out,
@@ -33,6 +33,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec.inventory import Inventory
     from dsec.plan import Plan
+    from dsec_cli.commands.depending import Looked
     from dsec_cli.options import Args
 
 
@@ -55,8 +56,7 @@ def main(args: Args) -> int:
     if looked.code != YES:
         return looked.code
     run = _new_run(prepared, args.job_id)
-    keep(run, looked)
-    journal = _begin(run, prepared)
+    journal = _begin(run, prepared, looked)
     session = Session(
         plan,
         run,
@@ -94,7 +94,7 @@ def _stored(path: str | None, inventory_path: str | None) -> Prepared | None:
         raise FileProblem(
             say("{path}: {why}", path=path, why=system(problem)), hint="name a contract or a plan"
         ) from None
-    if not raw.startswith(b"{") or b'"dsec.plan/' not in raw:
+    if not is_plan(raw):
         return None
     plan = parse_plan(raw, name=path)
     return Prepared(plan, raw, folder_of(path, plan), inventory_for(plan, inventory_path))
@@ -133,13 +133,19 @@ def _new_run(prepared: Prepared, job: str | None) -> RunDir:
         ) from None
 
 
-def _begin(run: RunDir, prepared: Prepared) -> Journal:
-    """Store the plan, open the journal and write its first record."""
-    write_whole(run.plan, prepared.stored)
+def _begin(run: RunDir, prepared: Prepared, looked: Looked) -> Journal:
+    """Store the plan, open the journal and write its first record; without that record nothing is left."""
     try:
+        keep(run, looked)
+        write_whole(run.plan, prepared.stored)
         journal = Journal(run.journal, clock=time.monotonic)
+        now_ms = time.time_ns() // 1_000_000
+        header = Header(run.job, prepared.plan.hash, prepared.folder, now_ms, boot_id())
+        journal.append(header_payload(header))
     except BlockingIOError:
         raise RunProblem(say("run {job} is being carried out already", job=run.job)) from None
-    now_ms = time.time_ns() // 1_000_000
-    journal.append(header_payload(Header(run.job, prepared.plan.hash, prepared.folder, now_ms, boot_id())))
+    except BaseException:  # a full disk, or Ctrl-C
+        if not began(run):
+            undo(run)
+        raise
     return journal

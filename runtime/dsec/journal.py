@@ -248,7 +248,12 @@ class Journal:
             if problem.errno in _NO_SPACE:
                 os.close(self._fd)
                 raise DiskFullError(
-                    say("{path}: no space for a journal", path=self._path), hint="free some space first"
+                    say(
+                        "{path}: no space for a journal: {needed} KiB are set aside for it",
+                        path=self._path,
+                        needed=RESERVE_BYTES >> 10,
+                    ),
+                    hint="free some space first",
                 ) from None
             # Some file systems cannot set space aside; then a full disk costs the last ends.
         finally:

@@ -19,6 +19,7 @@ from dsec.errors import PlanProblem, RunProblem
 from dsec.events import decode
 from dsec.journal import Header, read_header, walk
 from dsec.record import Record
+from dsec.rundir import never_began
 from dsec.sweep import boot_id, look
 from dsec.words import say, system
 
@@ -69,6 +70,8 @@ def read_run(run: RunDir) -> Told:
     finally:
         if collecting:
             gc.enable()
+    if not headers and not walked.lost:
+        raise never_began(run)
     header = headers[0] if headers else read_header([], name=run.journal)
     return Told(header, folding, folding.state(), *walked)
 

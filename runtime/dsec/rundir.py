@@ -13,6 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+_RECORD_BYTES = 1 << 20
+"""A first record is far shorter."""
 _PLACEHOLDERS = ("{run}", "{iteration}", "{previous}")
 
 
@@ -103,40 +105,70 @@ def create(state: str, job: str) -> RunDir:
     try:
         os.mkdir(run.path)
     except FileExistsError:
-        if _began(run):
+        if began(run):
             raise
-        _forget(run)
+        undo(run)
         os.mkdir(run.path)
-    os.mkdir(run.logs)
-    os.mkdir(run.work)
-    os.mkdir(f"{run.path}/metrics")
+    try:
+        os.mkdir(run.logs)
+        os.mkdir(run.work)
+        os.mkdir(f"{run.path}/metrics")
+    except BaseException:  # a full disk, or Ctrl-C: nothing has begun
+        undo(run)
+        raise
     return run
 
 
-def _began(run: RunDir) -> bool:
+def began(run: RunDir) -> bool:
     """Whether the run got as far as a first record; one killed earlier did nothing and is no run."""
     try:
-        return os.path.getsize(run.journal) > 0
+        with open(run.journal, "rb") as file:
+            return file.readline(_RECORD_BYTES).endswith(b"\n")
     except FileNotFoundError:
         return False
 
 
-def _forget(run: RunDir) -> None:
+def undo(run: RunDir) -> None:
+    """Take away the folder of a run that never began, as far as that can be done."""
     import shutil
 
-    shutil.rmtree(run.path)
+    shutil.rmtree(run.path, ignore_errors=True)
+
+
+def never_began(run: RunDir) -> RunProblem:
+    """What to say of a run that was cut off before its first record."""
+    return RunProblem(
+        say("run {job} never began: it was cut off before its first record", job=run.job),
+        hint=say("start it with: dsec run --job-id {job}", job=run.job),
+    )
+
+
+def _asked_for(run: RunDir) -> RunDir:
+    """The run, if it began or is just beginning (its journal is held)."""
+    if began(run):
+        return run
+    import fcntl
+
+    with open(run.journal, "rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return run
+    if began(run):
+        return run
+    raise never_began(run)
 
 
 def find(folder: str, environ: Mapping[str, str], job: str | None) -> RunDir:
     """The run `job` (an id or a run's folder), or the latest one, in the nearest `.dsec` upwards."""
     if job and os.path.isfile(os.path.join(job, "journal")):
         path = os.path.abspath(job)
-        return RunDir(os.path.basename(path), path)
+        return _asked_for(RunDir(os.path.basename(path), path))
     state = _nearest(folder, environ)
     if job:
         path = os.path.join(state, "runs", job)
         if is_job(job) and os.path.isfile(os.path.join(path, "journal")):
-            return RunDir(job, path)
+            return _asked_for(RunDir(job, path))
         raise RunProblem(say("there is no run {job!r} in {state}", job=job, state=state), hint=_known(state))
     found = latest(state)
     if found is None:
@@ -144,11 +176,11 @@ def find(folder: str, environ: Mapping[str, str], job: str | None) -> RunDir:
             say("there is no run in {state}", state=state),
             hint="start one with dsec run, or go to the contract's folder",
         )
-    return found
+    return _asked_for(found)
 
 
 def latest(state: str) -> RunDir | None:
-    """The run that began last."""
+    """The run that began last; one that never began only where there is no other."""
     starts = [(_begun(f"{state}/runs/{job}/journal"), job) for job in _jobs(state)]
     if not starts:
         return None

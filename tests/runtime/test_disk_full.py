@@ -80,6 +80,7 @@ def test_before_anything_began(job, kit, disk, leave):
     assert FULL.search(out), out
     assert TRACE not in out
     assert len(out.splitlines()) <= 3, out
+    assert not run.exists()  # nothing began, and nothing is left of it
     (disk / "pad").unlink()
     job.run(kit.plan(kit.step("A")))
     assert len(whole(run)) > 3

@@ -10,7 +10,12 @@ import signal
 import subprocess
 import sys
 
-from dsec_cli.commands import logs
+import pytest
+
+from dsec.planfile import plan_bytes
+from dsec.rundir import create
+from dsec_cli.commands import logs, run
+from dsec_cli.commands.depending import Looked
 from dsec_cli.options_args import Args
 
 
@@ -180,6 +185,36 @@ def test_resume_says_that_a_changed_contract_is_not_taken(job):
 def test_no_run_at_all(job):
     assert "there is no run in" in job.dsec("status", expect=3)
     assert "dsec run" in job.dsec("report", expect=3)
+
+
+@pytest.mark.parametrize("left", [b"", b"\0" * 300, b"00000100 12345678 {"])
+def test_a_run_that_never_began_is_told_as_that(job, kit, left):
+    """Killed before its first record, or the power went before that was on the disk."""
+    job.run_dir.mkdir(parents=True)
+    (job.run_dir / "journal").write_bytes(left)
+    for command in ("resume", "status", "logs", "report", "top"):
+        out = job.dsec(command, "j", *(["--once"] if command == "top" else []), expect=3)
+        told = "run j never began: it was cut off before its first record (hint: start it with: dsec run"
+        assert told in out, out
+    assert "never began" in job.dsec("status", expect=3)
+    job.save(kit.plan(kit.step("A")))
+    job.dsec("run", "plan.json", "--job-id", "other")
+    assert job.dsec("status").startswith("other: succeeded")
+    job.dsec("run", "plan.json", "--job-id", "j")
+    assert job.dsec("status", "j").startswith("j: succeeded")
+
+
+def test_ctrl_c_before_the_first_record_leaves_nothing(kit, tmp_path, monkeypatch):
+    def pressed(*_, **__):
+        raise KeyboardInterrupt
+
+    plan = kit.plan(kit.step("A"))
+    prepared = run.Prepared(plan, plan_bytes(plan), str(tmp_path), plan.inventory)
+    monkeypatch.setattr(run, "header_payload", pressed)
+    made = create(str(tmp_path / ".dsec"), "j")
+    with pytest.raises(KeyboardInterrupt):
+        run._begin(made, prepared, Looked((), 0))
+    assert os.listdir(tmp_path / ".dsec" / "runs") == []
 
 
 def test_a_run_is_left_without_taking_it_apart(job, kit):

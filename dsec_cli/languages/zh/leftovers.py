@@ -6,6 +6,8 @@ TEXTS: dict[str, str] = {
     "ran out of GPU memory": "GPU 显存不足",
     "lost its GPU": "失去了 GPU",
     "waited too long for other ranks": "等待其他 rank 超时",
+    "run {job} never began: it was cut off before its first record": "任务 {job} 从未开始：它在写出第一条记录之前就被中断",
+    "start it with: dsec run --job-id {job}": "用以下命令开始：dsec run --job-id {job}",
     "found the disk full": "磁盘已满",
     "no process of an earlier run is left": "没有先前任务遗留的进程",
     "1 process of an earlier run is left": "有 1 个先前任务的进程遗留",
