@@ -13,6 +13,7 @@ from dsec_cli.diagnostics import Place, concretise
 from dsec_cli.source.locate import Keys, step_ids
 from dsec_cli.source.placing import placing
 from dsec_cli.source.text import Span
+from dsec_cli.source.tree import with_document
 from dsec_cli.source.yaml import parse
 from dsec_cli.words import say
 
@@ -98,13 +99,9 @@ def open_contract(path: str) -> Opened:
 
 def _part(text: SourceText) -> Part:
     """The document to work on: the first that states Steps, else the first."""
-    tree = parse(text)
+    tree = with_document(parse(text), len(text.text))
     by_index = {document.index: document for document in tree.documents}
     built = build_all(tree, text.name)
-    if not built:
-        raise FileProblem(
-            say("{name} holds no document", name=text.name), hint="write a contract with: dsec init"
-        )
     chosen = next((one for one in built if one.contract.steps), built[0])
     return Part(text, by_index[chosen.contract.document], *chosen, (tree, built))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dsec.core.placement import feasible
 from dsec.errors import PlanProblem
 from dsec.planfile import LARGEST
-from dsec.quickplan import parse_plan
+from dsec.quickplan import is_plan, parse_plan
 from dsec_cli.commands.inventory import read_inventory
 from dsec_cli.commands.opened import contract_here
 from dsec_cli.commands.pipeline import Refused, prepare
@@ -45,14 +45,10 @@ def outlook(path: str | None, inventory: str | None) -> Fleet | Planned | Refuse
         plan = parse_plan(stored, name=path)
         return Planned(plan, _other_machine(plan, inventory))
     source = read_source(path)
-    if _is_plan(source.data):
+    if is_plan(source.data):
         plan = parse_plan(source.data, name=path)
         return Planned(plan, _other_machine(plan, inventory))
     return _fleet(source, path) or _planned(path, inventory)
-
-
-def _is_plan(data: bytes) -> bool:
-    return data.startswith(b"{") and b'"dsec.plan/' in data
 
 
 def _stored(path: str) -> bytes | None:
@@ -68,7 +64,7 @@ def _stored(path: str) -> bytes | None:
             data += file.read(LARGEST) if data == b"{" else b""
     except OSError:
         return None  # whoever reads it as a contract says what is wrong
-    return data if _is_plan(data) else None
+    return data if is_plan(data) else None
 
 
 def _planned(path: str, inventory: str | None) -> Planned | Refused:

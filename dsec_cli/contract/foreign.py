@@ -41,6 +41,7 @@ OURS = {
 }
 """By the word in their `format`."""
 OTHERS = (
+    Other(("hash", "inventory", "steps"), say("a plan"), "run"),
     Other(("machines",), say("an inventory"), "show"),
     Other(("gpus",), say("an inventory"), "show"),
     Other(("services",), say("a compose file"), "import compose"),

@@ -9,7 +9,7 @@ _HEALTH = frozenset(("bandwidth_cap", "latency_cap", "snapshot_interval", "polic
 
 
 _FOREIGN = frozenset(
-    ("$schema", "apiVersion", "channels", "file_mounts", "format", "gpus", "jobs", "machines")
+    ("$schema", "apiVersion", "channels", "file_mounts", "format", "gpus", "hash", "jobs", "machines")
 ) | frozenset(("repos", "services", "setup", "stages", "workflow"))
 """Keys of documents that are no contracts; `contract.foreign` knows which."""
 

@@ -22,7 +22,7 @@ from dsec_cli.lint.rule import (
 from dsec_cli.lint.suspects import ODD
 from dsec_cli.source.locate import Keys, step_ids
 from dsec_cli.source.text import Span
-from dsec_cli.source.tree import Document
+from dsec_cli.source.tree import with_document
 from dsec_cli.source.yaml import parse
 from dsec_cli.words import rewritten
 
@@ -182,9 +182,7 @@ class _Run:
     def _facts(
         self, tree: Tree, suppressions: tuple[Suppression, ...], around: Surroundings
     ) -> tuple[Facts, ...]:
-        if not tree.documents:
-            whole = Document(0, None, Span(0, len(self.text.text)))
-            tree = tree._replace(documents=(whole,))
+        tree = with_document(tree, len(self.text.text))
         by_index = {document.index: document for document in tree.documents}
         return tuple(
             Facts(

@@ -136,3 +136,14 @@ class Tree(Record):
     documents: tuple[Document, ...]
     comments: tuple[Comment, ...]
     problems: tuple[Problem, ...]
+
+
+def with_document(tree: Tree, length: int) -> Tree:
+    """The tree with at least one document: of a text of `length` characters that holds none, all of it.
+
+    Where something could not be read, nobody can say that the document is empty.
+    """
+    if tree.documents:
+        return tree
+    whole = Span(0, length)
+    return tree._replace(documents=(Document(0, None, whole, (whole,) if tree.problems else ()),))

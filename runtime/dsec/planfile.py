@@ -15,6 +15,7 @@ from dsec.wholefile import write_whole
 from dsec.words import say, system
 
 _FAMILY = FORMAT.rpartition("/")[0] + "/"
+_EDITED = say("a plan is not edited by hand; change the contract and run `dsec plan` again")
 LARGEST = 256 * 2**20
 """Bytes of a plan at most."""
 
@@ -71,8 +72,11 @@ def load_plan(path: str) -> Plan:
 def parse_plan(data: bytes, *, where: str) -> Plan:
     """The plan in `data`, checked: format, keys, types, hash."""
     document = _document(data, where)
-    _check_format(document.get("format"), where)
-    plan = decode(Plan, document, where=where)
+    _check_format(document, where)
+    try:
+        plan = decode(Plan, document, where=where)
+    except StoredFormError as problem:
+        raise StoredFormError(problem.what, hint=problem.hint or _EDITED) from None
     try:
         found = plan_hash(plan)
     except UnicodeEncodeError:
@@ -87,7 +91,7 @@ def parse_plan(data: bytes, *, where: str) -> Plan:
                 hash=plan.hash[:16],
                 found=found[:16],
             ),
-            hint="a plan is not edited by hand; change the contract and run `dsec plan` again",
+            hint=_EDITED,
         )
     return plan
 
@@ -101,7 +105,7 @@ def _document(data: bytes, where: str) -> dict[str, object]:
         raise StoredFormError(say("{where} is nested too deep to be a plan", where=where)) from None
     except ValueError as problem:
         raise StoredFormError(
-            say("{where} is no JSON document: {problem}", where=where, problem=problem)
+            say("{where} is no JSON document: {problem}", where=where, problem=problem), hint=_EDITED
         ) from None
     if not isinstance(document, dict):
         raise StoredFormError(say("{where} is {kind}, not a plan", where=where, kind=type(document).__name__))
@@ -119,13 +123,16 @@ def _no_float(text: str) -> object:
     raise ValueError(f"{text} is not an integer")
 
 
-def _check_format(format_: object, where: str) -> None:
+def _check_format(document: dict[str, object], where: str) -> None:
+    format_ = document.get("format")
     if format_ == FORMAT:
         return
     if not isinstance(format_, str) or not format_.startswith(_FAMILY):
         raise StoredFormError(
             say("{where} is no plan: its format is {format!r}", where=where, format=format_),
-            hint=say("a plan starts with {format!r}", format=FORMAT),
+            hint=_EDITED
+            if document.keys() >= {"hash", "steps"}
+            else say("a plan's format is {format!r}", format=FORMAT),
         )
     raise StoredFormError(
         say(

@@ -41,6 +41,8 @@ _HASH = b'"hash":"'
 """Only the plan's own hash: those of the parts have names that end in `_hash`."""
 _STEPS, _AFTER = '"steps":[{"command":', '}],"tool":"'
 """Where the Steps begin and end; a quote within a string would have a backslash before it."""
+_BEGINNING = re.compile(rb'\{\s*"analysis"\s*:')
+"""A plan's first key, by which one that is cut off is known; no contract has it."""
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
@@ -62,6 +64,21 @@ def parse_plan(raw: bytes, *, name: str) -> Plan:
     plan = _quick(raw) or _strict(raw, name)
     _check_steps(plan, name)
     return plan
+
+
+def is_plan(raw: bytes) -> bool:
+    """Whether a file is meant as a plan, whole or damaged: a contract is never taken for one."""
+    if not raw.startswith(b"{"):
+        return False
+    if b'"dsec.plan/' in raw or _BEGINNING.match(raw):
+        return True
+    if b'"hash"' not in raw or b'"steps"' not in raw:
+        return False
+    try:
+        found = json.loads(raw)
+    except (ValueError, RecursionError):
+        return False
+    return found.keys() >= {"hash", "steps"}
 
 
 def _strict(raw: bytes, name: str) -> Plan:
