@@ -16,6 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from dsec_cli.cells import wrap
 from dsec_cli.grammar import joined
 from dsec_cli.options import COMMANDS, GROUPS, PROGRAMS, Args, attribute, command, defaults
+from dsec_cli.options_args import MAY_BE_EMPTY
 
 if TYPE_CHECKING:
     from dsec_cli.options_shared import Argument, Command, Option
@@ -215,7 +216,7 @@ def _signed(function: Callable[..., None], parameters: list[inspect.Parameter]) 
 def _argument(argument: Argument) -> inspect.Parameter:
     name, arity, choices, text = argument
     told = _escaped(_with_choices(text, choices))
-    info = typer.Argument(metavar=name, help=told, show_default=False, **_checks(choices))
+    info = typer.Argument(metavar=name, help=told, show_default=False, **_checks(name, choices))
     required = arity in ("one", "some")
     if arity in ("some", "many"):
         return _parameter(name, list[str], info, default=... if required else ())
@@ -234,7 +235,7 @@ def _option(option: Option) -> inspect.Parameter:
         metavar=between if narrow else metavar,
         help=_escaped(text if narrow else _with_choices(text, choices)),
         show_default=default is not None,
-        **_checks(choices),
+        **_checks(name, choices),
     )
     if kind == "multi":
         return _parameter(name, list[str], info, default=())
@@ -246,16 +247,21 @@ def _with_choices(text: str, choices: tuple[str, ...]) -> str:
     return f"{text} One of: {', '.join(choices)}." if choices else text
 
 
-def _checks(choices: tuple[str, ...]) -> dict[str, Any]:
-    """Completion and the refusal of anything but `choices`."""
-    if not choices:
+def _checks(name: str, choices: tuple[str, ...]) -> dict[str, Any]:
+    """Completion, and the refusal of anything but `choices` and of empty words."""
+    if not choices and name in MAY_BE_EMPTY:
         return {}
 
     def check(value: str | list[str] | None) -> str | list[str] | None:
         for one in value if isinstance(value, list) else () if value is None else (value,):
-            if one not in choices:
+            if choices and one not in choices:
                 raise typer.BadParameter(f"{one!r} is not one of {', '.join(choices)}")
+            if one == "":
+                raise typer.BadParameter("it is an empty word")
         return value
+
+    if not choices:
+        return {"callback": check}
 
     def complete(incomplete: str) -> list[str]:
         return [choice for choice in choices if choice.startswith(incomplete)]

@@ -6,7 +6,7 @@ same tables; importing it costs ten times what a whole lint costs.
 
 from __future__ import annotations
 
-from dsec_cli.options_args import Args, attribute, defaults
+from dsec_cli.options_args import MAY_BE_EMPTY, Args, attribute, defaults
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _take_short(row: Command, word: str, rest: list[str], values: dict[str, obje
 
 def _store(option: Option, text: str, values: dict[str, object]) -> bool:
     name, _, kind, _, choices, _, _ = option
-    if choices and text not in choices:
+    if (choices and text not in choices) or not (text or name in MAY_BE_EMPTY):
         return False
     key = attribute(name)
     if kind == "multi":
@@ -135,8 +135,10 @@ def _store(option: Option, text: str, values: dict[str, object]) -> bool:
 
 
 def _take_words(row: Command, words: list[str], values: dict[str, object]) -> bool:
-    """Deal the words to the command's arguments; False: too few, too many, or not a choice."""
+    """Deal the words to the command's arguments; False: too few, too many, empty, or not a choice."""
     for name, arity, choices, _ in row[3]:
+        if words and name not in MAY_BE_EMPTY and "" in (words[:1] if arity in ("one", "maybe") else words):
+            return False
         if arity in ("some", "many"):
             if arity == "some" and not words:
                 return False

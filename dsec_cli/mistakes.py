@@ -6,6 +6,7 @@ from dsec_cli.exit import UsageError
 from dsec_cli.grammar import joined, option_called
 from dsec_cli.lint.nearest import did_you_mean
 from dsec_cli.options import GROUPS, PROGRAMS, command
+from dsec_cli.options_args import MAY_BE_EMPTY
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -108,6 +109,8 @@ def _value(option: Option, called: str, text: str) -> UsageError | None:
     choices = option[4]
     if choices and text not in choices:
         return _no_choice(called, text, choices)
+    if not (text or option[0] in MAY_BE_EMPTY):
+        return _empty(called)
     digits = text[1:] if text[:1] == "-" else text
     if option[2] == "int" and digits.isascii() and digits.isdigit() and len(digits) > 18:
         return UsageError(
@@ -126,6 +129,8 @@ def _in_words(row: Command, line: str, words: list[str]) -> UsageError | None:
     """What is wrong with the words that are no options."""
     for argument in row[3]:
         name, arity, choices, _ = argument
+        if name not in MAY_BE_EMPTY and "" in (words[:1] if arity in ("one", "maybe") else words):
+            return _no_choice(name, "", choices) if choices else _empty(name)
         if arity in ("some", "many"):
             if arity == "some" and not words:
                 return _missing(row, line, name)
@@ -179,6 +184,13 @@ def _needs_value(option: Option, called: str) -> UsageError:
 def _no_choice(called: str, text: str, choices: tuple[str, ...]) -> UsageError:
     return UsageError(
         say("{option} cannot be {text!r}", option=called, text=text), hint=did_you_mean(text, choices)
+    )
+
+
+def _empty(called: str) -> UsageError:
+    return UsageError(
+        say("{option} is an empty word", option=called),
+        hint=say("the command line may hold a variable that is not set"),
     )
 
 

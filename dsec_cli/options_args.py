@@ -7,6 +7,10 @@ if TYPE_CHECKING:
     from dsec_cli.options_shared import Command
 
 
+MAY_BE_EMPTY = frozenset(("COMMAND", "VALUE", "exclude", "grep", "ignore", "select"))
+"""Arguments and options that an empty word can be meant for; elsewhere it is a variable that is not set."""
+
+
 class Args:
     """A parsed command line: every option and argument of the command as an attribute."""
 

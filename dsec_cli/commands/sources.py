@@ -79,10 +79,6 @@ def _nothing_in(folder: str) -> FileProblem:
 
 def read_source(path: str, *, stdin_name: str = "<stdin>") -> SourceText:
     """Read one file, or standard input for `-`; raises FileProblem."""
-    if not path:
-        raise FileProblem(
-            say("an empty word names no file"), hint="the command line may hold a variable that is not set"
-        )
     if path == STDIN:
         if sys.stdin is None:
             raise FileProblem("standard input is closed", hint="name a file instead of -")

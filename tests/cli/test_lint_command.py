@@ -369,15 +369,6 @@ def test_a_pattern_that_nothing_matches_is_not_called_a_file(ds: Ds, tmp_path: P
     assert b"no file matches jo*/ (hint: it matches folders only; name files: jo*/*.yaml)" in ran.stderr
 
 
-def test_an_empty_word_is_told_as_what_it_is(ds: Ds, tmp_path: Path) -> None:
-    ran = ds("ds-contract-lint", "")
-    assert (ran.returncode, ran.stdout) == (3, b"")
-    assert (
-        b"an empty word names no file (hint: the command line may hold a variable that is not set)"
-        in ran.stderr
-    )
-
-
 def test_rules_are_chosen_by_name_too(ds: Ds, tmp_path: Path) -> None:
     (tmp_path / "dsandbox.yaml").write_text("version: 1.10\nnmae: x\n")
     by_name = ds("ds-contract-lint", "-q", "--select", "unknown-key, Version-Reads-As-Number")

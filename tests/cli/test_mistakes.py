@@ -14,6 +14,10 @@ from dsec_cli.options import COMMANDS, PROGRAMS
 from tests.cli.conftest import Ran
 from tests.cli.test_grammar import WORDS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec_cli.options_shared import Command
+
 SAID = [
     ("dsec lnt", "dsec has no command 'lnt'", "did you mean 'lint'?"),
     ("dsec --lang zh lint", "there is no option --lang", "options come after the command: dsec COMMAND"),
@@ -42,6 +46,40 @@ def test_a_mistake_is_named_with_the_way_out(line: str, what: str, hint: str) ->
     wrong = mistake(program, argv)
     assert wrong is not None
     assert (wrong.what, wrong.hint) == (what, hint)
+
+
+EMPTY = [
+    ("JOB", ["cancel", ""]),
+    ("STEP", ["logs", "j", ""]),
+    ("FILE", ["run", ""]),
+    ("PATHS", ["lint", "x.yaml", ""]),
+    ("FILES", ["plan", ""]),
+    ("NAME", ["snapshot", "verify", ""]),
+    ("--job-id", ["run", "--job-id", ""]),
+    ("--job-id", ["run", "--job-id="]),
+    ("-o", ["plan", "-o", ""]),
+]
+
+
+@pytest.mark.parametrize(("called", "argv"), EMPTY)
+def test_an_empty_word_is_never_taken_for_nothing(called: str, argv: list[str]) -> None:
+    assert grammar.parse("dsec", argv) is None
+    wrong = mistake("dsec", argv)
+    assert wrong is not None
+    assert wrong.what == f"{called} is an empty word"
+    assert wrong.hint == "the command line may hold a variable that is not set"
+
+
+@pytest.mark.parametrize("row", COMMANDS, ids=lambda row: row[0])
+def test_no_command_takes_an_empty_name(row: Command) -> None:
+    """Empty JOB would be the latest run: only lists, patterns, values and other programs' words may be so."""
+    for at, (name, arity, choices, _) in enumerate(row[3]):
+        before = [(one[2] or ("x",))[0] for one in row[3][:at]]
+        told = grammar.parse_command(row, [*before, ""])
+        assert (told is None) == (bool(choices) or name not in {"COMMAND", "VALUE"}), (name, arity)
+    for name, _, kind, *_ in row[4]:
+        if kind in ("value", "multi") and name not in {"exclude", "grep", "ignore", "select"}:
+            assert grammar.parse_command(row, [f"--{name}="]) is None
 
 
 def test_it_is_one_line_and_exit_code_2(ds: Callable[..., Ran]) -> None:
