@@ -22,8 +22,11 @@ def lab() -> None:
         pytest.skip(why)
 
 
-def mended(fault: str, aspect: str, probes: str, numbers: str) -> list[dict[str, str]]:
-    """States of all aspects before and after the commands of one of them; the gravest of each."""
+Said = list[dict[str, str]]
+
+
+def mended(fault: str, aspect: str, probes: str, numbers: str) -> tuple[Said, Said]:
+    """What is said before and after the commands of one aspect."""
     script = [sys.executable, str(SCRIPT), aspect, probes, numbers]
     done = subprocess.run(
         command("dsec", "netcheck", "lab", "--fault", fault, "--", *script),
@@ -35,10 +38,11 @@ def mended(fault: str, aspect: str, probes: str, numbers: str) -> list[dict[str,
     )
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
-    return [states(said["before"]), states(said["after"])]
+    return said["before"], said["after"]
 
 
-def states(statements: list[dict[str, str]]) -> dict[str, str]:
+def states(statements: Said) -> dict[str, str]:
+    """Of all aspects, the gravest of each."""
     found: dict[str, str] = {}
     for one in sorted(statements, key=lambda one: GRAVITY.index(one["state"]), reverse=True):
         found[one["aspect"]] = one["state"]
@@ -61,13 +65,17 @@ def states(statements: list[dict[str, str]]) -> dict[str, str]:
 )
 def test_a_mend_mends(fault: str, aspect: str, probes: str, numbers: str) -> None:
     before, after = mended(fault, aspect, probes, numbers)
-    assert before[aspect] in ("problem", "note")
-    assert after[aspect] == "ok"
+    mends = {one["mend"] for one in before if one["aspect"] == aspect and one["state"] != "ok"}
+    assert mends
+    assert aspect in states(after)
+    left = [one for one in after if one["aspect"] == aspect and one["mend"] in mends]
+    assert not left  # other statements may come where the machine is busy
 
 
 @pytest.mark.battery
 def test_one_shorter_end_is_enough_for_tcp_in_a_black_hole() -> None:
     """Datagrams of the other end still vanish, which is said."""
-    before, after = mended("router-mtu-silent=1400", "mtu", "sizes,bulk", "0")
+    said = mended("router-mtu-silent=1400", "mtu", "sizes,bulk", "0")
+    before, after = (states(one) for one in said)
     assert (before["tcp"], before["mtu"]) == ("problem", "problem")
     assert (after["tcp"], after["mtu"]) == ("ok", "problem")

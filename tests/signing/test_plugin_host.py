@@ -265,10 +265,10 @@ def test_without_landlock_nothing_starts(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def frame(kind: str, data: str) -> str:
-    """C that writes a frame of its own on the line to the host (the first descriptor after the three)."""
+    """C that writes a frame of its own on the line to the host (some descriptor after the three)."""
     return (
         f"char f[64]; uint64_t n = sizeof({data}) - 1; memcpy(f, &n, 8); f[8] = {kind}; "
-        f"memcpy(f + 9, {data}, n); for (int d = 3; d < 20; d++) write(d, f, 9 + n);"
+        f"memcpy(f + 9, {data}, n); for (int d = 3; d < 1024; d++) write(d, f, 9 + n);"
     )
 
 
@@ -284,9 +284,9 @@ def test_who_it_is_cannot_be_forged_into_a_failure_of_ours(tmp_path: Path, data:
 
 def test_a_byte_now_and_then_is_no_answer(tmp_path: Path) -> None:
     body = (
-        "char h[9] = {0, 0, 1, 0, 0, 0, 0, 0, 'a'}; for (int d = 3; d < 20; d++) write(d, h, 9);"
+        "char h[9] = {0, 0, 1, 0, 0, 0, 0, 0, 'a'}; for (int d = 3; d < 1024; d++) write(d, h, 9);"
         "for (;;) { for (volatile long i = 0; i < 20000000; i++) {}"
-        ' for (int d = 3; d < 20; d++) write(d, " ", 1); } return 0;'
+        ' for (int d = 3; d < 1024; d++) write(d, " ", 1); } return 0;'
     )
     with PluginProcess(built(tmp_path, body)) as plugin, pytest.raises(PluginError, match="took too long"):
         plugin.call(b"", timeout_s=0.5)
