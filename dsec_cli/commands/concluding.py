@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 LAST_LINES = 20
 _TAIL_BYTES = 16 * 1024
 _SHOWN_FAILURES = 5
+_OF_THE_PLAN = frozenset(
+    ("not-found", "not-executable", "no-folder", "timeout", "missing-output", "over-memory")
+)
+"""Causes that often lie in what the contract says; a run that is resumed says the same again."""
+_SHELL_FOUND_NONE = 127
 
 
 def conclude(session: Session, outcome: Outcome, *, called: str, own_cpu_s: float) -> list[str]:
@@ -52,10 +57,20 @@ def conclude(session: Session, outcome: Outcome, *, called: str, own_cpu_s: floa
         )
     )
     lines += troubles or [say("report: {path}", path=f"{session.run.path}/report.md")]
-    if outcome.word not in ("succeeded", "failed"):
-        lines.append(say("go on with: dsec resume {job}", job=called))
-    elif outcome.word == "failed":
-        lines.append(say("mend it and go on with: dsec resume {job}", job=called))
+    return lines + _advice(session, outcome, report, called)
+
+
+def _advice(session: Session, outcome: Outcome, report: dict[str, Any], called: str) -> list[str]:
+    """How to go on with a run that is not done; what the contract says wrongly no resume can mend."""
+    if outcome.word == "succeeded":
+        return []
+    if not os.path.isdir(session.run.path):
+        return [say("it cannot be resumed: its folder was removed")]
+    if outcome.word != "failed":
+        return [say("go on with: dsec resume {job}", job=called)]
+    lines: list[str] = [say("mend it and go on with: dsec resume {job}", job=called)]
+    if any(one["cause"] in _OF_THE_PLAN or one["code"] == _SHELL_FOUND_NONE for one in report["failures"]):
+        lines.append(say("a run keeps its own plan: after mending the contract start a new one: dsec run"))
     return lines
 
 

@@ -36,6 +36,20 @@ def main(args: Args) -> int:
     run = find(os.getcwd(), os.environ, args.job)
     plan = read_plan(run.plan)
     journal = _take(run)
+    try:
+        session = _session(run, plan, journal, args)
+        metrics = metrics_of(args) if isinstance(session, Session) else None
+    except BaseException:
+        journal.let_go()
+        raise
+    if not isinstance(session, Session):
+        journal.let_go()
+        return session
+    return carry_out(session, journal=journal, args=args, metrics=metrics)
+
+
+def _session(run: RunDir, plan: Plan, journal: Journal, args: Args) -> Session | int:
+    """What is to be done, once nothing of the last executor is left; else the exit code."""
     told = read_run(run)
     if told.torn_bytes and not args.json:
         _warn_of_loss(told)
@@ -57,7 +71,6 @@ def main(args: Args) -> int:
     state = os.path.dirname(os.path.dirname(run.path))
     check_host(plan, inventory, state=state)
     check_feasible(plan, inventory)
-    metrics = metrics_of(args)
     folder = told.header.folder
     looked = look(plan, args, folder=folder, state=state)
     if looked.code != YES:
@@ -65,7 +78,7 @@ def main(args: Args) -> int:
     keep(run, looked)
     _forget_cancel(run)
     number = len(told.state.sessions) + 1
-    session = Session(
+    return Session(
         plan,
         run,
         folder,
@@ -76,7 +89,6 @@ def main(args: Args) -> int:
         told.fold,
         looked.variables + probe_of(args, run),
     )
-    return carry_out(session, journal=journal, args=args, metrics=metrics)
 
 
 def _contract_changed(plan: Plan, told: Told) -> bool:

@@ -123,7 +123,8 @@ class Attention:
             self._pid = _spawn(self._run, self._argv(), self._environ, theirs.fileno())
         except OSError as problem:
             ours.close()
-            self._unwatched(str(problem))
+            gone = not os.path.isdir(self._run.path)
+            self._unwatched(f"the run's folder was removed: {self._run.path}" if gone else str(problem))
             return
         finally:
             theirs.close()

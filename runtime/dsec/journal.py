@@ -337,6 +337,11 @@ class Journal:
         self.pack()
         os.close(self._fd)
 
+    def let_go(self) -> None:
+        """Leave the file as it is, the reserve given back: nobody goes on with the run now."""
+        self._give_up_reserve()
+        os.close(self._fd)
+
 
 def _opened(path: str) -> int:
     """The journal's descriptor, locked; once more where somebody put a packed journal in its place."""

@@ -6,6 +6,7 @@ import errno
 import os
 from os import fsencode
 
+from dsec.outcomes import NO_INTERPRETER
 from dsec.processes import Launch
 from dsec.rundir import missing_output
 
@@ -161,6 +162,15 @@ def _encoded(variables: Mapping[str, str]) -> dict[bytes, bytes]:
     return {fsencode(key): fsencode(value) for key, value in variables.items()}
 
 
+def why_none_starts(problem: OSError, run: RunDir) -> str:
+    """Why no other attempt could be started either; "": another one may."""
+    if problem.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "the disk is full"
+    if not os.path.isdir(run.path):
+        return f"the run's folder was removed: {run.path}"
+    return ""
+
+
 def why_not_started(problem: OSError, launch: Launch | None) -> tuple[str, str]:
     """Cause and detail of a start that failed."""
     if problem.errno == errno.EADDRNOTAVAIL:
@@ -179,6 +189,19 @@ def why_not_started(problem: OSError, launch: Launch | None) -> tuple[str, str]:
         return "not-executable", f"{program}/"
     if not os.access(program, os.X_OK):
         return "not-executable", program
+    if problem.errno == errno.ENOEXEC and _is_text(program):
+        return "not-executable", f"{program}{NO_INTERPRETER}"
+    if problem.errno == errno.ENOENT and not os.path.isdir(os.path.dirname(launch.log)):
+        return "cannot-start", f"{os.path.dirname(launch.log)}: {problem.strerror}"
     if problem.errno == errno.ENOENT:
         return "not-found", f"the interpreter that {program} names in its first line"
     return "cannot-start", f"{program}: {problem.strerror}"
+
+
+def _is_text(program: str) -> bool:
+    """Whether a file that the kernel cannot run is a script without a first line that names who can."""
+    try:
+        with open(program, "rb") as file:
+            return b"\0" not in file.read(256)
+    except OSError:
+        return False

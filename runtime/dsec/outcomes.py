@@ -41,6 +41,9 @@ RETRIABLE = frozenset(CAUSES) - {
 }
 """What another attempt may mend; a file that is not there is not there the next time either."""
 
+NO_INTERPRETER = ": no interpreter in its first line"
+"""How the detail of `not-executable` ends for a script that the kernel does not know how to run."""
+
 UNCLEAR = frozenset(("exit", "signal", "raised", "worker-lost"))
 """Causes that say how an attempt ended, not why."""
 
@@ -65,13 +68,24 @@ def words(
         plain = say("{clause} ({how})", clause=plain, how=how)
     if not detail:
         return plain
-    if cause == "not-executable" and not detail.endswith("/"):
-        import shlex
-
-        mend = f"chmod +x {shlex.quote(detail)}"
-        return say("{clause}: {detail} (mend it with: {mend})", clause=plain, detail=detail, mend=mend)
+    if cause == "not-executable":
+        return _not_executable(plain, detail)
     told = recorded(detail) if cause in _TOLD else detail
     return say("{clause}: {detail}", clause=plain, detail=told)
+
+
+def _not_executable(plain: str, detail: str) -> str:
+    if detail.endswith("/"):
+        return say("could not start: {path} is a folder, not a program", path=detail)
+    if detail.endswith(NO_INTERPRETER):
+        path = detail.removesuffix(NO_INTERPRETER)
+        return say(
+            "could not start: the first line of {path} must name its interpreter: #!/bin/sh", path=path
+        )
+    import shlex
+
+    mend = f"chmod +x {shlex.quote(detail)}"
+    return say("{clause}: {detail} (mend it with: {mend})", clause=plain, detail=detail, mend=mend)
 
 
 _CLAUSES = {
@@ -181,6 +195,8 @@ _RECORDED = (
     "it failed {count} time and is discardable",
     "processes that could not be ended: {pids}",
     "the disk is full",
+    "the run's folder was removed: {path}",
+    "this run goes on without a monitor: the run's folder was removed: {path}",
     "the journal cannot be written: {why}",
     "{by} blocked {step} for {ms} ms by holding a file lock on device {device}"
     " ({times}x, the longest {longest_ms} ms)",

@@ -140,15 +140,12 @@ class Children:
             actions.append((os.POSIX_SPAWN_DUP2, pass_fd, 3))
         born = monotonic()
         ticks = clock_gettime_ns(CLOCK_BOOTTIME) * self._hertz // 1_000_000_000
-        pid = posix_spawn(
-            launch.program,
-            launch.argv,
-            launch.env,
-            file_actions=actions,
-            setsid=True,
-            setsigmask=(),
-            setsigdef=_RESET,
-        )
+        try:
+            pid = _spawn(launch, actions)
+        except FileNotFoundError:
+            if not _log_folder_anew(launch.log):
+                raise
+            pid = _spawn(launch, actions)
         ticks_by = clock_gettime_ns(CLOCK_BOOTTIME) * self._hertz // 1_000_000_000
         serial = self._started = self._started + 1
         child = Child(pid, launch, on_gone, (serial, born, ticks, ticks_by))
@@ -304,6 +301,27 @@ class Children:
     def close(self) -> None:
         """Let go of what was held."""
         os.close(self._loadavg)
+
+
+def _spawn(launch: Launch, actions: list[tuple[int, ...] | tuple[int, int, str, int, int]]) -> int:
+    return posix_spawn(
+        launch.program,
+        launch.argv,
+        launch.env,
+        file_actions=actions,
+        setsid=True,
+        setsigmask=(),
+        setsigdef=_RESET,
+    )
+
+
+def _log_folder_anew(log: str) -> bool:
+    """Make the folder of a log again that somebody removed, the run's own folder being there."""
+    try:
+        os.mkdir(os.path.dirname(log))
+    except OSError:
+        return False
+    return True
 
 
 def _signal_group(pid: int, number: int) -> None:

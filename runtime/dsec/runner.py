@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 from functools import partial
 
 from dsec.attempts import Attempt, Past
@@ -15,7 +14,7 @@ from dsec.deadlines import Deadlines
 from dsec.events import Cancel, Exit, Spawn
 from dsec.failing import Failing
 from dsec.floor import Floor
-from dsec.launch import log_name, why_not_started
+from dsec.launch import log_name, why_none_starts, why_not_started
 from dsec.outcomes import UNCLEAR
 from dsec.workers import Workers, group_of
 
@@ -271,11 +270,11 @@ class Runner:
         self._set_timeout(attempt)
 
     def _not_started(self, attempt: Attempt, problem: OSError, launch: Launch | None) -> None:
-        if problem.errno in (errno.ENOSPC, errno.EDQUOT):
+        if why := why_none_starts(problem, self._launcher.run):
             del self._running[attempt]
             self._give_back(attempt.lease)
             self._scheduler.fail(attempt.at, attempt.iteration)
-            self.give_up(self._recorder.journal.trouble or "the disk is full")
+            self.give_up(self._recorder.journal.trouble or why)
             return
         cause, detail = why_not_started(problem, launch)
         if attempt.step.command.call:

@@ -180,6 +180,7 @@ def test_resume_says_that_a_changed_contract_is_not_taken(job):
     (job.folder / "mended").touch()
     assert "has changed" not in job.dsec("resume", "j", "--json")
     assert "nothing is left to do" in job.dsec("resume", "j")
+    assert not (job.run_dir / "journal.reserve").exists()
 
 
 def test_no_run_at_all(job):

@@ -62,7 +62,8 @@ FAILURES = {
     "not found": ({"argv": ["no-such-program"]}, "the program was not found: no-such-program", "not-found"),
     "no such path": ({"argv": ["./nothing"]}, "the program was not found", "not-found"),
     "not executable": ({"argv": ["./plan.json"]}, "/plan.json (mend it with: chmod +x ", "not-executable"),
-    "a folder": ({"argv": ["./.dsec"]}, "is not executable: ", "not-executable"),
+    "a folder": ({"argv": ["./.dsec"]}, ".dsec/ is a folder, not a program", "not-executable"),
+    "no first line": ({"argv": ["./plain"]}, "plain must name its interpreter: #!/bin/sh", "not-executable"),
     "no interpreter": ({"argv": ["./script"]}, "the interpreter that", "not-found"),
     "no folder": ({"cwd": "nowhere"}, "its folder does not exist: ", "no-folder"),
     "no output": ({"outputs": ("{run}/x-{iteration}",)}, "did not write a declared output", "missing-output"),
@@ -76,6 +77,9 @@ def test_every_failure_has_a_cause_in_words(job, kit, name):
     script = job.folder / "script"
     script.write_text("#!/no/such/interpreter\n")
     script.chmod(0o755)
+    plain = job.folder / "plain"
+    plain.write_text("echo hello\n")
+    plain.chmod(0o755)
     out = job.run(kit.plan(kit.step("A", **given), kit.step("B", "A")), expect=1)
     assert words in out
     assert job.ends() == [("A", cause)]
@@ -85,6 +89,22 @@ def test_every_failure_has_a_cause_in_words(job, kit, name):
     report = json.loads((job.run_dir / "report.json").read_text())
     assert report["outcome"] == "failed"
     assert report["failures"][0]["cause"] == cause
+    of_the_plan = cause in ("not-found", "not-executable", "no-folder", "timeout", "missing-output")
+    assert ("after mending the contract start a new one" in out) == of_the_plan
+
+
+def test_a_log_folder_that_was_removed_is_made_again(job, kit):
+    away = kit.step("A", shell='rm -r "$DSEC_RUN_DIR/../logs"')
+    job.run(kit.plan(away, kit.step("B", "A", shell="echo here")))
+    assert job.dsec("logs", "j", "B") == "here\n"
+
+
+def test_a_run_whose_folder_was_removed_says_that(job, kit):
+    away = kit.step("A", shell='rm -r "${DSEC_RUN_DIR%/work}"')
+    out = job.run(kit.plan(away, kit.step("B", "A")), expect=3)
+    assert f"the run's folder was removed: {job.run_dir}" in out
+    assert "not found" not in out
+    assert out.splitlines()[-1] == "it cannot be resumed: its folder was removed"
 
 
 def test_retries_back_off_and_can_succeed(job, kit):
