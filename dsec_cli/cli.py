@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,9 +18,11 @@ from dsec_cli.cells import wrap
 from dsec_cli.grammar import joined
 from dsec_cli.options import COMMANDS, GROUPS, PROGRAMS, Args, attribute, command, defaults
 from dsec_cli.options_args import MAY_BE_EMPTY
+from dsec_cli.report.terminal import paint, wants_color
 
 if TYPE_CHECKING:
     from dsec_cli.options_shared import Argument, Command, Option
+    from dsec_cli.report.terminal import Paint
 
 Parsed = tuple[str, Args]
 
@@ -41,7 +44,9 @@ _EXITS = (
 )
 _OURS = (
     (70, "a bug in DSec; standard error names the file with the details"),
-    (130, "interrupted (143: terminated, 141: the reader of the output went away)"),
+    (130, "interrupted"),
+    (141, "the reader of the output went away"),
+    (143, "terminated"),
 )
 _HELP_NAMES = {"help_option_names": ["-h", "--help"]}
 _WIDTH = 80
@@ -58,7 +63,9 @@ def parse(program: str, argv: list[str]) -> Parsed:
     app = build(program, parsed.append, wanted=words[0] if words and words[0] in names else "")
     try:
         app(args=words, prog_name=program)
-    except SystemExit:
+    except SystemExit as leaving:
+        if isinstance(leaving.__context__, BrokenPipeError):
+            raise leaving.__context__ from None  # click would say 1; `guarded` knows better
         if not parsed:
             raise
     return parsed[0]
@@ -142,7 +149,7 @@ class Page(TyperCommand):
         """Print the page."""
         super().format_help(ctx, formatter)
         row = self._row()
-        typer.echo(_sections(row[5], (*row[6], *_OURS)))
+        _print_sections(row[5], (*row[6], *_OURS))
 
 
 class GroupPage(TyperGroup):
@@ -155,15 +162,23 @@ class GroupPage(TyperGroup):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the page."""
         super().format_help(ctx, formatter)
-        typer.echo(_sections(_START if ctx.info_name == "dsec" else (), (*_EXITS, *_OURS)))
+        _print_sections(_START if ctx.info_name == "dsec" else (), (*_EXITS, *_OURS))
 
 
-def _sections(examples: tuple[tuple[str, str], ...], exits: tuple[tuple[int, str], ...]) -> str:
-    lines = [typer.style(" Examples", bold=True)] if examples else []
+def _print_sections(examples: tuple[tuple[str, str], ...], exits: tuple[tuple[int, str], ...]) -> None:
+    colored = wants_color("auto", sys.stdout)
+    typer.echo(_sections(examples, exits, paint(wanted=colored)), color=colored)
+
+
+def _sections(
+    examples: tuple[tuple[str, str], ...], exits: tuple[tuple[int, str], ...], painted: Paint
+) -> str:
+    lines = [painted(" Examples", "1")] if examples else []
     for line, what in examples:
-        lines += [f"   {typer.style(line, fg='cyan')}", *_hanging("       ", what)]
-    lines += [*([""] if examples else []), typer.style(" Exit codes", bold=True)]
-    for code, meaning in exits:
+        lines += [f"   {painted(line, '36')}", *_hanging("       ", what)]
+    lines += [*([""] if examples else []), painted(" Exit codes", "1")]
+    told = dict(reversed(exits))  # what the command says of a code goes before what is true of all
+    for code, meaning in sorted(told.items()):
         lines += _hanging(f"   {code:>3}  ", meaning)
     return "\n".join(lines)
 

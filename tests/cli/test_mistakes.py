@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dsec_cli import grammar
+from dsec_cli import cli, grammar
 from dsec_cli.mistakes import HELP, mistake
 from dsec_cli.options import COMMANDS, PROGRAMS
-from tests.cli.conftest import Ran
+from tests.cli.conftest import Ran, command
 from tests.cli.test_grammar import WORDS
 
 TYPE_CHECKING = False
@@ -127,3 +129,32 @@ def test_what_cannot_be_read_has_a_mistake(program: str, name: str, words: list[
     elif argv and not set(argv) & {*HELP, "--version"}:
         assert wrong is not None
         assert wrong.hint
+
+
+@pytest.mark.parametrize("words", [("dsec", "--help"), ("dsec",), ("dsec", "run", "--help"), ("dsctl", "-h")])
+def test_a_help_page_without_a_reader_ends_with_141(words: tuple[str, ...]) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        ran = subprocess.run(command(*words), stdout=writer, stderr=subprocess.PIPE, timeout=60)
+    finally:
+        os.close(writer)
+    assert (ran.returncode, ran.stderr) == (141, b"")
+
+
+def test_a_help_page_colours_as_asked(ds: Callable[..., Ran]) -> None:
+    cyan = b"\x1b[36m"
+    assert cyan in ds("dsec", "run", "--help", FORCE_COLOR="1", NO_COLOR="").stdout
+    assert cyan not in ds("dsec", "run", "--help", FORCE_COLOR="1", NO_COLOR="1").stdout
+
+
+@pytest.mark.parametrize("name", ["run", "resume"])
+def test_a_help_page_tells_each_exit_code_once_in_order(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        cli.parse("dsec", [name, "--help"])
+    told = capsys.readouterr().out.partition("Exit codes")[2]
+    found = [int(line.split()[0]) for line in told.splitlines() if line[:6].strip().isdigit()]
+    assert found == sorted(set(found))
+    assert {70, 130, 141, 143} <= set(found)
