@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _RECORD_BYTES = 1 << 20
 """A first record is far shorter."""
+_SHOWN = 5
+"""Runs that are named where one was named wrongly."""
 _PLACEHOLDERS = ("{run}", "{iteration}", "{previous}")
 
 
@@ -169,7 +171,9 @@ def find(folder: str, environ: Mapping[str, str], job: str | None) -> RunDir:
         path = os.path.join(state, "runs", job)
         if is_job(job) and os.path.isfile(os.path.join(path, "journal")):
             return _asked_for(RunDir(job, path))
-        raise RunProblem(say("there is no run {job!r} in {state}", job=job, state=state), hint=_known(state))
+        raise RunProblem(
+            say("there is no run {job!r} in {state}", job=job, state=state), hint=_known(state, job)
+        )
     found = latest(state)
     if found is None:
         raise RunProblem(
@@ -181,11 +185,14 @@ def find(folder: str, environ: Mapping[str, str], job: str | None) -> RunDir:
 
 def latest(state: str) -> RunDir | None:
     """The run that began last; one that never began only where there is no other."""
+    newest = _newest(state)
+    return RunDir(newest[0], f"{state}/runs/{newest[0]}") if newest else None
+
+
+def _newest(state: str) -> list[str]:
+    """All runs, the one that began last first."""
     starts = [(_begun(f"{state}/runs/{job}/journal"), job) for job in _jobs(state)]
-    if not starts:
-        return None
-    job = max(starts)[1]
-    return RunDir(job, f"{state}/runs/{job}")
+    return [job for _, job in sorted(starts, reverse=True)]
 
 
 def _begun(journal: str) -> int:
@@ -204,9 +211,22 @@ def _jobs(state: str) -> list[str]:
     return [name for name in names if os.path.isfile(f"{state}/runs/{name}/journal")]
 
 
-def _known(state: str) -> str:
-    jobs = _jobs(state)
-    return say("runs here: {jobs}", jobs=", ".join(jobs[-5:])) if jobs else say("there are none yet")
+def _known(state: str, meant: str) -> str:
+    """The runs that began last, before them the one whose name is near `meant`."""
+    from difflib import get_close_matches  # only a wrong name pays for it
+
+    newest = _newest(state)
+    if not newest:
+        return say("there are none yet")
+    shown = ", ".join(newest[:_SHOWN])
+    more = len(newest) - _SHOWN
+    here = (
+        say("runs here: {jobs}", jobs=shown)
+        if more < 1
+        else say("runs here: {jobs}, and {more} more", jobs=shown, more=more)
+    )
+    near = get_close_matches(meant, newest, 1)
+    return say("did you mean {word!r}? {here}", word=near[0], here=here) if near else here
 
 
 def _nearest(folder: str, environ: Mapping[str, str]) -> str:

@@ -207,6 +207,8 @@ TEXTS: dict[str, str] = {
     "in {folder}": "{folder} 中",
     "this folder": "本文件夹",
     "runs here: {jobs}": "这里的任务：{jobs}",
+    "runs here: {jobs}, and {more} more": "这里的任务：{jobs}，另有 {more} 个",
+    "did you mean {word!r}? {here}": "是不是想写 {word!r}？{here}",
     "there are none yet": "还没有任务",
     "such as {choice}": "例如 {choice}",
     "default": "默认",
