@@ -157,7 +157,7 @@ def _learn_devices(state_folder: str, contract: str, session: Session) -> None:
 def failure_lines(run: RunDir, report: dict[str, Any], *, called: str) -> list[str]:
     """Each failure: cause, log and its last lines."""
     lines: list[str] = []
-    failures = [one for one in report["failures"] if one["cause"] != "interrupted"]
+    failures = report["failures"]
     for one in failures[:_SHOWN_FAILURES]:
         step = instance_in(report, one["step"], one["iteration"])
         lines.append(say("{step} {why}", step=step, why=one["text"]))

@@ -9,7 +9,7 @@ import sys
 from dsec.core.report import build, document, markdown
 from dsec.errors import DSecError
 from dsec.quickplan import read_plan
-from dsec.resume import read_run
+from dsec.resume import is_alive, read_run, running_us
 from dsec.rundir import find
 from dsec.words import say
 from dsec_cli.commands.accounting import Evidence, account
@@ -42,7 +42,8 @@ def main(args: Args) -> int:
     plan = read_plan(run.plan)
     told = read_run(run)
     form = "json" if args.json else args.output
-    report = build(plan, told.state, job=run.job, inventory=plan.inventory)
+    now_us = running_us(told.state.sessions[-1]) if is_alive(told) else None
+    report = build(plan, told.state, job=run.job, inventory=plan.inventory, now_us=now_us)
     report["dependencies"] = kept(run)
     report["contention"] = _contention(run, ended=told.state.end is not None)
     evidence = Evidence(run)

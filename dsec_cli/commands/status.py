@@ -7,6 +7,7 @@ import os
 import sys
 import time
 
+from dsec.core import endings
 from dsec.events import STANDING, Notice
 from dsec.outcomes import recorded, state, words
 from dsec.progress import instance, span
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dsec.core.fold import RunState
-    from dsec.events import Exit, Retry
+    from dsec.events import Exit
     from dsec.plan import Plan
     from dsec.resume import Told
     from dsec_cli.options import Args
@@ -71,11 +72,8 @@ def describe(plan: Plan, told: Told, *, now_ms: int) -> dict[str, Any]:
     alive = is_alive(told)
     session = state.sessions[-1] if state.sessions else None
     begun_ms = session.wall_ms if session else now_ms
-    retrying = _retrying(state) if alive else {}
-    failed = {
-        at: end for at, end in state.failed.items() if end.cause != "interrupted" and at not in retrying
-    }
-    stopped = sum(end.cause == "interrupted" for end in state.failed.values())
+    retrying = endings.retrying(state) if alive else {}
+    failed = endings.failed(state, alive=alive)
     timeouts = {step.id: step.timeout_ms for step in plan.steps}
     return {
         "job": told.header.job,
@@ -88,7 +86,7 @@ def describe(plan: Plan, told: Told, *, now_ms: int) -> dict[str, Any]:
         "total": len(plan.steps) * plan.iterations.count,
         "done": len(state.finished),
         "failed": len(failed),
-        "stopped": stopped,
+        "stopped": len(endings.stopped(state)),
         "dropped": len(state.dropped),
         "running": [
             {
@@ -130,12 +128,6 @@ def describe(plan: Plan, told: Told, *, now_ms: int) -> dict[str, Any]:
         "failures": [_failure(state, end, timeouts) for end in failed.values()],
         "notices": [one._asdict() for one in state.remarks if isinstance(one, Notice)],
     }
-
-
-def _retrying(state: RunState) -> dict[tuple[str, int], Retry]:
-    """Instances that wait for another attempt; none where a failure for good ends the run."""
-    final = any(end.cause != "interrupted" and at not in state.retrying for at, end in state.failed.items())
-    return {} if final and not state.sessions[-1].keep_going else state.retrying
 
 
 def _failure(state: RunState, end: Exit, timeouts: dict[str, int]) -> dict[str, Any]:

@@ -237,6 +237,7 @@ def test_syncs_and_breakers_have_their_metrics(kit):
     events.append(Notice(1, "melt-down", "R", 0, "", "opened"))
     found = values(shown(plan, events, compat=True))
     assert found["dsec_gradient_sync_success_ratio"] == found["dsec_gradient_sync_success_rate"] == 0.75
+    assert not [name for name in found if "interrupted" in name and "failures" in name]
     assert found["dsec_meltdown_total"] == found["dsec_melt_down_count"] == 1
 
 

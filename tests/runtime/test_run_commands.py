@@ -111,7 +111,11 @@ def test_the_report_counts_and_the_durations_are_learned(job, kit):
     found = json.loads(job.dsec("report", "--json"))
     rows = {row["id"]: row for row in found["steps"]}
     assert found["outcome"] == "succeeded"
-    assert found["instances"] == {"total": 6, "done": 6, "failed": 0, "dropped": 0}
+    assert found["instances"] == {
+        **dict.fromkeys(("failed", "stopped", "dropped", "running"), 0),
+        "total": 6,
+        "done": 6,
+    }
     assert rows["B"]["retries"] == 2
     assert rows["B"]["failures"] == 2
     assert 150 < rows["A"]["wall_p50_ms"] < 5000
@@ -157,6 +161,30 @@ def test_an_interrupted_step_is_stopped_and_no_failure(job, kit):
     assert job.dsec("status", "j").startswith("j: interrupted, 0 of 1 done, 1 stopped\n")
     found = json.loads(job.dsec("status", "j", "--json"))
     assert (found["failed"], found["stopped"], found["failures"]) == (0, 1, [])
+    told = json.loads(job.dsec("report", "j", "--json"))
+    assert (told["instances"]["failed"], told["instances"]["stopped"], told["failures"]) == (0, 1, [])
+    shown = job.dsec("report", "j")
+    assert "0 of 1 done, 1 stopped" in shown
+    assert "## Failures" not in shown
+    assert "- A was stopped because the run was ending (log: logs/A@0.1.log)" in shown
+
+
+def test_a_report_of_a_run_that_goes_on_is_of_this_moment(job, kit):
+    job.save(kit.plan(kit.step("A"), kit.step("B", "A", argv=["sleep", "60"])))
+    job.start("run", "plan.json", "--job-id", "j")
+    kit.wait_for(lambda: begun(job) and len(job.events("spawn")) == 2)
+    spawned_ms = job.events("spawn")[1]["at_us"] // 1000
+    told = kit.wait_for(
+        lambda: (found := json.loads(job.dsec("report", "j", "--json")))["running"][0]["for_ms"] and found
+    )
+    [running] = told["running"]
+    assert (told["outcome"], running["step"], running["attempt"]) == ("running", "B", 1)
+    assert abs(told["wall_ms"] - spawned_ms - running["for_ms"]) <= 2
+    assert told["idle_share"]["cpu"] < 1
+    shown = job.dsec("report", "j")
+    assert shown.startswith("# Run j: running\n\n1 of 2 done, 1 running")
+    assert "## Running\n\n- B for " in shown
+    job.dsec("cancel", "j")
 
 
 def test_what_to_resume_is_a_path_where_the_job_id_is_not_known(job, kit, tmp_path_factory):

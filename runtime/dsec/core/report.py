@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from json.encoder import encode_basestring as quoted
 
+from dsec.core import endings
 from dsec.core.calendar import apart_us
 from dsec.core.fold import Tally
-from dsec.outcomes import recorded, state, words
+from dsec.outcomes import state
 from dsec.progress import instance, span
 from dsec.record import Record
 from dsec.words import joined, say
@@ -52,9 +53,17 @@ def document(report: dict[str, Any]) -> dict[str, Any]:
     return {**report, "steps": [row._asdict() for row in report["steps"]]}
 
 
-def build(plan: Plan, state: RunState, *, job: str, inventory: Inventory) -> dict[str, Any]:
-    """The report: JSON-ready data but for `steps`, which are `Row`s."""
-    wall_us = _wall_us(state)
+def build(
+    plan: Plan, state: RunState, *, job: str, inventory: Inventory, now_us: int | None = None
+) -> dict[str, Any]:
+    """The report: JSON-ready data but for `steps`, which are `Row`s.
+
+    `now_us`: what the clock of the living executor shows; None: the run does not go on.
+    """
+    wall_us = _wall_us(state, now_us)
+    failed = endings.failed(state, alive=now_us is not None)
+    stopped = endings.stopped(state)
+    running = endings.running(state, now_us)
     rows = [_row(step, state.tallies.get(step.id), plan.iterations.count) for step in plan.steps]
     held_us = sum(gpu_us for _, _, gpu_us in state.worker_us.values())
     attempts_us = sum(tally.gpu_us for tally in state.tallies.values())
@@ -65,7 +74,7 @@ def build(plan: Plan, state: RunState, *, job: str, inventory: Inventory) -> dic
         "format": FORMAT,
         "job": job,
         "plan": plan.hash,
-        "outcome": state.end.outcome if state.end else "unfinished",
+        "outcome": state.end.outcome if state.end else "unfinished" if now_us is None else "running",
         "detail": state.end.detail if state.end else "",
         "sessions": len(state.sessions),
         "wall_ms": wall_us // 1000,
@@ -74,10 +83,12 @@ def build(plan: Plan, state: RunState, *, job: str, inventory: Inventory) -> dic
         "instances": {
             "total": len(plan.steps) * plan.iterations.count,
             "done": len(state.finished),
-            "failed": len(state.failed),
+            "failed": len(failed),
+            "stopped": len(stopped),
             "dropped": len(state.dropped),
+            "running": len(running),
         },
-        "idle_share": _idle(plan, state, inventory, wall_us=wall_us, gpu_us=gpu_us),
+        "idle_share": _idle(plan, state, inventory, wall_us=wall_us, gpu_us=gpu_us, running=running),
         "critical_path": {
             "planned": list(plan.analysis.critical_path),
             "planned_ms": plan.analysis.critical_path_ms,
@@ -89,8 +100,10 @@ def build(plan: Plan, state: RunState, *, job: str, inventory: Inventory) -> dic
             {"worker": name, "cpu_ms": cpu // 1000, "rss_kb": rss or None, "gpu_held_ms": gpu // 1000}
             for name, (cpu, rss, gpu) in sorted(state.worker_us.items())
         ],
-        "failures": _failures(plan, state),
-        "dropped": _dropped(state),
+        "failures": endings.told(plan, state, failed),
+        "stopped": endings.told(plan, state, stopped),
+        "dropped": endings.dropped(state),
+        "running": running,
         "results": _results(state),
     }
 
@@ -110,11 +123,12 @@ def median(values: Sequence[int]) -> int:
     return ordered[(len(ordered) - 1) // 2]
 
 
-def _wall_us(state: RunState) -> int:
-    """From the first executor's start to the last thing that ended."""
+def _wall_us(state: RunState, now_us: int | None) -> int:
+    """From the first executor's start to the last thing that ended, or to now."""
     ends = [end for _, end in state.spans_us.values()]
-    if state.sessions and state.end is not None:
-        ends.append(apart_us(state.sessions[0], state.sessions[-1]) + state.end.at_us)
+    last_us = now_us if state.end is None else state.end.at_us
+    if state.sessions and last_us is not None:
+        ends.append(apart_us(state.sessions[0], state.sessions[-1]) + last_us)
     return max(ends, default=0)
 
 
@@ -164,14 +178,21 @@ def _row_text(row: Row) -> str:
 
 
 def _idle(
-    plan: Plan, state: RunState, inventory: Inventory, *, wall_us: int, gpu_us: int | None
+    plan: Plan,
+    state: RunState,
+    inventory: Inventory,
+    *,
+    wall_us: int,
+    gpu_us: int | None,
+    running: list[dict[str, Any]],
 ) -> dict[str, float | None]:
-    """Share of the leasable processor and GPU time that no finished attempt held."""
+    """Share of the leasable processor and GPU time that no attempt, finished or running, held."""
     if not wall_us:
         return {"cpu": None, "gpu": None}
     most = inventory.cpu_m
     demand = {step.id: held if (held := step.demand.cpu_m) < most else most for step in plan.steps}
     busy = sum([demand[step] * (end - begin) for (step, _), (begin, end) in state.spans_us.items()])
+    busy += sum([demand[one["step"]] * one["for_ms"] * 1000 for one in running])
     gpus = len(inventory.devices)
     return {
         "cpu": _share(busy, wall_us * inventory.cpu_m),
@@ -204,42 +225,6 @@ def actual_critical_path(plan: Plan, state: RunState) -> list[tuple[str, int]]:
         path.append(at)
 
 
-def _failures(plan: Plan, state: RunState) -> list[dict[str, Any]]:
-    timeouts = {step.id: step.timeout_ms for step in plan.steps} if state.failed else {}
-    return [
-        {
-            "step": step,
-            "iteration": iteration,
-            "attempt": end.attempt,
-            "cause": end.cause,
-            "code": end.code,
-            "signal": end.signal,
-            "text": words(
-                end.cause,
-                code=end.code,
-                signal=end.signal,
-                detail=end.detail,
-                timeout_ms=timeouts[step],
-            ),
-            "log": state.logs.get((step, iteration), ""),
-        }
-        for (step, iteration), end in state.failed.items()
-    ]
-
-
-def _dropped(state: RunState) -> list[dict[str, Any]]:
-    """What the run did without, and why; `log` of the last attempt that failed, where one began."""
-    return [
-        {
-            "step": step,
-            "iteration": iteration,
-            "text": say("was dropped: {reason}", reason=recorded(reason)),
-            "log": state.logs.get((step, iteration), ""),
-        }
-        for (step, iteration), reason in state.dropped.items()
-    ]
-
-
 def _results(state: RunState) -> dict[str, Any]:
     """What the last iteration of each call returned, where it returned something."""
     latest: dict[str, tuple[int, str]] = {}
@@ -269,6 +254,7 @@ def markdown(report: dict[str, Any], tell: Callable[[str], str] = str) -> str:
         lines += ["", say("## Workers"), ""]
         lines += [_OF_WORKERS, ""]
         lines += [_worker_line(one) for one in report["workers"]]
+    lines += _markdown_running(report)
     lines += _markdown_paths(report)
     if report.get("settlement"):
         from dsec.core.reckoning import heat_lines  # few runs have GPUs
@@ -290,9 +276,8 @@ def markdown(report: dict[str, Any], tell: Callable[[str], str] = str) -> str:
             f"- {one['dependency']['name']} {one['dependency']['version']}: {one['text']}"
             for one in report["dependencies"]
         ]
-    if failures := [*report["failures"], *report["dropped"]]:
-        lines += ["", say("## Failures"), ""]
-        lines += [text for one in failures for text in _failure_lines(report, one)]
+    lines += _markdown_ends(report, say("## Failures"), [*report["failures"], *report["dropped"]])
+    lines += _markdown_ends(report, say("## Stopped"), report["stopped"])
     if report["results"]:
         lines += ["", say("## Results"), ""]
         lines += [_result_line(report, step, one) for step, one in report["results"].items()]
@@ -322,6 +307,19 @@ def _remark_line(one: dict[str, Any]) -> str:
     return say("- at {time}: {text}", time=span(one["at_ms"] / 1000), text=one["text"])
 
 
+def _markdown_running(report: dict[str, Any]) -> list[str]:
+    lines: list[str] = ["", say("## Running"), ""] if report["running"] else []
+    for one in report["running"][:_ROWS]:
+        called = instance_in(report, one["step"], one["iteration"])
+        lines.append(say("- {step} for {time}", step=called, time=span(one["for_ms"] / 1000)))
+    return lines
+
+
+def _markdown_ends(report: dict[str, Any], heading: str, ends: list[dict[str, Any]]) -> list[str]:
+    lines = [text for one in ends for text in _failure_lines(report, one)]
+    return ["", heading, "", *lines] if lines else []
+
+
 def _failure_lines(report: dict[str, Any], one: dict[str, Any]) -> list[str]:
     called = instance_in(report, one["step"], one["iteration"])
     log = one["log"] or say("none")
@@ -340,6 +338,10 @@ def summary(report: dict[str, Any]) -> list[str]:
     counts: list[str] = [say("{done} of {total} done", done=count["done"], total=count["total"])]
     if count["failed"]:
         counts.append(say("{count} failed", count=count["failed"]))
+    if count["stopped"]:
+        counts.append(say("{count} stopped", count=count["stopped"]))
+    if count["running"]:
+        counts.append(say("{count} running", count=count["running"]))
     if count["dropped"]:
         counts.append(say("{count} dropped", count=count["dropped"]))
     times: list[str] = [

@@ -157,6 +157,8 @@ class Totals:
         elif event.cause == "gave-way":
             total.gave_way += 1
             self._set(event.step, event.iteration, _WAITING)
+        elif event.cause == "interrupted":  # with its run, which may go on
+            self._set(event.step, event.iteration, _WAITING)
         else:
             total.failures[event.cause] = total.failures.get(event.cause, 0) + 1
             self._set(event.step, event.iteration, _FAILED)

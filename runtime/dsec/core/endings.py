@@ -1,0 +1,85 @@
+"""What became of the instances of a run that are not done: failed, stopped, dropped, still running."""
+
+from __future__ import annotations
+
+from dsec.outcomes import recorded, words
+from dsec.words import say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeAlias
+
+    from dsec.core.fold import RunState
+    from dsec.events import Exit, Retry
+    from dsec.plan import Plan
+
+    Ends: TypeAlias = dict[tuple[str, int], Exit]
+
+
+def retrying(state: RunState) -> dict[tuple[str, int], Retry]:
+    """Of a living run: what waits for another attempt; none where a failure for good ends the run."""
+    final = any(end.cause != "interrupted" and at not in state.retrying for at, end in state.failed.items())
+    return {} if final and not state.sessions[-1].keep_going else state.retrying
+
+
+def failed(state: RunState, *, alive: bool) -> Ends:
+    """What failed for good: neither stopped with its run nor about to be tried again."""
+    again = retrying(state) if alive else {}
+    return {at: end for at, end in state.failed.items() if end.cause != "interrupted" and at not in again}
+
+
+def stopped(state: RunState) -> Ends:
+    """What was ended only because its run was."""
+    return {at: end for at, end in state.failed.items() if end.cause == "interrupted"}
+
+
+def told(plan: Plan, state: RunState, ends: Ends) -> list[dict[str, Any]]:
+    """These ends as a report lists them."""
+    timeouts = {step.id: step.timeout_ms for step in plan.steps} if ends else {}
+    return [
+        {
+            "step": step,
+            "iteration": iteration,
+            "attempt": end.attempt,
+            "cause": end.cause,
+            "code": end.code,
+            "signal": end.signal,
+            "text": words(
+                end.cause,
+                code=end.code,
+                signal=end.signal,
+                detail=end.detail,
+                timeout_ms=timeouts[step],
+            ),
+            "log": state.logs.get((step, iteration), ""),
+        }
+        for (step, iteration), end in ends.items()
+    ]
+
+
+def dropped(state: RunState) -> list[dict[str, Any]]:
+    """What the run did without, and why; `log` of the last attempt that failed, where one began."""
+    return [
+        {
+            "step": step,
+            "iteration": iteration,
+            "text": say("was dropped: {reason}", reason=recorded(reason)),
+            "log": state.logs.get((step, iteration), ""),
+        }
+        for (step, iteration), reason in state.dropped.items()
+    ]
+
+
+def running(state: RunState, now_us: int | None) -> list[dict[str, Any]]:
+    """What a living run has running, `now_us` on its executor's clock; None: it does not live."""
+    if now_us is None:
+        return []
+    return [
+        {
+            "step": one.step,
+            "iteration": one.iteration,
+            "attempt": one.attempt,
+            "for_ms": max(0, now_us - one.at_us) // 1000,
+        }
+        for one in state.running.values()
+    ]
