@@ -118,7 +118,15 @@ INIT: Command = (
         "Writes dsandbox.yaml into the folder: a two-Step job that lints clean and runs as it is "
         "(dsec run). An existing file is never overwritten.",
     ),
-    (("NAME", "maybe", (), "Name of the job; default: the folder's name."),),
+    (
+        (
+            "NAME",
+            "maybe",
+            (),
+            "Name of the job: at most 64 letters, digits, '_', '.' and '-', a letter or digit first; "
+            "default: the folder's name, other characters as '-'.",
+        ),
+    ),
     (
         ("dir", "", "value", "DIR", (), ".", "Folder to write into; it is created when missing."),
         LANG,

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 
 from dsec.errors import FileProblem
 from dsec.record import Record
@@ -70,7 +71,7 @@ def read(path: str) -> tuple[Known, ...]:
     except OSError as problem:
         raise FileProblem(
             say("baseline {path} could not be read: {why}", path=path, why=system(problem)),
-            hint=say("write it with: dsec lint --write-baseline {path}", path=path),
+            hint=say("write it with: dsec lint --write-baseline {path}", path=shlex.quote(path)),
         ) from problem
     except (ValueError, RecursionError) as problem:
         raise _damaged(path, f"it is no JSON: {problem}") from problem
@@ -103,7 +104,7 @@ def _known(path: str, entry: object) -> Known:
 def _damaged(path: str, why: str) -> FileProblem:
     return FileProblem(
         say("baseline {path} cannot be used: {why}", path=path, why=why),
-        hint=say("remove it, and write it anew: dsec lint --write-baseline {path}", path=path),
+        hint=say("remove it, and write it anew: dsec lint --write-baseline {path}", path=shlex.quote(path)),
     )
 
 

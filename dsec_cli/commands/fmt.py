@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from dsec.errors import DSecError, FileProblem
 from dsec_cli import exit as codes
 from dsec_cli.commands.rewriting import difference, rewrite, to_stdout
@@ -47,7 +49,7 @@ def _tidied(old: SourceText, path: str) -> SourceText:
     if new is None:
         raise FileProblem(
             say("{name} cannot be read as a whole, so it is left as it is", name=old.name),
-            hint=say("see what is wrong with: dsec lint {name}", name=path),
+            hint=say("see what is wrong with: dsec lint {name}", name=shlex.quote(path)),
         )
     return new
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 
 from dsec_cli.commands.sources import STDIN, read_source
 from dsec_cli.commands.speaking import listener
@@ -118,4 +119,10 @@ def _summary(found: Imported, output: str | None) -> str:
     left = say("not mapped: {count}", count=len(found.left)) if found.left else say("all is mapped")
     if output in (None, STDIN):
         return say("{steps}; {left}", steps=steps, left=left)
-    return say("{output}: {steps}; {left}; next: dsec lint {output}", output=output, steps=steps, left=left)
+    return say(
+        "{output}: {steps}; {left}; next: dsec lint {file}",
+        output=output,
+        steps=steps,
+        left=left,
+        file=shlex.quote(output),
+    )

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shlex
+from contextlib import suppress
+from errno import ENOSPC
 
 from dsec.errors import FileProblem
 from dsec_cli.cells import wrap
@@ -100,28 +103,62 @@ def main(args: Args) -> int:
         raise FileProblem(
             say("{path} exists already", path=path), hint="name another folder with --dir, or edit the file"
         )
+    text = template(listener(args.lang, "yaml")).format(name=name, schema=SCHEMA)
+    _write(folder, path, text)
+    tell = listener(args.lang)
+    where = "" if folder == "." else f" {shlex.quote(path)}"
+    next_ = say("next: {lint}, then {run}", lint=f"dsec lint{where}", run=f"dsec run{where}")
+    emit(f"{tell(say('wrote {path}', path=path))}\n{tell(next_)}\n")
+    return YES
+
+
+def _write(folder: str, path: str, text: str) -> None:
+    """Write the schema and the contract; where that fails, nothing new is left."""
+    schema = os.path.join(folder, SCHEMA)
+    fresh = _absent(os.path.dirname(schema))
+    known = os.path.lexists(schema)
+    try:
+        _make(folder)
+        to_file(schema, _schema().encode())
+        to_file(path, text.encode())
+    except FileProblem:
+        with suppress(OSError):
+            if not known:
+                os.unlink(schema)
+        with suppress(OSError):
+            for one in fresh:
+                os.rmdir(one)
+        raise
+
+
+def _make(folder: str) -> None:
     try:
         os.makedirs(os.path.join(folder, os.path.dirname(SCHEMA)), exist_ok=True)
     except OSError as problem:
         raise FileProblem(
             say("{folder} could not be made: {why}", folder=folder, why=system(problem)),
-            hint="check the name",
+            hint="check the folder, its permissions and its space"
+            if problem.errno == ENOSPC
+            else "check the name",
         ) from problem
-    to_file(os.path.join(folder, SCHEMA), _schema().encode())
-    text = template(listener(args.lang, "yaml")).format(name=name, schema=SCHEMA)
-    to_file(path, text.encode())
-    tell = listener(args.lang)
-    where = "" if folder == "." else f" {path}"
-    next_ = say("next: {lint}, then {run}", lint=f"dsec lint{where}", run=f"dsec run{where}")
-    emit(f"{tell(say('wrote {path}', path=path))}\n{tell(next_)}\n")
-    return YES
+
+
+def _absent(folder: str) -> list[str]:
+    """The folder and those above it that are not there, the deepest first."""
+    found = []
+    while folder and not os.path.lexists(folder):
+        found.append(folder)
+        folder = os.path.dirname(folder)
+    return found
 
 
 def _checked(name: str) -> str:
     if not name or name[0] not in _FIRST or name != _legal(name):
         raise UsageError(
             say("{name!r} is no name of a job", name=name),
-            hint="letters, digits, '_', '.' and '-', beginning with a letter or digit",
+            hint=say("a folder is named so: dsec init --dir {folder}", folder=shlex.quote(name))
+            if name in (".", "..") or os.sep in name
+            else say("letters, digits, '_', '.' and '-', beginning with a letter or digit"),
         )
     return name
 

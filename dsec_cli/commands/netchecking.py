@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shlex
 import sys
 
 from dsec import units
@@ -64,7 +65,7 @@ def token_of(path: str, *, make: bool = False) -> bytes:
             hint=say("remove it, and `ds-netcheck serve` makes one"),
         )
     if open_to:
-        sys.stderr.write(f"ds-netcheck: others may read {path}: chmod 600 {path}\n")
+        sys.stderr.write(f"ds-netcheck: others may read {path}: chmod 600 {shlex.quote(path)}\n")
     return token
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import sys
 
 from dsec_cli.exit import NO, YES, UsageError
@@ -36,7 +37,7 @@ def _add(args: Args, keys: tuple[Trusted, ...]) -> int:
     if same is not None:
         raise UsageError(
             say("this key is {name}'s already", name=same.name),
-            hint=say("dsec plugin trust --remove {name}", name=same.name),
+            hint=say("dsec plugin trust --remove {name}", name=shlex.quote(same.name)),
         )
     other = next((one for one in keys if one.name == args.name and one.key != key), None)
     if other is not None:

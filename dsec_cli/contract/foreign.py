@@ -5,6 +5,8 @@ Imported only for documents with a key that no contract has.
 
 from __future__ import annotations
 
+import shlex
+
 from dsec.record import Record
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.source.resolve import follow, pairs
@@ -69,7 +71,7 @@ def foreign(root: Node | None, file: str) -> Finding | None:
         Severity.ERROR,
         (),
         say("this looks like {what}, not like a contract", "foreign", what=other.what),
-        help=say(_ADVICE[other.advice], file=file),
+        help=say(_ADVICE[other.advice], file=shlex.quote(file)),
     )
 
 

@@ -101,3 +101,8 @@ def test_the_hint_for_standard_input_can_be_typed(ds: Ds) -> None:
     ran = ds("dsec", "fmt", "-", stdin=b"a: [")
     assert (ran.returncode, ran.stdout) == (3, b"")
     assert b"dsec lint -)" in ran.stderr
+
+
+def test_the_command_that_is_proposed_can_be_pasted(ds: Callable[..., Ran], tmp_path: Path) -> None:
+    (tmp_path / "b d.yaml").write_text("a: [\n")
+    assert b"dsec lint 'b d.yaml')" in ds("dsec", "fmt", "b d.yaml").stderr

@@ -79,3 +79,10 @@ def test_a_damaged_plan_is_told_as_one(
         assert b"a plan is not edited by hand" in ran.stderr
     if damage != CUT:
         assert b"this looks like a plan, not like a contract" in ds("dsec", "lint", "plan.json").stdout
+
+
+def test_a_file_with_a_space_is_quoted_in_what_is_proposed(ds: Callable[..., Ran], tmp_path: Path) -> None:
+    (tmp_path / "my box.yaml").write_text(INVENTORY)
+    assert b"dsec inventory --inventory 'my box.yaml'" in b" ".join(
+        ds("ds-contract-lint", "my box.yaml").stdout.split()
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -155,6 +156,36 @@ def test_init_refuses(ds: Ds, tmp_path: Path, words: list[str], code: int) -> No
     ran = ds("dsec", "init", *words)
     assert ran.returncode == code, ran
     assert ran.stderr.decode().count("\n") == 1
+
+
+@pytest.mark.parametrize("name", [".", "jobs/my eval"])
+def test_init_says_how_a_folder_is_named(ds: Ds, name: str) -> None:
+    ran = ds("dsec", "init", name)
+    assert ran.returncode == 2
+    assert f"dsec init --dir {shlex.quote(name)}".encode() in ran.stderr
+
+
+def test_what_init_says_next_can_be_pasted(ds: Ds, tmp_path: Path) -> None:
+    said = ds("dsec", "init", "--dir", "my job").stdout.decode()
+    assert "next: dsec lint 'my job/dsandbox.yaml', then dsec run 'my job/dsandbox.yaml'" in said
+
+
+def test_init_leaves_nothing_where_it_cannot_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of the two files in turn meets a full disk."""
+    from dsec_cli.commands import init
+    from dsec_cli.options_args import Args
+
+    for failing in ("dsandbox.schema.json", "dsandbox.yaml"):
+
+        def full(path: str, data: bytes, failing: str = failing) -> None:
+            if os.path.basename(path) == failing:
+                raise FileProblem("no space")
+            Path(path).write_bytes(data)
+
+        monkeypatch.setattr(init, "to_file", full)
+        with pytest.raises(FileProblem):
+            init.main(Args({"dir": str(tmp_path / "a" / "b"), "name": None, "lang": None}))
+        assert list(tmp_path.iterdir()) == []
 
 
 def test_init_names_the_job_after_the_folder(ds: Ds, tmp_path: Path) -> None:

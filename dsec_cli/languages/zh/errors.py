@@ -94,6 +94,7 @@ TEXTS: dict[str, str] = {
     "a file is named twice": "有文件写了两次",
     "name each file once": "每个文件只写一次",
     "{path} exists already": "{path} 已经存在",
+    "a folder is named so: dsec init --dir {folder}": "指定文件夹请写：dsec init --dir {folder}",
     "{name!r} is no name of a job": "{name!r} 不是合法的任务名",
     "{folder} could not be made: {why}": "无法创建 {folder}：{why}",
     "name another folder with --dir, or edit the file": "用 --dir 另指定文件夹，或直接编辑该文件",

@@ -196,6 +196,6 @@ TEXTS: dict[str, str] = {
     "not mapped: {count}": "未能映射 {count} 项",
     "all is mapped": "已全部映射",
     "{steps}; {left}": "{steps}；{left}",
-    "{output}: {steps}; {left}; next: dsec lint {output}": "{output}：{steps}；{left}；下一步：dsec lint {output}",
+    "{output}: {steps}; {left}; next: dsec lint {file}": "{output}：{steps}；{left}；下一步：dsec lint {file}",
     "split the file": "拆分文件",
 }

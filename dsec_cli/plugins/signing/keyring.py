@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 
 from dsec.errors import FileProblem
 from dsec.wholefile import write_whole
@@ -93,7 +94,7 @@ def open_secret(path: str, ask: Callable[[], str]) -> SecretKey:
     if mode & 0o077:
         raise KeyProblem(
             say("{path} can be read by others (mode {mode:o})", path=path, mode=mode),
-            hint=say("chmod 600 {path}", path=path),
+            hint=say("chmod 600 {path}", path=shlex.quote(path)),
         )
     return read_secret(text, ask() if needs_password(text, path) else "", path)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import shlex
 import socket
 
 from dsec import ed25519, wholefile
@@ -97,7 +98,7 @@ def _read(path: str) -> str:
         if os.fstat(fd).st_mode & 0o077:
             raise FileProblem(
                 say("{path} can be read by others, and holds a key", path=path),
-                hint=say("chmod 600 {path}", path=path),
+                hint=say("chmod 600 {path}", path=shlex.quote(path)),
             )
         return file.read(_MOST).decode("ascii", "replace")
 
