@@ -104,8 +104,9 @@ def _printable(text: str) -> str:
 
 def _os_error(problem: OSError, translate: Tell) -> int:
     """An operating-system error that no command foresaw: named, never a trace."""
-    from errno import ENOENT, ENOSPC
+    from errno import EDQUOT, EFBIG, ENOENT, ENOSPC
 
+    from dsec.wholefile import remedy
     from dsec.words import say as filled
     from dsec.words import system
 
@@ -118,7 +119,8 @@ def _os_error(problem: OSError, translate: Tell) -> int:
         return _say(UNKNOWN, "the current folder is gone", "change to one that is there", translate)
     if not problem.filename:
         return _say(UNKNOWN, system(problem), "", translate)
-    return _say(UNKNOWN, filled("{path}: {why}", path=problem.filename, why=system(problem)), "", translate)
+    hint = remedy(problem) if problem.errno in (EDQUOT, EFBIG, ENOSPC) else ""
+    return _say(UNKNOWN, filled("{path}: {why}", path=problem.filename, why=system(problem)), hint, translate)
 
 
 def _crashed(translate: Tell) -> int:

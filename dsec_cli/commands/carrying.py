@@ -83,6 +83,9 @@ def observer_for(args: Args, session: Session) -> Observer:
     for steps in session.past.finished.values():
         for at in steps:
             progress.skip(session.plan.steps[at].id, 1)
+    for steps in session.past.dropped.values():
+        for at in steps:
+            progress.leave_out(session.plan.steps[at].id, 1)
     if sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb":
         from dsec_cli.report.live import LiveTable
 
@@ -212,4 +215,6 @@ def write_whole(path: str, data: bytes) -> None:
     try:
         wholefile.write_whole(path, [data])
     except OSError as problem:
-        raise FileProblem(say("{path}: {why}", path=path, why=system(problem))) from None
+        raise FileProblem(
+            say("{path}: {why}", path=path, why=system(problem)), hint=wholefile.remedy(problem)
+        ) from None

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import shlex
 from contextlib import suppress
-from errno import ENOSPC
+from errno import EDQUOT, ENOSPC
 
 from dsec.errors import FileProblem
+from dsec.wholefile import remedy
 from dsec_cli.cells import wrap
 from dsec_cli.commands.speaking import listener
 from dsec_cli.exit import YES, UsageError
@@ -137,9 +138,7 @@ def _make(folder: str) -> None:
     except OSError as problem:
         raise FileProblem(
             say("{folder} could not be made: {why}", folder=folder, why=system(problem)),
-            hint="check the folder, its permissions and its space"
-            if problem.errno == ENOSPC
-            else "check the name",
+            hint=remedy(problem) if problem.errno in (ENOSPC, EDQUOT) else "check the name",
         ) from problem
 
 

@@ -15,6 +15,7 @@ from dsec.quickplan import is_plan, parse_plan
 from dsec.record import Record
 from dsec.rundir import RunDir, began, create, home, is_job, new_job, undo
 from dsec.sweep import boot_id
+from dsec.wholefile import remedy
 from dsec_cli.commands.carrying import (
     carry_out,
     check_feasible,
@@ -128,8 +129,8 @@ def _new_run(prepared: Prepared, job: str | None) -> RunDir:
         ) from None
     except OSError as problem:
         raise FileProblem(
-            say("{filename}: {why}", filename=problem.filename, why=system(problem)),
-            hint="DSEC_HOME names another folder for the state",
+            say("{filename}: {why}", filename=problem.filename or state, why=system(problem)),
+            hint=say("{remedy}; DSEC_HOME names another folder for the state", remedy=remedy(problem)),
         ) from None
 
 

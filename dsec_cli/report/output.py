@@ -7,6 +7,7 @@ import sys
 
 from dsec.errors import FileProblem
 from dsec.special import open_special
+from dsec.wholefile import remedy
 from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
@@ -104,7 +105,7 @@ def to_file(path: str, data: bytes | Iterable[bytes]) -> None:
     except OSError as problem:
         raise FileProblem(
             say("{path} could not be written: {why}", path=path, why=system(problem)),
-            hint="check the folder, its permissions and its space",
+            hint=remedy(problem),
         ) from problem
 
 

@@ -11,7 +11,7 @@ from dsec.hashing import digest_joined
 from dsec.plan import FORMAT, Plan
 from dsec.plantext import plan_pieces, written_steps
 from dsec.special import open_special
-from dsec.wholefile import write_whole
+from dsec.wholefile import remedy, write_whole
 from dsec.words import say, system
 
 _FAMILY = FORMAT.rpartition("/")[0] + "/"
@@ -50,8 +50,7 @@ def save_plan(path: str, plan: Plan) -> None:
         write_whole(os.path.realpath(path), [*plan_pieces(plan), b"\n"])
     except OSError as problem:
         raise FileProblem(
-            say("{path}: {why}", path=path, why=system(problem)),
-            hint="name a file in a folder you may write to",
+            say("{path}: {why}", path=path, why=system(problem)), hint=remedy(problem)
         ) from None
 
 

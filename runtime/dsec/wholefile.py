@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+from errno import EACCES, EDQUOT, EFBIG, ENOSPC, EPERM, EROFS
+
+from dsec.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,9 +25,19 @@ def write_whole(path: str, pieces: Iterable[bytes], *, durable: bool = True) -> 
                 file.flush()
                 os.fsync(file.fileno())
         os.replace(aside, path)
-    except OSError:
+    except OSError as problem:
         _forget(aside)
+        problem.filename = problem.filename or path  # a write that fails does not say to what
         raise
+
+
+def remedy(problem: OSError) -> str:
+    """What helps where a file could not be written: the same for every file that we write."""
+    if problem.errno in (ENOSPC, EDQUOT, EFBIG):
+        return say("free some space, or write to another place")
+    if problem.errno in (EACCES, EPERM, EROFS):
+        return say("name a file in a folder you may write to")
+    return say("check the folder, its permissions and its space")
 
 
 def _forget(path: str) -> None:

@@ -11,8 +11,10 @@ from dsec.core.experience import NOTHING
 from dsec.devicebook import learn_devices
 from dsec.durations import write_durations
 from dsec.errors import FileProblem
-from dsec.wholefile import write_whole
+from dsec.planfile import save_plan
+from dsec.wholefile import remedy, write_whole
 from dsec_cli.commands import carrying
+from dsec_cli.report import output
 
 
 @pytest.mark.parametrize("durable", [True, False])
@@ -50,3 +52,44 @@ def test_what_cannot_be_put_in_place_leaves_nothing(tmp_path, name, write):
     with pytest.raises((OSError, FileProblem), match=name):
         write(str(tmp_path))
     assert os.listdir(tmp_path) == [name]
+
+
+@pytest.mark.parametrize(
+    ("number", "what"),
+    [
+        (errno.ENOSPC, "free some space, or write to another place"),
+        (errno.EDQUOT, "free some space, or write to another place"),
+        (errno.EFBIG, "free some space, or write to another place"),
+        (errno.EACCES, "name a file in a folder you may write to"),
+        (errno.EROFS, "name a file in a folder you may write to"),
+        (errno.EIO, "check the folder, its permissions and its space"),
+    ],
+)
+def test_every_writer_says_what_helps(tmp_path, monkeypatch, kit, number, what):
+    problem = OSError(number, os.strerror(number))
+    assert remedy(problem) == what
+
+    def fail(*_args, **_options):
+        raise problem
+
+    path = str(tmp_path / "a")
+    monkeypatch.setattr(os, "replace", fail)
+    for write in (
+        lambda: save_plan(path, kit.plan(kit.step("A", argv=["true"]))),
+        lambda: output.to_file(path, b"x"),
+        lambda: carrying.write_whole(path, b"x"),
+    ):
+        with pytest.raises(FileProblem) as told:
+            write()
+        assert told.value.hint == what
+        assert os.listdir(tmp_path) == []
+
+
+def test_a_write_that_fails_says_to_what(tmp_path):
+    def pieces():
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        yield b""
+
+    with pytest.raises(OSError, match="No space") as told:
+        write_whole(str(tmp_path / "a"), pieces())
+    assert told.value.filename == str(tmp_path / "a")

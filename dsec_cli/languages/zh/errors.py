@@ -170,7 +170,7 @@ TEXTS: dict[str, str] = {
     "dsec resume {name} continues it; or take another --job-id": "dsec resume {name} 会继续它；或换一个 --job-id",
     "letters, digits, . _ and -, at most 128": "字母、数字、. _ 和 -，最多 128 个",
     "name a contract or a plan": "写契约或计划的文件名",
-    "DSEC_HOME names another folder for the state": "可用 DSEC_HOME 另指定存放状态的文件夹",
+    "{remedy}; DSEC_HOME names another folder for the state": "{remedy}；可用 DSEC_HOME 另指定存放状态的文件夹",
     "git could not say what has changed: {said}": "git 说不出改动了什么：{said}",
     "the submodule {folder} has not the commit of then, {commit}": "子模块 {folder} 没有当时的提交 {commit}",
     "fetch it: git -C {inner} fetch": "请获取它：git -C {inner} fetch",
