@@ -10,7 +10,7 @@ import os
 import select
 import time
 
-from dsec.events import Exit, RunEnd, RunStart
+from dsec.events import Cancel, Exit, RunEnd, RunStart
 from dsec.progress import MANY, Progress
 
 TYPE_CHECKING = False
@@ -96,7 +96,7 @@ class PlainLines:
     def event(self, event: Event, payload: str) -> None:  # noqa: ARG002  # as the port has it
         """Count the event, and tell it."""
         self._progress.take(event)
-        quiet = self._many and (not isinstance(event, (RunStart, RunEnd)))
+        quiet = self._many and not isinstance(event, (RunStart, RunEnd, Cancel))
         if quiet and not (isinstance(event, Exit) and event.cause != "ok"):
             return
         text = self._progress.line(event)

@@ -18,7 +18,8 @@ from dsec.events import (
     WorkerStart,
     WorkerStop,
 )
-from dsec.outcomes import PAUSES, recorded, state, words
+from dsec.outcomes import PAUSES, length, recorded, state, words
+from dsec.remaining import Remaining
 from dsec.words import joined, say
 
 TYPE_CHECKING = False
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from dsec.events import Event
     from dsec.plan import Plan
 
+_NAMED = 3
+"""Steps that are told by their names; more are counted."""
 MANY = 200
 """Runs of more instances are told in a line a second, not in lines per Step."""
 
@@ -71,22 +74,35 @@ class Progress:
     def __init__(self, plan: Plan) -> None:
         self.steps = {step.id: StepProgress() for step in plan.steps}
         self._timeouts_ms = {step.id: step.timeout_ms for step in plan.steps}
-        self._estimates_ms = {step.id: step.estimate_ms for step in plan.steps}
+        self._graces_ms = {step.id: step.grace_ms for step in plan.steps}
+        self._remaining = Remaining(plan)
         self.total = len(plan.steps) * plan.iterations.count
         self.iterations = plan.iterations.count
         self.done = self.failed = self.stopped = self.dropped = self.retries = self.running = 0
+        self._ending = False
+        """Nothing new starts: the run is asked to end, or has ended."""
         self._over = False
-        self._work_left_ms = sum(self._estimates_ms.values()) * plan.iterations.count
-        self._work_done_ms = 0
 
     def skip(self, step: str, times: int) -> None:
         """Count instances that an earlier executor finished."""
-        self.steps[step].done += times
+        row = self.steps[step]
+        row.done += times
+        if row.done == self.iterations:
+            row.state = "done"
         self.done += times
-        self._work_left_ms -= self._estimates_ms[step] * times
+        self._remaining.settle(step, times)
+
+    def leave_out(self, step: str, times: int) -> None:
+        """Count instances that an earlier executor gave up."""
+        row = self.steps[step]
+        row.dropped += times
+        row.state = "dropped"
+        self.dropped += times
+        self._remaining.settle(step, times)
 
     def take(self, event: Event) -> None:
         """Count an event."""
+        self._remaining.take(event)
         match event:
             case Spawn():
                 self._spawned(event)
@@ -100,14 +116,14 @@ class Progress:
                 row = self.steps[event.step]
                 row.dropped += 1
                 row.state = "dropped"
-                self._account(event.step)
             case Pause():
                 self.steps[event.step].state = "paused"
             case Continue():
                 self.steps[event.step].state = "running"
-            case RunEnd():
-                self._over = True
-            case RunStart() | WorkerStart() | WorkerStop() | DeviceState() | Notice() | Cancel() | Resize():
+            case RunStart() | RunEnd() | Cancel():
+                self._over = isinstance(event, RunEnd)
+                self._ending = not isinstance(event, RunStart)
+            case WorkerStart() | WorkerStop() | DeviceState() | Notice() | Resize():
                 return
 
     def _spawned(self, event: Spawn) -> None:
@@ -127,7 +143,6 @@ class Progress:
             self.done += 1
             row.done += 1
             row.state = "done" if row.done == self.iterations else "waiting"
-            self._account(event.step)
             return
         if event.cause == "interrupted":
             self.stopped += 1
@@ -140,15 +155,12 @@ class Progress:
         self.failed += 1
         row.state = "failed"
 
-    def _account(self, step: str) -> None:
-        self._work_left_ms -= self._estimates_ms[step]
-        self._work_done_ms += self._estimates_ms[step]
-
     def eta_s(self, now_s: float) -> float | None:
-        """Seconds until the end if it goes on as so far; None: nothing to judge by."""
-        if self._over or not self._work_done_ms or self.total == self.done + self.dropped:
+        """Seconds until the end by what is planned and was seen; None: nothing to judge by."""
+        if self._ending or self.total == self.done + self.dropped:
             return None
-        return now_s * self._work_left_ms / self._work_done_ms
+        left_us = self._remaining.left_us(round(now_s * 1e6))
+        return None if left_us is None else left_us / 1e6
 
     def summary(self, now_s: float) -> str:
         """One line: `312 of 1000 done, 2 running, 1 failed attempt, 12.3s elapsed, about 30s left`."""
@@ -189,7 +201,7 @@ class Progress:
                     return None
                 return say("worker {worker} {cause}", worker=event.worker, cause=state(event.cause))
             case Cancel():
-                return say("ending early: {reason}", reason=recorded(event.reason))
+                return self._cancelled(event)
             case RunStart() | WorkerStart() | RunEnd() | Resize():
                 return None  # a notice says it of the last
 
@@ -199,6 +211,25 @@ class Progress:
         again = say(" attempt {number}", number=event.attempt) if event.attempt > 1 else ""
         devices = say(" on {devices}", devices=", ".join(event.devices)) if event.devices else ""
         return say("{step} started{again}{devices}", step=self._called(event), again=again, devices=devices)
+
+    def _cancelled(self, event: Cancel) -> str:
+        """That the run is ending, and for whom it waits how long."""
+        reason = recorded(event.reason)
+        waits = [step for step, row in self.steps.items() if row.running]
+        if not waits:
+            return say("ending early: {reason}", reason=reason)
+        longest = length(max(self._graces_ms[step] for step in waits))
+        who = ", ".join(waits) if len(waits) <= _NAMED else say("{count} Steps", count=len(waits))
+        if event.reason != "interrupted":
+            return say(
+                "ending early: {reason}; waits up to {time} for {who}", reason=reason, time=longest, who=who
+            )
+        return say(
+            "ending early: {reason}; waits up to {time} for {who} (Ctrl-C again: 1s, a third time: at once)",
+            reason=reason,
+            time=longest,
+            who=who,
+        )
 
     def _given_up(self, event: Retry | Drop) -> str:
         step = self._called(event)
