@@ -94,6 +94,10 @@ def build(document: Document, file_name: str, memory: Memory | None = None) -> B
     contract = _contract(values, kind, document, stated, findings=findings, memory=memory)
     if len(findings) > 1 and {one.code for one in findings} & {"DS102", "DS109"}:
         findings = _told_once(findings)
+    if findings and document.gaps:
+        from dsec_cli.contract.echoes import without_unread  # few texts cannot be read as a whole
+
+        findings = without_unread(findings, document)
     if document.nul:
         findings.extend(_ended_early(values, ()))
     return Built(contract, tuple(findings))

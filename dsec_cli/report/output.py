@@ -7,7 +7,6 @@ import sys
 
 from dsec.errors import FileProblem
 from dsec.special import open_special
-from dsec.wholefile import remedy
 from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
@@ -103,6 +102,8 @@ def to_file(path: str, data: bytes | Iterable[bytes]) -> None:
         else:
             _replace(os.path.realpath(path), pieces)
     except OSError as problem:
+        from dsec.wholefile import remedy  # only who fails pays for it
+
         raise FileProblem(
             say("{path} could not be written: {why}", path=path, why=system(problem)),
             hint=remedy(problem),

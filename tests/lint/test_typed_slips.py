@@ -336,3 +336,18 @@ def test_an_odd_character_that_hurts_nothing_stays_a_warning() -> None:
 def test_quotes_of_prose_are_left_alone(value: str) -> None:
     text = RIGHT.replace("name: train", f"name: {value}")
     assert lint(SourceText.from_bytes("dsandbox.yaml", text.encode())) == ()
+
+
+@pytest.mark.parametrize("after", ["id: rollout", "name: train", "level: critical", "cpu: 8", "value: /data"])
+def test_a_text_that_took_in_an_unreadable_line_is_not_told_as_wrong(after: str) -> None:
+    """A plain text goes on below a tab; what it then says is the tab's doing, and stood before it."""
+    at = RIGHT.index("\n", RIGHT.index(after)) + 1
+    text = RIGHT[:at] + "\t" + RIGHT[at:].lstrip(" ")
+    found = lint(SourceText.from_bytes("dsandbox.yaml", text.encode()))
+    assert found
+    assert found[0].code == "DS002"
+
+
+def test_a_tab_before_a_command_is_the_only_finding() -> None:
+    text = RIGHT.replace("    run: python rollout.py", "\t run: python rollout.py")
+    assert [one.code for one in lint(SourceText.from_bytes("dsandbox.yaml", text.encode()))] == ["DS002"]
