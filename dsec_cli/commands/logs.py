@@ -6,33 +6,37 @@ import os
 import time
 
 from dsec import holes
+from dsec.core import endings
 from dsec.errors import RunProblem
 from dsec.events import Exit, Spawn, decode
 from dsec.journal import read
+from dsec.progress import instance
 from dsec.resume import is_alive, read_run
 from dsec.rundir import find
 from dsec_cli.commands.printing import Part, printer
 from dsec_cli.commands.speaking import listener
 from dsec_cli.exit import NO, YES, UsageError
-from dsec_cli.words import say
+from dsec_cli.words import joined, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from dsec.events import Event
+    from dsec.plan import Plan
     from dsec.rundir import RunDir
     from dsec_cli.commands.printing import Printer
     from dsec_cli.options import Args
 
 _PIECE = 1 << 16
+_SHOWN_REASONS = 3
 
 
 def main(args: Args) -> int:
     """Print the logs of a run, a Step or one iteration of it; `-f` goes on until the run ends."""
     run = find(os.getcwd(), os.environ, args.job)
     parts = [part for part in parts_of(_events(run)) if _wanted(part, args)]
-    if not parts and (args.step is not None or args.iteration is not None):
+    if not parts:
         _explain_nothing(run, args)
     out = printer(args.grep, single=len(parts) == 1, tell=listener(args.lang))
     shown: dict[tuple[str, int, int], int] = {}
@@ -92,10 +96,27 @@ def _explain_nothing(run: RunDir, args: Args) -> None:
         )
     if args.follow:
         return
+    if told := _not_begun(run, plan, args):
+        raise RunProblem(told, hint=say("dsec report {job} shows it all", job=run.job))
     when = "" if args.iteration is None else say(" for iteration {number}", number=args.iteration)
     if args.step is None:
         raise RunProblem(say("no Step has started in run {job}{when}", job=run.job, when=when))
-    raise RunProblem(say("{step} has not started in run {job}{when}", step=args.step, job=run.job, when=when))
+    raise RunProblem(
+        say("{step} has not started in run {job}{when}", step=args.step, job=run.job, when=when),
+        hint=say("dsec status {job} --why {step} says why", job=run.job, step=args.step),
+    )
+
+
+def _not_begun(run: RunDir, plan: Plan, args: Args) -> str:
+    """Why what is asked for printed nothing, where it could not start or was dropped; "": it still waits."""
+    state, many = read_run(run).state, plan.iterations.count
+    told = [*endings.told(plan, state, state.failed), *endings.dropped(state)]
+    found = [
+        say("{step} {why}", step=instance(one["step"], one["iteration"], of=many), why=one["text"])
+        for one in told
+        if args.step in (None, one["step"]) and args.iteration in (None, one["iteration"])
+    ]
+    return joined("; ", found[:_SHOWN_REASONS])
 
 
 def _copy(run: RunDir, part: Part, out: Printer, *, begin: int | None = None) -> int:

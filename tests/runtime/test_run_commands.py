@@ -89,6 +89,17 @@ def test_logs_of_steps_iterations_and_attempts(job, kit):
     assert "iterations: 0 to 1" in job.dsec("logs", "j", "A", "--iteration", "2", expect=2)
 
 
+def test_logs_say_why_nothing_was_printed(job, kit):
+    plan = kit.plan(kit.step("A", argv=["no-such-program"]), kit.step("B", "A"))
+    job.run(plan, expect=1)
+    why = "A could not start: the program was not found: no-such-program"
+    assert why in job.dsec("logs", "j", "A", expect=3)
+    assert why in job.dsec("logs", "j", expect=3)
+    told = job.dsec("logs", "j", "B", expect=3)
+    assert "B has not started in run j (hint: dsec status j --why B says why)" in told
+    assert job.dsec("status", "j", "--why", "B")
+
+
 def test_logs_follow_until_the_end(job, kit):
     script = "for i in 1 2 3 4 5; do echo line $i; sleep 0.2; done"
     job.save(kit.plan(kit.step("A", shell=script), kit.step("B", "A", shell="echo done")))
