@@ -65,4 +65,17 @@ def why_failed(
     else:
         tail = tail_of(f"{run_path}/{attempt.worker.log}", end=answer.log_to) if attempt.worker else b""
         tail = tail[max(0, len(tail) - (answer.log_to - answer.log_from)) :]
-    return named(tail, ended=ended, detail="" if answer is None else answer.detail, ooms=ooms)
+    found = named(tail, ended=ended, detail="" if answer is None else answer.detail, ooms=ooms)
+    return found or full_disk(f"{run_path}/logs")
+
+
+def full_disk(folder: str) -> tuple[str, str] | None:
+    """Cause and detail where the disk of the logs is full: what would say so could not be written."""
+    try:
+        disk = os.statvfs(folder)
+    except OSError:
+        return None
+    free = disk.f_bfree if os.geteuid() == 0 else disk.f_bavail
+    if disk.f_blocks and not free:
+        return "disk-full", f"nothing is free on the disk of {folder}"
+    return None

@@ -113,7 +113,7 @@ _CLAUSES = {
 }
 _NAMED = frozenset(("host-oom", "cuda-oom", "gpu-lost", "nccl-timeout", "disk-full"))
 """Causes that were read from the log or the kernel's counters; how the attempt ended is told, too."""
-_TOLD = frozenset(("not-found", "host-oom", "over-memory", "stalled"))
+_TOLD = frozenset(("not-found", "host-oom", "disk-full", "over-memory", "stalled"))
 """Causes whose detail is a sentence of ours."""
 NOTICES = (
     "stalled",
@@ -195,6 +195,7 @@ _RECORDED = (
     "it failed {count} time and is discardable",
     "processes that could not be ended: {pids}",
     "the disk is full",
+    "nothing is free on the disk of {folder}",
     "the run's folder was removed: {path}",
     "this run goes on without a monitor: the run's folder was removed: {path}",
     "the journal cannot be written: {why}",

@@ -126,6 +126,13 @@ def test_a_log_that_fills_the_disk(job, kit, disk):
     goes_on(job, disk, run, steps=2)
 
 
+def test_a_step_that_cannot_say_why_it_failed_found_the_disk_full(job, kit, disk):
+    run = on(job, disk)
+    silent = f"{FILL}; echo lost > $DSEC_RUN_DIR/x || exit 1"
+    out = job.run(kit.plan(kit.step("A", shell=silent)), expect=1)
+    assert f"A found the disk full (exited with code 1): nothing is free on the disk of {run}/logs" in out
+
+
 def test_a_checkpoint_that_does_not_fit(job, kit, disk):
     run = on(job, disk)
     (job.folder / "save.py").write_text(

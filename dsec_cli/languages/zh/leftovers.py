@@ -21,6 +21,7 @@ TEXTS: dict[str, str] = {
     "ending early: {reason}; waits up to {time} for {who} (Ctrl-C again: 1s, a third time: at once)": "提前结束：{reason}；最多等待 {who} {time}（再按 Ctrl-C：1 秒；第三次：立即）",
     "dsec report {job} shows it all": "dsec report {job} 显示全部",
     "dsec status {job} --why {step} says why": "dsec status {job} --why {step} 说明原因",
+    "nothing is free on the disk of {folder}": "{folder} 所在的磁盘没有剩余空间",
     "found the disk full": "磁盘已满",
     "no process of an earlier run is left": "没有先前任务遗留的进程",
     "1 process of an earlier run is left": "有 1 个先前任务的进程遗留",
