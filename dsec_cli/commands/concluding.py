@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from dsec.core.endings import may_lie_in_plan
 from dsec.core.report import build, encode, instance_in, markdown, median
 from dsec.durations import Learned, contract_key, write_durations
 from dsec.errors import DSecError
@@ -23,11 +24,6 @@ if TYPE_CHECKING:
 LAST_LINES = 20
 _TAIL_BYTES = 16 * 1024
 _SHOWN_FAILURES = 5
-_OF_THE_PLAN = frozenset(
-    ("not-found", "not-executable", "no-folder", "timeout", "missing-output", "over-memory")
-)
-"""Causes that often lie in what the contract says; a run that is resumed says the same again."""
-_SHELL_FOUND_NONE = 127
 
 
 def conclude(session: Session, outcome: Outcome, *, called: str, own_cpu_s: float) -> list[str]:
@@ -69,7 +65,7 @@ def _advice(session: Session, outcome: Outcome, report: dict[str, Any], called: 
     if outcome.word != "failed":
         return [say("go on with: dsec resume {job}", job=called)]
     lines: list[str] = [say("mend it and go on with: dsec resume {job}", job=called)]
-    if any(one["cause"] in _OF_THE_PLAN or one["code"] == _SHELL_FOUND_NONE for one in report["failures"]):
+    if any(may_lie_in_plan(one["cause"], one["code"]) for one in report["failures"]):
         lines.append(say("a run keeps its own plan: after mending the contract start a new one: dsec run"))
     return lines
 

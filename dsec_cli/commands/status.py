@@ -134,6 +134,8 @@ def _failure(state: RunState, end: Exit, timeouts: dict[str, int]) -> dict[str, 
     return {
         "step": end.step,
         "iteration": end.iteration,
+        "cause": end.cause,
+        "code": end.code,
         "text": words(
             end.cause,
             code=end.code,
@@ -192,6 +194,8 @@ def lines(found: dict[str, Any]) -> list[str]:
     told += [_noticed(found, one) for one in found["notices"][-_NOTICES:]]
     if found["state"] in ("dead", "interrupted", "cancelled", "stopped", "failed"):
         told.append(say("go on with: dsec resume {job}", job=found["job"]))
+    if any(endings.may_lie_in_plan(one["cause"], one["code"]) for one in found["failures"]):
+        told.append(say("a run keeps its own plan: after mending the contract start a new one: dsec run"))
     return told
 
 

@@ -90,7 +90,8 @@ def test_every_failure_has_a_cause_in_words(job, kit, name):
     assert report["outcome"] == "failed"
     assert report["failures"][0]["cause"] == cause
     of_the_plan = cause in ("not-found", "not-executable", "no-folder", "timeout", "missing-output")
-    assert ("after mending the contract start a new one" in out) == of_the_plan
+    for told in (out, job.dsec("status", "j")):
+        assert ("after mending the contract start a new one" in told) == of_the_plan
 
 
 def test_a_log_folder_that_was_removed_is_made_again(job, kit):

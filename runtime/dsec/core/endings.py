@@ -15,6 +15,16 @@ if TYPE_CHECKING:
 
     Ends: TypeAlias = dict[tuple[str, int], Exit]
 
+_OF_THE_PLAN = frozenset(
+    ("not-found", "not-executable", "no-folder", "timeout", "missing-output", "over-memory")
+)
+_SHELL_FOUND_NONE = 127
+
+
+def may_lie_in_plan(cause: str, code: int | None) -> bool:
+    """Whether the contract itself may be at fault; a run that is resumed says the same again."""
+    return cause in _OF_THE_PLAN or (cause == "exit" and code == _SHELL_FOUND_NONE)
+
 
 def retrying(state: RunState) -> dict[tuple[str, int], Retry]:
     """Of a living run: what waits for another attempt; none where a failure for good ends the run."""
