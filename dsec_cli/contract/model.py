@@ -21,7 +21,9 @@ class Statement(Section):
 
     heading = "the document"
     version: Written | None = optional(
-        "Version of the contract; quote it, for 1.10 is not 1.1.", "B 2", example="1.2.0"
+        "Your own version of this contract, not that of a format; quote it, for 1.10 is not 1.1.",
+        "B 2",
+        example="1.2.0",
     )
     name: Text | None = optional("Name of the job.", "B 2", example="retrieval-augmented-agent-v3")
     base: Text | None = optional(

@@ -42,7 +42,9 @@ def contract(found: Scan) -> str:
     used = [need for need in found.needs if need.tier != "linked"]
     lines = [f"# What {found.identity.file} uses, as scanned (blake3 {found.identity.blake3[:16]})."]
     if found.blind():
-        lines.append(f"# {len(found.blind())} places could not be seen: see ds-plugin-scan.")
+        count = len(found.blind())
+        places = "1 place" if count == 1 else f"{count} places"
+        lines.append(f"# {places} could not be seen: see ds-plugin-scan.")
     lines += ["plugins:", f"  - name: {_quoted(found.identity.file.split('.')[0])}"]
     granted = [_quoted(one) for need in used for one in _spelled(need)]
     lines += (

@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ from dsec_cli.plugins.declared import Declared, compare, parse_permission, read_
 from dsec_cli.plugins.differing import differ
 from dsec_cli.plugins.emitting import contract, seccomp
 from dsec_cli.plugins.reasons import REASONS
-from dsec_cli.plugins.result import Scan
+from dsec_cli.plugins.result import Finding, Scan
 from dsec_cli.plugins.scandoc import document, parsed
 from dsec_cli.plugins.scanning import Options, scan
 from dsec_cli.plugins.view import Signature
@@ -163,6 +164,13 @@ def test_the_profile_allows_what_was_found(tmp_path: Path) -> None:
     assert profile["x-dsec"]["complete"] is True
     assert "read_allowed" in contract(found)
     assert '"read:fs=/etc/hostname"' in contract(found)
+
+
+def test_one_place_that_could_not_be_seen_is_one(tmp_path: Path) -> None:
+    found = scanned(build(WELL_MEANT / "reads.c", tmp_path))
+    unseen = Finding("c", "warning", "w", "h", blind=True)
+    assert "# 1 place could not be seen" in contract(replace(found, findings=(unseen,)))
+    assert "# 2 places could not be seen" in contract(replace(found, findings=(unseen, unseen)))
 
 
 def test_an_upgrade_that_can_do_more_is_told(tmp_path: Path) -> None:
