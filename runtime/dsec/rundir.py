@@ -138,7 +138,9 @@ def undo(run: RunDir) -> None:
 
 
 def never_began(run: RunDir) -> RunProblem:
-    """What to say of a run that was cut off before its first record."""
+    """What to say of a run without a first record: it was cut off before that, or is just beginning."""
+    if _held(run.journal):
+        return RunProblem(say("run {job} is just beginning", job=run.job), hint="ask again in a moment")
     return RunProblem(
         say("run {job} never began: it was cut off before its first record", job=run.job),
         hint=say("start it with: dsec run --job-id {job}", job=run.job),
@@ -147,18 +149,19 @@ def never_began(run: RunDir) -> RunProblem:
 
 def _asked_for(run: RunDir) -> RunDir:
     """The run, if it began or is just beginning (its journal is held)."""
-    if began(run):
-        return run
-    import fcntl
-
-    with open(run.journal, "rb") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return run
-    if began(run):
+    if began(run) or _held(run.journal) or began(run):
         return run
     raise never_began(run)
+
+
+def _held(journal: str) -> bool:
+    """Whether a process has locked the journal; trying to lock it would get in the way of one that begins."""
+    try:
+        node = f":{os.stat(journal).st_ino} "
+        with open("/proc/locks") as file:
+            return any(" FLOCK " in line and node in line for line in file)
+    except OSError:
+        return False
 
 
 def find(folder: str, environ: Mapping[str, str], job: str | None) -> RunDir:

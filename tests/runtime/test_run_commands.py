@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -13,7 +14,7 @@ import sys
 import pytest
 
 from dsec.planfile import plan_bytes
-from dsec.rundir import create
+from dsec.rundir import RunDir, create, never_began
 from dsec_cli.commands import logs, run
 from dsec_cli.commands.depending import Looked
 from dsec_cli.options_args import Args
@@ -242,6 +243,17 @@ def test_a_run_that_never_began_is_told_as_that(job, kit, left):
     assert job.dsec("status").startswith("other: succeeded")
     job.dsec("run", "plan.json", "--job-id", "j")
     assert job.dsec("status", "j").startswith("j: succeeded")
+
+
+def test_a_run_that_is_just_beginning_is_told_as_that(job):
+    job.run_dir.mkdir(parents=True)
+    with (job.run_dir / "journal").open("wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        (job.run_dir / "plan.json").write_bytes(b"")
+        assert "never began" not in job.dsec("status", "j", expect=3)
+        assert str(never_began(RunDir("j", str(job.run_dir)))) == (
+            "run j is just beginning (hint: ask again in a moment)"
+        )
 
 
 def test_ctrl_c_before_the_first_record_leaves_nothing(kit, tmp_path, monkeypatch):

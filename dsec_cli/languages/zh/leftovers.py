@@ -22,6 +22,8 @@ TEXTS: dict[str, str] = {
     "dsec report {job} shows it all": "dsec report {job} 显示全部",
     "dsec status {job} --why {step} says why": "dsec status {job} --why {step} 说明原因",
     "nothing is free on the disk of {folder}": "{folder} 所在的磁盘没有剩余空间",
+    "run {job} is just beginning": "任务 {job} 正在开始",
+    "ask again in a moment": "请稍后再问",
     "found the disk full": "磁盘已满",
     "no process of an earlier run is left": "没有先前任务遗留的进程",
     "1 process of an earlier run is left": "有 1 个先前任务的进程遗留",
