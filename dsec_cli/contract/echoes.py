@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dsec_cli.contract.amending import before_colon
 from dsec_cli.source.resolve import follow, pairs
+from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Mapping, Scalar, Sequence
 from dsec_cli.words import Said, arguments
 
@@ -44,7 +45,7 @@ def without_unread(findings: list[Finding], document: Document) -> list[Finding]
 
     It took in what stands below it, and is wrong only as long as the syntax is.
     """
-    return [one for one in findings if not (isinstance(one.where, tuple) and _broken(document, one.where))]
+    return [one for one in findings if isinstance(one.where, Span) or not _broken(document, one.where)]
 
 
 def _broken(document: Document, path: Path) -> bool:

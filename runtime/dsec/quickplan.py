@@ -75,7 +75,7 @@ def is_plan(raw: bytes) -> bool:
     if b'"hash"' not in raw or b'"steps"' not in raw:
         return False
     try:
-        found = json.loads(raw)
+        found: dict[str, object] = json.loads(raw)  # it begins with a brace
     except (ValueError, RecursionError):
         return False
     return found.keys() >= {"hash", "steps"}
