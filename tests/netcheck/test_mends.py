@@ -54,7 +54,7 @@ def states(statements: Said) -> dict[str, str]:
     [
         ("router-mtu-silent=1400", "mtu", "sizes", "0,1"),
         pytest.param("here-rate=5Mbps", "rate", "stream", "0,1", marks=pytest.mark.battery),
-        ("peer-window=4096", "tcp", "bulk", "0"),
+        pytest.param("peer-window=4096", "tcp", "bulk", "0", marks=pytest.mark.battery),
         pytest.param("peer-mtu=1400", "mtu", "sizes", "0", marks=pytest.mark.battery),
         pytest.param("peer-mtu=1400", "mtu", "sizes", "1", marks=pytest.mark.battery),
         pytest.param("here-mtu=1400", "mtu", "sizes", "0", marks=pytest.mark.battery),
