@@ -121,10 +121,7 @@ def describe(plan: Plan, told: Told, *, now_ms: int) -> dict[str, Any]:
             for one in state.remarks
             if isinstance(one, Notice) and one.kind == "moved"
         ],
-        "cut_off": [
-            {"step": one.step, "iteration": one.iteration, "attempt": one.attempt, "log": one.log}
-            for one in (() if alive else state.running.values())
-        ],
+        "cut_off": [] if alive else endings.cut_off(state),
         "failures": [_failure(state, end, timeouts) for end in failed.values()],
         "notices": [one._asdict() for one in state.remarks if isinstance(one, Notice)],
     }

@@ -50,6 +50,7 @@ def test_a_killed_executor_is_dead_and_not_signalled(job, kit):
     assert job.dsec("status").startswith(
         "j: dead, 0 of 1 done, 1 cut off\n  A attempt 1 was cut off when the executor ended\n"
     )
+    assert "0 of 1 done, 1 cut off" in job.dsec("report", "j")
     assert "is not running" in job.dsec("cancel", "j", expect=1)
 
 
@@ -124,7 +125,7 @@ def test_the_report_counts_and_the_durations_are_learned(job, kit):
     rows = {row["id"]: row for row in found["steps"]}
     assert found["outcome"] == "succeeded"
     assert found["instances"] == {
-        **dict.fromkeys(("failed", "stopped", "dropped", "running"), 0),
+        **dict.fromkeys(("failed", "stopped", "dropped", "running", "cut_off"), 0),
         "total": 6,
         "done": 6,
     }

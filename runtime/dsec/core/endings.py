@@ -15,6 +15,13 @@ if TYPE_CHECKING:
 
     Ends: TypeAlias = dict[tuple[str, int], Exit]
 
+_COUNTED = {
+    "failed": "{count} failed",
+    "stopped": "{count} stopped",
+    "dropped": "{count} dropped",
+    "running": "{count} running",
+    "cut_off": "{count} cut off",
+}
 _OF_THE_PLAN = frozenset(
     ("not-found", "not-executable", "no-folder", "timeout", "missing-output", "over-memory")
 )
@@ -24,6 +31,11 @@ _SHELL_FOUND_NONE = 127
 def may_lie_in_plan(cause: str, code: int | None) -> bool:
     """Whether the contract itself may be at fault; a run that is resumed says the same again."""
     return cause in _OF_THE_PLAN or (cause == "exit" and code == _SHELL_FOUND_NONE)
+
+
+def counted(count: dict[str, int]) -> list[str]:
+    """How many instances are what; nothing is said of none."""
+    return [say(_COUNTED[name], count=count[name]) for name in _COUNTED if count[name]]
 
 
 def retrying(state: RunState) -> dict[tuple[str, int], Retry]:
@@ -91,5 +103,13 @@ def running(state: RunState, now_us: int | None) -> list[dict[str, Any]]:
             "attempt": one.attempt,
             "for_ms": max(0, now_us - one.at_us) // 1000,
         }
+        for one in state.running.values()
+    ]
+
+
+def cut_off(state: RunState) -> list[dict[str, Any]]:
+    """What had begun when the last executor was lost, and has no end."""
+    return [
+        {"step": one.step, "iteration": one.iteration, "attempt": one.attempt, "log": one.log}
         for one in state.running.values()
     ]

@@ -64,6 +64,7 @@ def build(
     failed = endings.failed(state, alive=now_us is not None)
     stopped = endings.stopped(state)
     running = endings.running(state, now_us)
+    cut_off = endings.cut_off(state) if now_us is None else []
     rows = [_row(step, state.tallies.get(step.id), plan.iterations.count) for step in plan.steps]
     held_us = sum(gpu_us for _, _, gpu_us in state.worker_us.values())
     attempts_us = sum(tally.gpu_us for tally in state.tallies.values())
@@ -87,6 +88,7 @@ def build(
             "stopped": len(stopped),
             "dropped": len(state.dropped),
             "running": len(running),
+            "cut_off": len(cut_off),
         },
         "idle_share": _idle(plan, state, inventory, wall_us=wall_us, gpu_us=gpu_us, running=running),
         "critical_path": {
@@ -104,6 +106,7 @@ def build(
         "stopped": endings.told(plan, state, stopped),
         "dropped": endings.dropped(state),
         "running": running,
+        "cut_off": cut_off,
         "results": _results(state),
     }
 
@@ -336,14 +339,7 @@ def summary(report: dict[str, Any]) -> list[str]:
     """The run in a few lines."""
     count = report["instances"]
     counts: list[str] = [say("{done} of {total} done", done=count["done"], total=count["total"])]
-    if count["failed"]:
-        counts.append(say("{count} failed", count=count["failed"]))
-    if count["stopped"]:
-        counts.append(say("{count} stopped", count=count["stopped"]))
-    if count["running"]:
-        counts.append(say("{count} running", count=count["running"]))
-    if count["dropped"]:
-        counts.append(say("{count} dropped", count=count["dropped"]))
+    counts += endings.counted(count)
     times: list[str] = [
         say("wall {time}", time=span(report["wall_ms"] / 1000)),
         say("CPU {time}", time=span(report["cpu_ms"] / 1000)),
