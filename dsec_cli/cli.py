@@ -16,8 +16,8 @@ from typer.core import TyperCommand, TyperGroup
 
 from dsec_cli.cells import wrap
 from dsec_cli.grammar import joined
-from dsec_cli.options import COMMANDS, GROUPS, PROGRAMS, Args, attribute, command, defaults
-from dsec_cli.options_args import MAY_BE_EMPTY
+from dsec_cli.options import COMMANDS, GROUPS, PROGRAMS, Args, attribute, defaults
+from dsec_cli.options_args import MAY_BE_EMPTY, OF_GROUP
 from dsec_cli.report.terminal import paint, wants_color
 
 if TYPE_CHECKING:
@@ -58,9 +58,11 @@ def parse(program: str, argv: list[str]) -> Parsed:
     """The command and its arguments; help and mistakes leave by SystemExit."""
     parsed: list[Parsed] = []
     names = PROGRAMS[program][1]
-    words = joined(argv, names)
+    words = joined([OF_GROUP[program], *argv] if program in OF_GROUP else argv, names)
     # Building the others takes a tenth of a second, and nobody is told of them.
     app = build(program, parsed.append, wanted=words[0] if words and words[0] in names else "")
+    if program in OF_GROUP:
+        words = argv
     try:
         app(args=words, prog_name=program)
     except SystemExit as leaving:
@@ -79,18 +81,19 @@ def build(program: str, found: Callable[[Parsed], None], *, wanted: str = "") ->
     only, names = PROGRAMS[program]
     app = typer.Typer(
         name=program,
-        help=_ABOUT.get(program),
+        help=_ABOUT.get(program) or GROUPS.get(OF_GROUP.get(program, "")),
         no_args_is_help=not only,
         pretty_exceptions_enable=False,
         rich_markup_mode="rich",
     )
+    group = OF_GROUP.get(program, "")
     for row in COMMANDS:
         if (row[0] == only or row[0] in names) and wanted in ("", row[0]):
-            _add(app, row, found, version_of=program if only else "")
+            _add(app, row, found, version_of=program if only else "", called=row[0].removeprefix(f"{group} "))
     if not only:
         app.callback(cls=GroupPage, context_settings=_HELP_NAMES)(_root(program))
-        for group in GROUPS if not wanted else ():
-            _add_group(app, group, names)
+        for one in GROUPS if not (wanted or group) else ():
+            _add_group(app, one, names)
     return app
 
 
@@ -109,15 +112,17 @@ def _add_group(app: typer.Typer, group: str, names: tuple[str, ...]) -> None:
 def _nothing() -> None: ...
 
 
-def _add(app: typer.Typer, row: Command, found: Callable[[Parsed], None], *, version_of: str) -> None:
+def _add(
+    app: typer.Typer, row: Command, found: Callable[[Parsed], None], *, version_of: str, called: str
+) -> None:
     page = "\n\n".join(_escaped(text) for text in (row[1], *row[2]))
     add = app.command(
-        row[0],
-        cls=Page,
+        called,
+        cls=_page_of(row),
         help=page,
         short_help=row[1],
         context_settings=_HELP_NAMES,
-        hidden=row[0].partition(" ")[0] in GROUPS,
+        hidden=called.partition(" ")[0] in GROUPS,
     )
     parameters = [*map(_argument, row[3]), *map(_option, row[4])]
     if version_of:
@@ -136,20 +141,21 @@ def _flags_without_values(parameters: list[Any]) -> list[Any]:
 class Page(TyperCommand):
     """A command's help page: Typer's panels, then examples and exit codes."""
 
+    row: Command
+
     def get_params(self, ctx: Any) -> list[Any]:
         """All parameters, `--help` among them."""
         return _flags_without_values(super().get_params(ctx))
 
-    def _row(self) -> Command:
-        row = command(self.name or "")
-        assert row is not None, "each page is that of a row"
-        return row
-
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Print the page."""
         super().format_help(ctx, formatter)
-        row = self._row()
-        _print_sections(row[5], (*row[6], *_OURS))
+        _print_sections(self.row[5], (*self.row[6], *_OURS))
+
+
+def _page_of(row: Command) -> type[Page]:
+    """The page of one command; its name may leave out the word that a program stands for."""
+    return type("Page", (Page,), {"row": row})
 
 
 class GroupPage(TyperGroup):

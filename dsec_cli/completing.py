@@ -53,14 +53,15 @@ def answer(program: str, environ: Mapping[str, str]) -> tuple[str, int] | None:
 def offers(program: str, before: list[str], begun: str) -> list[Offer]:
     """What may complete the word `begun` after the words `before`; nothing where a file may stand."""
     from dsec_cli.grammar import command_of
+    from dsec_cli.options_args import OF_GROUP
 
     row, words = command_of(program, before)
     if row is not None:
         found = _in_command(row, words, begun)
-    elif before:
-        found = _in_group(program, before)
-    elif begun.startswith("-"):
+    elif not before and begun.startswith("-"):
         found = list(_OF_PROGRAMS)
+    elif before or program in OF_GROUP:
+        found = _in_group(program, words)
     else:
         from dsec_cli.options import COMMANDS, GROUPS, PROGRAMS
 

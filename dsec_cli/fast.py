@@ -48,10 +48,7 @@ def dsctl() -> int:
 
 def netcheck() -> int:
     """Entry of `ds-netcheck`: `ds-netcheck run` is `dsec netcheck run`."""
-    if sys.argv[1:] == ["--version"]:
-        return _enter("ds-netcheck")
-    sys.argv.insert(1, "netcheck")
-    return _enter("dsec")
+    return _enter("ds-netcheck")
 
 
 def leave(code: int) -> int:

@@ -6,7 +6,7 @@ same tables; importing it costs ten times what a whole lint costs.
 
 from __future__ import annotations
 
-from dsec_cli.options_args import MAY_BE_EMPTY, Args, attribute, defaults
+from dsec_cli.options_args import MAY_BE_EMPTY, OF_GROUP, Args, attribute, defaults
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ def command_of(program: str, argv: list[str]) -> tuple[Command | None, list[str]
     name, names = PROGRAMS[program]
     if name:
         return command(name), argv
+    if program in OF_GROUP:
+        argv = [OF_GROUP[program], *argv]
     argv = joined(argv, names)
     if not argv or argv[0] not in names:
         return None, argv

@@ -6,7 +6,7 @@ from dsec_cli.exit import UsageError
 from dsec_cli.grammar import joined, option_called
 from dsec_cli.lint.nearest import did_you_mean
 from dsec_cli.options import GROUPS, PROGRAMS, command
-from dsec_cli.options_args import MAY_BE_EMPTY
+from dsec_cli.options_args import MAY_BE_EMPTY, OF_GROUP
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -25,15 +25,19 @@ def mistake(program: str, argv: list[str]) -> UsageError | None:
         return None if row is None or set(argv) & set(_OF_PROGRAMS) else _in_command(row, program, argv)
     if not argv or argv[0] in _OF_PROGRAMS:
         return None
+    if program in OF_GROUP:
+        argv = [OF_GROUP[program], *argv]
     argv = joined(argv, names)
     first = argv[0]
     row = command(first) if first in names else None
     if row is not None:
-        return _in_command(row, f"{program} {first}", argv[1:])
+        words = first.removeprefix(f"{OF_GROUP.get(program)} ")
+        return _in_command(row, f"{program} {words}", argv[1:])
     if first.startswith("-"):
         return _no_option(first, say("options come after the command: {program} COMMAND", program=program))
     if first in GROUPS:
-        return _in_group(f"{program} {first}", argv[1:], names)
+        line = program if program in OF_GROUP else f"{program} {first}"
+        return _in_group(line, first, argv[1:], names)
     known = [one for one in names if one.partition(" ")[0] not in GROUPS]
     return UsageError(
         say("{program} has no command {word!r}", program=program, word=first),
@@ -41,11 +45,10 @@ def mistake(program: str, argv: list[str]) -> UsageError | None:
     )
 
 
-def _in_group(line: str, argv: list[str], names: tuple[str, ...]) -> UsageError | None:
+def _in_group(line: str, group: str, argv: list[str], names: tuple[str, ...]) -> UsageError | None:
     """The second word of a command is wrong; None where there is none, or it asks for help."""
     if not argv or argv[0] in HELP:
         return None
-    group = line.rpartition(" ")[2]
     known = [name.partition(" ")[2] for name in names if name.startswith(f"{group} ")]
     return UsageError(
         say("{program} has no command {word!r}", program=line, word=argv[0]),

@@ -86,6 +86,7 @@ PROGRAMS: dict[str, tuple[str, tuple[str, ...]]] = {
     "ds-contract-lint": ("lint", ()),
     "ds-dag-analyze": ("dag", ()),
     "ds-plugin-scan": ("plugin scan", ()),
+    "ds-netcheck": ("", tuple(command[0] for command in NETCHECK)),
     "dsctl": ("", ("config", "version")),
 }
 

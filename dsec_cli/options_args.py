@@ -9,6 +9,8 @@ if TYPE_CHECKING:
 
 MAY_BE_EMPTY = frozenset(("COMMAND", "VALUE", "exclude", "grep", "ignore", "select"))
 """Arguments and options that an empty word can be meant for; elsewhere it is a variable that is not set."""
+OF_GROUP = {"ds-netcheck": "netcheck"}
+"""Programs that are one group of dsec's commands: who starts them leaves out the group's word."""
 
 
 class Args:

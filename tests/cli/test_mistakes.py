@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dsec_cli import cli, grammar
+from dsec_cli.completing import offers
 from dsec_cli.mistakes import HELP, mistake
 from dsec_cli.options import COMMANDS, PROGRAMS
 from tests.cli.conftest import Ran, command
@@ -158,3 +159,21 @@ def test_a_help_page_tells_each_exit_code_once_in_order(
     found = [int(line.split()[0]) for line in told.splitlines() if line[:6].strip().isdigit()]
     assert found == sorted(set(found))
     assert {70, 130, 141, 143} <= set(found)
+
+
+def test_ds_netcheck_speaks_of_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    for words, said in (
+        (["--help"], "Usage: ds-netcheck [OPTIONS] COMMAND"),
+        (["run", "--help"], "Usage: ds-netcheck run [OPTIONS]"),
+    ):
+        assert mistake("ds-netcheck", words) is None
+        with pytest.raises(SystemExit) as leaving:
+            cli.parse("ds-netcheck", words)
+        assert leaving.value.code in (0, None)
+        page = capsys.readouterr().out
+        assert said in page
+        assert ("--version" in page) == (len(words) == 1)
+    wrong = mistake("ds-netcheck", ["rnu"])
+    assert wrong is not None
+    assert (wrong.what, wrong.hint) == ("ds-netcheck has no command 'rnu'", "did you mean 'run'?")
+    assert [one for one, _ in offers("ds-netcheck", [], "ru")] == ["run"]
