@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 PREFIX = "DS80"
 """Codes of the rules that hold a contract against code."""
+UNREAD = frozenset(("DS001", "DS002", "DS010", "DS114"))
+"""And of those that say why there is nothing to hold against it: the rest is `dsec lint`."""
 
 
 def main(args: Args) -> int:
@@ -57,7 +59,7 @@ def _compared(args: Args, folder: str) -> int:
 
 
 def _report(args: Args, text: SourceText, texts: dict[str, SourceText], needs: Needs) -> Report:
-    rules = tuple(rule for rule in find_rules() if rule.code.startswith(PREFIX))
+    rules = tuple(rule for rule in find_rules() if rule.code.startswith(PREFIX) or rule.code in UNREAD)
     to_file = args.output is not None
     return Report(
         files=(text.name,),

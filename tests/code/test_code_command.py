@@ -132,3 +132,12 @@ def test_a_plain_lint_does_not_import_the_analyser() -> None:
         [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=60
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(("text", "code"), [("{name: x\n", "DS002"), ("services: {}\n", "DS114")])
+def test_a_contract_that_cannot_be_read_is_no_clean_one(tmp_path: Path, text: str, code: str) -> None:
+    contract = tmp_path / "env.yaml"
+    contract.write_text(text)
+    done = dsec(PROJECTS / "flow", "--contract", contract)
+    assert done.returncode == 1
+    assert f"error[{code}]" in done.stdout
