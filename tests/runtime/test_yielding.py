@@ -210,7 +210,12 @@ def test_inputs_that_are_gone_are_sent_again_from_upstream(job, kit):
     assert ends[-1] == "after"
 
 
-def test_what_stands_still_is_ended_when_the_run_is(job, mix):
+def state(number):
+    """The letter of a process's state."""
+    return Path(f"/proc/{number}/stat").read_text().rsplit(")", 1)[1].split()[0]
+
+
+def test_what_stands_still_is_ended_when_the_run_is(job, mix, kit):
     plan = mix(LOOPS, level="pauseable")
     endless = plan.steps[1]._replace(command=plan.steps[1].command._replace(shell="sleep 60"))
     job.save(seal(plan._replace(hash="", steps=(plan.steps[0], endless, plan.steps[2]))))
@@ -220,7 +225,7 @@ def test_what_stands_still_is_ended_when_the_run_is(job, mix):
         assert time.monotonic() < until
         time.sleep(0.05)
     pid = next(one["pid"] for one in job.events("spawn") if one["step"] == "long")
-    assert Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T"
+    kit.wait_for(lambda: state(pid) == "T")  # it stops when it comes to run
     job.dsec("cancel", "j", expect=None)
     process.communicate(timeout=30)
     assert not os.path.exists(f"/proc/{pid}")
@@ -234,9 +239,6 @@ def test_it_stands_still_also_after_the_whole_run_did(job, mix, kit):
     process = job.start("run", "plan.json", "--job-id", "j")
     kit.wait_for(lambda: (job.run_dir / "journal").exists() and job.events("pause"))
     pid = next(one["pid"] for one in job.events("spawn") if one["step"] == "long")
-
-    def state(number):
-        return Path(f"/proc/{number}/stat").read_text().rsplit(")", 1)[1].split()[0]
 
     process.send_signal(signal.SIGTSTP)
     kit.wait_for(lambda: state(process.pid) == "T" or time.sleep(0.3) or True)
