@@ -18,6 +18,8 @@ _AT_ONCE = 1 << 19
 """A fast stream wakes its receiver for no less: each waking costs the sender as much as many segments do."""
 _FAST_BYTES, _FAST_NS = 1 << 24, 100_000_000
 """What is fast: so many bytes within this time. A slower stream is timed as its bytes come."""
+_GAP_S = 0.01
+"""A fast stream that brings less than that for so long may be stuck in it."""
 _PACING = 47
 _TRUNC = socket.MSG_TRUNC
 _INFO_BYTES = 232
@@ -111,13 +113,15 @@ def drain(sock: socket.socket, *, throttle: Throttle | None = None) -> Passed:
     count = first = last = 0
     looked, looked_at, looks_again = 0, clock(), True
     cpu = time.process_time_ns()
-    while got := next_bytes(sock, room):
+    patience_s = sock.gettimeout()
+    while got := next_bytes(sock, room, patience_s):
         last = clock()
         first = first or last
         count += got
         if looks_again and count - looked > _FAST_BYTES:
             if last - looked_at < _FAST_NS:
                 _wake(sock, _AT_ONCE)
+                sock.settimeout(_GAP_S)
                 looks_again = False
             looked, looked_at = count, last
         if throttle is not None:
@@ -125,16 +129,23 @@ def drain(sock: socket.socket, *, throttle: Throttle | None = None) -> Passed:
     return Passed(count, last - first, time.process_time_ns() - cpu)
 
 
-def next_bytes(sock: socket.socket, room: bytearray) -> int:
-    """Bytes that came into `room` or were dropped for it, 0 at the end; raises Stalled and LineLost."""
+def next_bytes(sock: socket.socket, room: bytearray, patience_s: float | None) -> int:
+    """Bytes that came into `room` or were dropped for it, 0 at the end; raises Stalled and LineLost.
+
+    A socket whose time-out is shorter than `patience_s` waits for much at once. When that does not come
+    it may never do: its window can be smaller than what it waits for. From then on any byte wakes it.
+    """
     try:
         try:
             return sock.recv_into(room, CHUNK, _TRUNC)
         except TimeoutError:
-            _wake(sock, 1)  # less than is waited for may have come
-            if not select.select([sock], [], [], 0)[0]:
-                raise Stalled("TCP connects, and then nothing gets through") from None
+            _wake(sock, 1)
+            if sock.gettimeout() == patience_s and not select.select([sock], [], [], 0)[0]:
+                raise
+            sock.settimeout(patience_s)
             return sock.recv_into(room, CHUNK, _TRUNC)
+    except TimeoutError:
+        raise Stalled("TCP connects, and then nothing gets through") from None
     except OSError as problem:
         raise LineLost(f"the data connection broke: {problem.strerror or problem}") from None
 

@@ -44,6 +44,7 @@ def sent_by(sock: socket.socket, count: int, *, end: bool) -> threading.Thread:
 
 def test_the_last_bytes_of_a_fast_stream_count(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tcp, "_FAST_NS", 1 << 62)  # however busy this machine is
+    monkeypatch.setattr(tcp, "_GAP_S", 0.8)
     sending = sent_by(pair[0], 2 * FAST + 1, end=True)
     passed = tcp.drain(pair[1])
     sending.join()
@@ -65,11 +66,20 @@ def test_a_fast_stream_that_becomes_slow_has_not_stalled(pair: Pair) -> None:
     pair[1].setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1 << 19)
     pair[0].sendall(bytes(1000))
     room = bytearray(tcp.CHUNK)
-    assert tcp.next_bytes(pair[1], room) == 1000  # its patience has ended
+    assert tcp.next_bytes(pair[1], room, 0.8) == 1000  # its patience has ended
     assert least(pair[1]) == 1
     pair[0].sendall(bytes(1000))
     pair[0].shutdown(socket.SHUT_WR)
     assert tcp.drain(pair[1]).count == 1000
+
+
+def test_what_never_fills_the_window_is_taken_soon(pair: Pair) -> None:
+    """A receiver that waits for more than its window holds would wait for the sender's probes."""
+    pair[1].setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1 << 19)
+    pair[1].settimeout(0.01)
+    pair[0].sendall(bytes(1000))
+    assert tcp.next_bytes(pair[1], bytearray(tcp.CHUNK), 60) == 1000
+    assert (least(pair[1]), pair[1].gettimeout()) == (1, 60)
 
 
 @pytest.mark.parametrize("before", [0, 100, 2 * FAST])
