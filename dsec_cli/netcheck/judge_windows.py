@@ -42,7 +42,7 @@ def windows(leg: Leg) -> list[Statement]:
     )
     if most * 8 < ordinary:
         why = say(
-            "{text}, and TCP waited mostly for that; kernels come with {ordinary}",
+            "{text}, and TCP waited for that; kernels come with {ordinary}",
             text=text,
             ordinary=size_text(ordinary),
         )

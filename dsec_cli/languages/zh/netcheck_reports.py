@@ -123,7 +123,7 @@ TEXTS: dict[str, str] = {
     "{end} holds at most {most} of a connection's {what}": "{end} 对一个连接最多保存 {most} {what}",
     "{text}: over a round trip of {least_rtt} that carries no more than about {bound}": "{text}：往返时间为 {least_rtt} 时，最多约 {bound}",
     "`sysctl -w net.ipv4.{setting}='{least} {usual} {better}'` on {end}": "在 {end} 上运行 `sysctl -w net.ipv4.{setting}='{least} {usual} {better}'`",
-    "{text}, and TCP waited mostly for that; kernels come with {ordinary}": "{text}，TCP 主要在等它；内核的默认值是 {ordinary}",
+    "{text}, and TCP waited for that; kernels come with {ordinary}": "{text}，TCP 在等它；内核的默认值是 {ordinary}",
     "netcheck on {host}": "{host} 上的 netcheck",
     "UNKNOWN": "不明",
     "-": "-",
