@@ -19,7 +19,7 @@ _AT_ONCE = 1 << 19
 _FAST_BYTES, _FAST_NS = 1 << 24, 100_000_000
 """What is fast: so many bytes within this time. A slower stream is timed as its bytes come."""
 _GAP_S = 0.01
-"""A fast stream that brings less than that for so long may be stuck in it."""
+"""A stream that brings less than that for so long is no longer fast."""
 _PACING = 47
 _TRUNC = socket.MSG_TRUNC
 _INFO_BYTES = 232
@@ -133,7 +133,7 @@ def next_bytes(sock: socket.socket, room: bytearray, patience_s: float | None) -
     """Bytes that came into `room` or were dropped for it, 0 at the end; raises Stalled and LineLost.
 
     A socket whose time-out is shorter than `patience_s` waits for much at once. When that does not come
-    it may never do: its window can be smaller than what it waits for. From then on any byte wakes it.
+    in time, any byte wakes it from then on, and it waits for `patience_s`.
     """
     try:
         try:

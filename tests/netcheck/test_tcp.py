@@ -73,8 +73,8 @@ def test_a_fast_stream_that_becomes_slow_has_not_stalled(pair: Pair) -> None:
     assert tcp.drain(pair[1]).count == 1000
 
 
-def test_what_never_fills_the_window_is_taken_soon(pair: Pair) -> None:
-    """A receiver that waits for more than its window holds would wait for the sender's probes."""
+def test_what_is_less_than_is_waited_for_is_taken_soon(pair: Pair) -> None:
+    """Not when the receiver's patience ends."""
     pair[1].setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1 << 19)
     pair[1].settimeout(0.01)
     pair[0].sendall(bytes(1000))

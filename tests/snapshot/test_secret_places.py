@@ -40,7 +40,7 @@ PLACES = [
     (".aws/credentials", f"[default]\naws_secret_access_key = {AWS}\n", AWS),
     ("a.py", f'client("s3", "AKIA3KDJ7QWERTYU2ZXC", "{AWS}")', AWS),
     ("a.json", f'{{"id": "AKIA3KDJ7QWERTYU2ZXC",\n "other": "{AWS}"}}', AWS),
-    (".npmrc", f"//registry.npmjs.org/:_authToken={D}{D}\n", D),
+    (".npmrc", f"//packages.example.org/:_authToken={D}{D}\n", D),
     (".pypirc", f"[pypi]\nusername = __token__\npassword = {WORD}\n", WORD),
     ("pip.conf", f"[global]\nindex-url = https://joe:{D}@h/simple\n", D),
     ("a.py", f'AZ = "AccountName=x;AccountKey={AWS}==;EndpointSuffix=core.windows.net"', AWS),
