@@ -107,8 +107,12 @@ class Facts(Record):
         if section is None or _merges_unknown(section):
             return True
         start, end = section.span
-        after = (gap.start for gap in self.document.gaps if gap.end >= start)
-        return any(at <= end or _only_space(self.text.text[end:at]) for at in after)
+        text = self.text.text
+        for gap in self.document.gaps:
+            between = text[gap.end : start] if gap.end < start else text[end : gap.start]
+            if _only_space(between):
+                return True
+        return False
 
     def _misspelt(self, path: Path) -> bool:
         """Whether the section has a key that most likely means the last one of `path`."""

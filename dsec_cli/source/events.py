@@ -112,7 +112,8 @@ def _blank(prepared: Prepared, damage: Damage) -> str:
         if width <= 0:
             continue
         pieces.append(prepared.text[at : end - width])
-        pieces.append((prepared.unknown if value else text).ljust(width))
+        beside = " " if value and prepared.text[end - width - 1 : end - width] == ":" else ""
+        pieces.append((beside + prepared.unknown if value else text).ljust(width))
         at = end
     pieces.append(prepared.text[at:])
     return "".join(pieces)

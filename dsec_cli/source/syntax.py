@@ -24,6 +24,7 @@ from dsec_cli.source.causes import (
     line_span,
     wide_at,
 )
+from dsec_cli.source.tabs import ends_block_text, misplaced
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Problem, Scalar
 from dsec_cli.words import message_id, say
@@ -70,6 +71,8 @@ def explain(fault: Fault, text: str, covered: Covered) -> Damage:
         return templates(text, at, covered)
     if _is_tab(fault, text, line):
         return _tabs(text, start, at)
+    if ends_block_text(fault, text):
+        return _tabs(text, line_span(text, fault.at)[0], fault.at)
     message, advice = UNCLOSED if swallowing else cause(fault, text, line)
     if opened is not None:
         message, advice = OPEN_LIST if text[at] == "[" else OPEN_MAPPING
@@ -174,7 +177,8 @@ def templates(text: str, at: int, covered: Covered) -> Damage:
 def follows(text: str, gaps: list[Span], damage: Damage) -> bool:
     """True where a fault only continues a gap: the lines below a damaged line that belong to it."""
     start, end = line_span(text, damage.problem.span.start)
-    if damage.lost and text[start:end].lstrip(" ").startswith("\t"):
+    told = message_id(damage.problem.message) == "tab"
+    if damage.lost and not told and text[start:end].lstrip(" ").startswith("\t"):
         return True  # the tab was told and taken for a space, which was not what it stood for
     for gap in gaps:
         gap_start, _ = line_span(text, gap.start)
@@ -244,7 +248,7 @@ def _is_tab(fault: Fault, text: str, line: str) -> bool:
 
 
 def _tabs(text: str, start: int, at: int) -> Damage:
-    """Take each tab for one level of one space, which keeps what tabs alone indent."""
+    """Take each tab for a space, or leave out its line: see `tabs`."""
     first = text.find("\t", start)
     first = at if first < 0 else first
     tabs = [first]
@@ -260,5 +264,7 @@ def _tabs(text: str, start: int, at: int) -> Damage:
     message = say("a tab indents this line; YAML indents with spaces only{count}", "tab", count=count)
     advice = say("replace each tab by spaces")
     problem = Problem("DS002", Span(first, min(first + 1, len(text))), message, advice)
-    parts = tuple(Part(Span(tab, tab + 1), value=False) for tab in sorted(set(tabs)))
-    return Damage(problem, parts, lost=False)
+    parts = [Part(left.span, left.value) for left in misplaced(text)]
+    lost = bool(parts)
+    parts += [Part(Span(tab, tab + 1), value=False) for tab in sorted(set(tabs))]
+    return Damage(problem, tuple(parts), lost=lost)

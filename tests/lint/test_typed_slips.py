@@ -351,3 +351,28 @@ def test_a_text_that_took_in_an_unreadable_line_is_not_told_as_wrong(after: str)
 def test_a_tab_before_a_command_is_the_only_finding() -> None:
     text = RIGHT.replace("    run: python rollout.py", "\t run: python rollout.py")
     assert [one.code for one in lint(SourceText.from_bytes("dsandbox.yaml", text.encode()))] == ["DS002"]
+
+
+_INDENTED = [at for at, line in enumerate(RIGHT.split("\n")) if line.startswith(" ")]
+
+
+@pytest.mark.parametrize("kept", ["none", "less", "all"])
+@pytest.mark.parametrize("row", _INDENTED)
+def test_a_tab_on_any_line_has_no_other_consequence(row: int, kept: str) -> None:
+    lines = RIGHT.split("\n")
+    bare = lines[row].lstrip(" ")
+    width = len(lines[row]) - len(bare)
+    lines[row] = " " * {"none": 0, "less": width - 2, "all": width}[kept] + "\t" + bare
+    found = lint(SourceText.from_bytes("dsandbox.yaml", "\n".join(lines).encode()))
+    at = lines[row].index("\t") + 1
+    assert [(one.code, one.place.start.line, one.place.start.column) for one in found] == [
+        ("DS002", row + 1, at)
+    ]
+
+
+def test_tabs_on_lines_that_lie_apart_are_told_once() -> None:
+    text = RIGHT.replace("    - {name: HF", "\t- {name: HF").replace("    egress:", "\tegress:")
+    found = lint(
+        SourceText.from_bytes("dsandbox.yaml", text.replace("  - id: score", "\t- id: score").encode())
+    )
+    assert [(one.code, "(3 lines)" in one.message) for one in found] == [("DS002", True)]
