@@ -30,6 +30,7 @@ _ADVICE = {
     "name": "name the contract instead (dsandbox.yaml)",
     "made": "check the contract that it was made of",
     "run": "dsec run {file} runs it; check the contract that it was made of",
+    "again": "dsec plan CONTRACT -o {file} writes it anew; check the contract that it was made of",
     "show": "dsec inventory --inventory {file} shows it, dsec plan --inventory {file} plans for it",
     "import compose": "dsec import compose {file} makes a contract of it",
     "import dvc": "dsec import dvc {file} makes a contract of it",
@@ -66,12 +67,25 @@ def foreign(root: Node | None, file: str) -> Finding | None:
     other = _other(root)
     if other is None:
         return None
+    advice = "again" if other.advice == "run" and not _runs(root) else other.advice
     return Finding(
         "DS114",
         Severity.ERROR,
         (),
         say("this looks like {what}, not like a contract", "foreign", what=other.what),
-        help=say(_ADVICE[other.advice], file=shlex.quote(file)),
+        help=say(_ADVICE[advice], file=shlex.quote(file)),
+    )
+
+
+def _runs(root: Node | None) -> bool:
+    """Whether `dsec run` takes it for a plan, whole or damaged: see `dsec.quickplan.is_plan`."""
+    mapping = follow(root)
+    if not isinstance(mapping, Mapping) or not mapping.flow:
+        return False
+    stated = {pair.key: follow(pair.value) for pair in pairs(mapping)}
+    form = stated.get("format")
+    return stated.keys() >= {"hash", "steps"} or (
+        isinstance(form, Scalar) and form.text.startswith("dsec.plan/")
     )
 
 

@@ -90,6 +90,7 @@ TEXTS: dict[str, str] = {
     "check the contract that it was made of": "请检查生成它的契约",
     "name the contract instead (dsandbox.yaml)": "请改为指定契约文件（dsandbox.yaml）",
     "dsec run {file} runs it; check the contract that it was made of": "用 dsec run {file} 运行它；请检查生成它的契约",
+    "dsec plan CONTRACT -o {file} writes it anew; check the contract that it was made of": "用 dsec plan CONTRACT -o {file} 重新生成它；请检查生成它的契约",
     "dsec inventory --inventory {file} shows it, dsec plan --inventory {file} plans for it": "用 dsec inventory --inventory {file} 查看，用 dsec plan --inventory {file} 为它制定计划",
     "dsec import compose {file} makes a contract of it": "用 dsec import compose {file} 由它生成契约",
     "dsec import wfcommons {file} makes a contract of it": "用 dsec import wfcommons {file} 由它生成契约",
