@@ -7,7 +7,7 @@ import os
 from dsec.hashing import blake3_of
 from dsec.store.pieces import HOLE, PIECE_BYTES
 from dsec.store.treewalk import runs_of
-from dsec.store.values import Beside, Damaged, Missing, Report, StoreProblem, TreeEntry
+from dsec.store.values import NOTHING, Beside, Damaged, Missing, Report, StoreProblem, TreeEntry
 from dsec.words import say, system
 
 TYPE_CHECKING = False
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 _ZEROS = bytes(PIECE_BYTES)
-NOTHING = Beside({}, {})
 _TOLD = 100
 """So many links that lead out are named."""
 

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import sys
 import zlib
-from contextlib import suppress
 from importlib.machinery import PathFinder
+
+from dsec.store.outcomes import Expected
+from dsec.store.packform import CodecError, NoZstdError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,10 +42,6 @@ Tables that fit the nearest caches, so that threads which share them do not slow
 """
 
 
-class CodecError(Exception):
-    """Bytes do not decompress to what was promised; caught where the frame is read."""
-
-
 class Compressor(Protocol):
     """What zstandard and zlib have in common."""
 
@@ -63,7 +61,7 @@ def _library() -> Any:
     if alone and _IN_C not in sys.modules and (package := PathFinder.find_spec("zstandard")) is not None:
         part = PathFinder.find_spec(_IN_C, package.submodule_search_locations)
         if part is not None and part.loader is not None:
-            with suppress(ImportError):  # the package itself knows what to do then
+            with Expected(ImportError):  # the package itself knows what to do then
                 module = part.loader.create_module(part)
                 assert module is not None, "the interpreter makes modules of C"
                 part.loader.exec_module(module)
@@ -131,10 +129,6 @@ def name_of_best() -> str:
     from importlib.util import find_spec
 
     return Zstd.name if find_spec("zstandard") is not None else Zlib.name
-
-
-class NoZstdError(Exception):
-    """The data needs zstandard, which is not installed; caught where the frame is read."""
 
 
 def best() -> Compressor:

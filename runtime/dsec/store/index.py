@@ -6,13 +6,13 @@ names of the packs (32 each), rows as in a pack, their last column the number of
 
 from __future__ import annotations
 
-import contextlib
 import mmap
 import os
 import struct
 
 from dsec.hashing import blake3_of
 from dsec.store import scratch
+from dsec.store.outcomes import Expected
 from dsec.store.packform import OBJECT
 from dsec.store.segment import Segment
 
@@ -27,6 +27,15 @@ _HEAD = struct.Struct("<8s32sQQ")
 _MAGIC = b"DSECIDX1"
 _LOOSE = 24
 """So many packs beside the index are searched one by one before it is made anew."""
+
+
+def which(path: str) -> tuple[int, int, int]:
+    """Which file the index is: another one once it was made anew; zeros for none."""
+    try:
+        state = os.stat(path)
+    except OSError:
+        return 0, 0, 0
+    return state.st_ino, state.st_mtime_ns, state.st_size
 
 
 def load(path: str) -> tuple[Segment, tuple[str, ...]] | None:
@@ -58,7 +67,9 @@ def encoded(names: Sequence[str], rows: Sequence[bytes]) -> bytes:
 
 def refresh(packs: Packs, path: str) -> None:
     """Let `packs` know what its folder holds now; `path` is that of the index."""
-    present = packs.names()
+    present, version = packs.names(), which(path)
+    if packs.seen == (present, version):
+        return
     found = load(path)
     packs.index, packs.indexed = None, ()
     if found is not None and set(found[1]) <= set(present):
@@ -67,6 +78,7 @@ def refresh(packs: Packs, path: str) -> None:
         packs.loose.pop(name, None)
         packs.own.discard(name)
     packs.add(name for name in present if name not in set(packs.indexed))
+    packs.seen = present, version
 
 
 def is_wanted(packs: Packs) -> bool:
@@ -77,7 +89,7 @@ def is_wanted(packs: Packs) -> bool:
 
 def save(packs: Packs, disk: Disk, path: str, *, aside: str) -> None:
     """Make the index anew; a failure costs time only."""
-    with contextlib.suppress(OSError):
+    with Expected(OSError):
         scratch.write_new(disk, aside, path, encoded(*merged(packs)), durable=False)
         refresh(packs, path)
 

@@ -13,8 +13,7 @@ from dsec.store.looking import NOT_STORED, Listing
 from dsec.store.packform import TREE
 from dsec.store.reading import CHANGED, NotAFileError, Reading
 from dsec.store.statcache import FACTS, Seen, settled
-from dsec.store.trees import FILE, FOLDER, LINK, PIECES, kept_mode
-from dsec.store.treewalk import DEEPEST
+from dsec.store.trees import DEEPEST, FILE, FOLDER, LINK, PIECES, kept_mode
 from dsec.store.values import Unread
 from dsec.words import system
 

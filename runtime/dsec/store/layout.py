@@ -10,11 +10,11 @@ lock          who puts in holds it shared, `prune` alone
 
 from __future__ import annotations
 
-import contextlib
 import os
 
 from dsec.record import Record
 from dsec.store import scratch
+from dsec.store.outcomes import Expected
 from dsec.store.values import Missing, StoreProblem
 from dsec.words import say
 
@@ -105,6 +105,6 @@ def _make(layout: Layout, disk: Disk) -> None:
         )
     for name in _FOLDERS:
         disk.make_folder(os.path.join(layout.root, name))
-    with contextlib.suppress(FileExistsError):
+    with Expected(FileExistsError):
         os.close(disk.create(layout.lock))
     scratch.write_new(disk, layout.scratch, layout.form, _FORM + b"%d\n" % _VERSION)

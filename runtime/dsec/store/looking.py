@@ -6,7 +6,6 @@ import os
 import stat
 import struct
 import sys
-from array import array
 
 from dsec.store.statcache import facts_of
 from dsec.store.values import StoreProblem, Unread
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
 _CODING = (sys.getfilesystemencoding(), sys.getfilesystemencodeerrors())
 """What the names of an open folder were decoded with."""
-_LITTLE = sys.byteorder == "little"
 OTHER_SYSTEM = "on another file system"
 _KIND, _FOLDER, _SIGN = 0o170000, 0o040000, 1 << 63
 NOT_STORED = "not a file, folder or link"
@@ -43,9 +41,7 @@ class Listing:
 
     def packed(self) -> bytes:
         """The facts as a stat cache has them."""
-        return (
-            array("q", self.facts).tobytes() if _LITTLE else struct.pack(f"<{len(self.facts)}q", *self.facts)
-        )
+        return struct.pack(f"<{len(self.facts)}q", *self.facts)
 
 
 class FolderLook:

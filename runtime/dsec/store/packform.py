@@ -43,6 +43,14 @@ class NewerPackError(Exception):
     """A pack was written by a newer version; caught where it is read."""
 
 
+class CodecError(Exception):
+    """Bytes do not decompress to what was promised; caught where the frame is read."""
+
+
+class NoZstdError(Exception):
+    """The data needs zstandard, which is not installed; caught where the frame is read."""
+
+
 class Frame(Record):
     """Where a frame is, and what it holds."""
 

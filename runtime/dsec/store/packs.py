@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
 
 from dsec.errors import DSecError
 from dsec.hashing import blake3_of
 from dsec.record import Record
-from dsec.store.compression import Codec, CodecError, NoZstdError
 from dsec.store.packform import (
     HEADER,
     TRAILER,
+    CodecError,
     NewerPackError,
+    NoZstdError,
     PackError,
     check_header,
     read_tables,
@@ -26,6 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from dsec.store.compression import Codec
     from dsec.store.packform import Frame, Tables
 
 SUFFIX = ".pack"
@@ -107,11 +108,14 @@ class Packs:
         self.indexed: tuple[str, ...] = ()
         """Names of the packs that the last column of the index numbers."""
         self.loose: dict[str, Segment] = {}
+        self.seen: tuple[list[str], tuple[int, int, int]] | None = None
+        """What packs there were, and which index, when these were told."""
         self.own: set[str] = set()
         """Packs that this process writes: whether they have an object, it knows without searching."""
-        self._codec = Codec()
-        self._open: OrderedDict[str, OpenPack] = OrderedDict()
-        self._frames: OrderedDict[tuple[str, int], bytes] = OrderedDict()
+        self._codec: Codec | None = None
+        self._open: dict[str, OpenPack] = {}
+        """Those that were asked for last stand last, here and among the frames."""
+        self._frames: dict[tuple[str, int], bytes] = {}
         self._held = 0
 
     def names(self) -> list[str]:
@@ -163,7 +167,7 @@ class Packs:
 
     def opened(self, name: str) -> OpenPack:
         """The pack, open; raises Damaged and Missing."""
-        found = self._open.get(name)
+        found = self._open.pop(name, None)
         if found is None:
             try:
                 found = open_pack(self.path(name))
@@ -171,19 +175,22 @@ class Packs:
                 raise Missing(say("the pack {name} is gone from the store", name=name)) from None
             except (PackError, NewerPackError) as problem:
                 raise pack_problem(self.path(name), problem) from None
-            self._open[name] = found
-            if len(self._open) > _OPEN:
-                os.close(self._open.popitem(last=False)[1].fd)
-        self._open.move_to_end(name)
+        self._open[name] = found
+        if len(self._open) > _OPEN:
+            os.close(self._open.pop(next(iter(self._open))).fd)
         return found
 
     def frame(self, name: str, number: int) -> bytes:
         """The content of one frame; raises Damaged and Missing."""
         key = (name, number)
-        if (data := self._frames.get(key)) is not None:
-            self._frames.move_to_end(key)
+        if (data := self._frames.pop(key, None)) is not None:
+            self._frames[key] = data
             return data
         pack = self.opened(name)
+        if self._codec is None:
+            from dsec.store.compression import Codec  # what did not change is put in without reading
+
+            self._codec = Codec()
         try:
             data = read_frame(pack.fd, pack.tables.frames[number], self._codec)
         except IndexError:
@@ -193,7 +200,7 @@ class Packs:
         self._frames[key] = data
         self._held += len(data)
         while self._held > _KEPT_BYTES and len(self._frames) > 1:
-            self._held -= len(self._frames.popitem(last=False)[1])
+            self._held -= len(self._frames.pop(next(iter(self._frames))))
         return data
 
     def read(self, place: Place) -> bytes:
@@ -236,3 +243,4 @@ class Packs:
         self.own.clear()
         self.index = None
         self.indexed = ()
+        self.seen = None

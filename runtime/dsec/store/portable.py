@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 
 from dsec.hashing import blake3_of
-from dsec.store.compression import Codec, NoZstdError
+from dsec.store.compression import Codec
 from dsec.store.packform import (
     BLOB,
     HEADER,
     TRAILER,
     Frame,
     NewerPackError,
+    NoZstdError,
     PackError,
     check_header,
     check_objects,

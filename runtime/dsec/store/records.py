@@ -10,13 +10,13 @@ DOCUMENT
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import fcntl
 import os
 
 from dsec.hashing import blake3_of
 from dsec.store import scratch
+from dsec.store.outcomes import Expected
 from dsec.store.values import Damaged, Missing, NameTaken, Record, StoreProblem
 from dsec.words import say
 
@@ -166,5 +166,5 @@ def delete(disk: Disk, folder: str, name: str) -> None:
         disk.remove(os.path.join(folder, file_of(name)))
     except FileNotFoundError:
         raise Missing(say("the store has no record named {name}", name=name)) from None
-    with contextlib.suppress(OSError):
+    with Expected(OSError):
         disk.sync_folder(folder)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 
 from dsec.hashing import blake3_of
 from dsec.store import scratch
+from dsec.store.outcomes import Expected
 from dsec.store.statcache import StatCache, encoded
 
 TYPE_CHECKING = False
@@ -33,7 +33,7 @@ def load(path: str, present: frozenset[str]) -> StatCache:
     try:
         with open(path, "rb") as file:
             data = file.read()
-        with contextlib.suppress(OSError):
+        with Expected(OSError):
             os.utime(path)
     except OSError:
         return StatCache()
@@ -44,7 +44,7 @@ def save(
     disk: Disk, place: Layout, path: str, folders: Iterable[tuple[bytes, Seen]], packs: Sequence[str]
 ) -> None:
     """Remember; all objects of the folders must be in these packs, on the disk. A failure costs time only."""
-    with contextlib.suppress(OSError):
+    with Expected(OSError):
         scratch.write_new(disk, place.scratch, path, encoded(folders, packs), durable=False)
         caches = [
             os.path.join(place.cache, name) for name in os.listdir(place.cache) if name.startswith(_PREFIX)
@@ -56,5 +56,5 @@ def save(
 def forget(place: Layout) -> None:
     """Remove all caches, the index among them; what cannot be removed stays."""
     for name in os.listdir(place.cache):
-        with contextlib.suppress(OSError):
+        with Expected(OSError):
             os.unlink(os.path.join(place.cache, name))

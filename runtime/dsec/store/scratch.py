@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
+
+from dsec.store.outcomes import Expected
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def begin(disk: Disk, folder: str) -> tuple[int, str]:
 def discard(disk: Disk, fd: int, path: str) -> None:
     """Close and remove a temporary file that is not wanted; what cannot be removed is swept later."""
     os.close(fd)
-    with contextlib.suppress(OSError):
+    with Expected(OSError):
         disk.remove(path)
 
 
@@ -37,7 +38,7 @@ def sweep(disk: Disk, folder: str) -> int:
     """Remove the temporary files whose writers are gone; how many bytes they had."""
     freed = 0
     for entry in list(os.scandir(folder)):
-        with contextlib.suppress(OSError):
+        with Expected(OSError):
             freed += _sweep(disk, entry.path)
     return freed
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 
@@ -10,25 +9,19 @@ from dsec.store import (
     index,
     layout,
     locking,
-    portable,
     records,
     remembering,
     scratch,
-    sweeping,
-    treewalk,
-    verifying,
 )
-from dsec.store.checkout import NOTHING, Checkout, content_of, only_below, plainly
-from dsec.store.compression import name_of_best
 from dsec.store.disk import Disk
 from dsec.store.intake import Intake
 from dsec.store.looking import EntriesLook, FolderLook
 from dsec.store.objects import NewObjects
+from dsec.store.outcomes import Told
 from dsec.store.packform import BLOB
 from dsec.store.packs import Packs
-from dsec.store.packwriter import PackWriter
-from dsec.store.values import Missing, Record, StoreProblem, Tree
-from dsec.words import say, system
+from dsec.store.values import NOTHING, Missing, Record, StoreProblem, Tree
+from dsec.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,6 +30,7 @@ if TYPE_CHECKING:
 
     from dsec.store.intake import Look
     from dsec.store.layout import Layout
+    from dsec.store.packwriter import PackWriter
     from dsec.store.values import Beside, Change, Entry, Pruned, Report, TreeEntry, Usage, Verification
 
 
@@ -46,21 +40,8 @@ def open_store(path: str, *, create: bool = True, disk: Disk | None = None) -> S
     `create=False` raises Missing where there is none. A store that may not be written can be read.
     """
     disk = Disk() if disk is None else disk
-    with _told(path):
+    with Told(path):
         return Store(layout.opened(path, disk, create=create), disk)
-
-
-@contextlib.contextmanager
-def _told(path: str) -> Iterator[None]:
-    """What the system refuses, in words that name the store."""
-    try:
-        yield
-    except OSError as problem:
-        name = problem.filename if isinstance(problem.filename, str) else path
-        raise StoreProblem(
-            say("{path}: {why}", path=name, why=system(problem)),
-            hint=say("the store is as it was; it is at {path}", path=path),
-        ) from None
 
 
 class Store:
@@ -97,6 +78,8 @@ class Store:
     @property
     def compression(self) -> str:
         """What new content is compressed with: `zstd`, or `zlib` where zstandard is not installed."""
+        from dsec.store.compression import name_of_best
+
         return name_of_best()
 
     def close(self) -> None:
@@ -159,14 +142,20 @@ class Store:
 
     def tree(self, tree: str) -> Iterator[TreeEntry]:
         """Every entry of a tree, folders before what is in them, by the bytes of their names."""
+        from dsec.store import treewalk
+
         return treewalk.entries(self._reading(), _id(tree))
 
     def diff(self, before: str, after: str) -> Iterator[Change]:
         """What differs between two trees, files and links one by one; equal folders are not visited."""
+        from dsec.store import treewalk
+
         return treewalk.differences(self._reading(), _id(before), _id(after))
 
     def content(self, entry: TreeEntry) -> Iterator[bytes]:
         """The bytes of a stored file, piece by piece, holes as zeros; checked against its id at the end."""
+        from dsec.store.checkout import content_of, plainly
+
         return plainly(content_of(self._reading(), entry))
 
     def checkout(
@@ -176,6 +165,8 @@ class Store:
 
         Files that are there stay and make it fail; nothing is written through links.
         """
+        from dsec.store.checkout import Checkout, only_below
+
         entries = self.tree(tree)
         return Checkout(target, self._reading(), beside).write(
             entries if only is None else only_below(entries, only)
@@ -193,6 +184,8 @@ class Store:
 
         The same ids and bytes give the same pack, with the same version of zstandard.
         """
+        from dsec.store import portable
+
         get, pack = self._reading(), portable.Writing(write)
         for data in beside:
             pack.add(self._objects.id_of(data), data, BLOB)
@@ -207,6 +200,8 @@ class Store:
 
         `get` gives the bytes of an id that they have been compared with. Raises what it raises.
         """
+        from dsec.store import portable, treewalk
+
         trees, contents = tuple(trees), tuple(contents)
         with self._putting():
             count, size = self._objects.count, self._objects.size_bytes
@@ -241,6 +236,8 @@ class Store:
         """Nothing may be named that is not there; of what this session put in, that is certain."""
         known: set[bytes] = set()
         for tree in set(record.trees) - self._put:
+            from dsec.store import treewalk
+
             for one in treewalk.needed(self._packs.get, _id(tree), known):
                 self._check_there(one)
         for content in record.contents:
@@ -252,17 +249,17 @@ class Store:
 
     def records(self) -> Iterator[Record]:
         """All records, the oldest first; raises Damaged at one that cannot be read."""
-        with _told(self.path):
+        with Told(self.path):
             return iter(records.oldest_first(self._place.records))
 
     def get_record(self, name: str) -> Record:
         """The record of that name; raises Missing and Damaged."""
-        with _told(self.path):
+        with Told(self.path):
             return records.read(self._place.records, name)
 
     def delete_record(self, name: str) -> None:
         """Forget a record; `prune` then frees what nothing else needs. Raises Missing."""
-        with _told(self.path):
+        with Told(self.path):
             records.delete(self._disk, self._place.records, name)
 
     def verify(self, *, quick: bool = False) -> Verification:
@@ -270,6 +267,8 @@ class Store:
 
         Caches that vouch for what is damaged are removed, so that what is put in again is kept again.
         """
+        from dsec.store import verifying
+
         held = self._lock >= 0
         with self._putting():
             self._settle()
@@ -289,7 +288,9 @@ class Store:
         The newest record and those of `keep` stay in any case. Raises StoreProblem while someone else
         puts in, after `wait_s` seconds.
         """
-        with _told(self.path):
+        from dsec.store import sweeping
+
+        with Told(self.path):
             self._settle()
             self._release()
             self._lock = locking.alone(self._place.lock, wait_s=wait_s)
@@ -304,26 +305,26 @@ class Store:
 
     def usage(self) -> Usage:
         """What the store takes."""
-        with _told(self.path):
+        from dsec.store import sweeping
+
+        with Told(self.path):
             self._settle()
             return sweeping.usage(self._packs, self._place)
 
-    @contextlib.contextmanager
-    def _putting(self) -> Iterator[None]:
+    def _putting(self) -> Told:
         """Keep `prune` out from now on; what fails takes what is not in a whole pack along."""
-        with _told(self.path):
-            try:
-                if self._lock < 0:
-                    self._lock = locking.shared(self._place.lock)
-                    index.refresh(self._packs, self._place.table)
-                yield
-            except BaseException:
-                self._abandon()
-                raise
+        told = Told(self.path, self._abandon)
+        with told:
+            if self._lock < 0:
+                self._lock = locking.shared(self._place.lock)
+                index.refresh(self._packs, self._place.table)
+        return told
 
     def _writing(self) -> PackWriter:
         """Called for the first object that is new."""
         if self._writer is None:
+            from dsec.store.packwriter import PackWriter
+
             scratch.sweep(self._disk, self._place.scratch)
             self._writer = PackWriter(
                 self._disk, packs=self._place.packs, scratch=self._place.scratch, written=self._written
@@ -345,7 +346,7 @@ class Store:
         try:
             return self._packs.get(name)
         except (Missing, OSError):
-            with _told(self.path):
+            with Told(self.path):
                 self._packs.forget()
                 index.refresh(self._packs, self._place.table)
                 return self._packs.get(name)
@@ -354,7 +355,7 @@ class Store:
         """Everything that was put in is on the disk when this returns, and folders are remembered."""
         if self._lock < 0:
             return
-        with _told(self.path):
+        with Told(self.path):
             try:
                 if self._writer is not None:
                     self._writer.flush()

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     """Name, kind, mode, mtime in ns, size, id, extra."""
 
 FILE, PIECES, FOLDER, LINK = b"fpdl"
+DEEPEST = 2000
+"""Trees in each other; a system's longest path allows 2048 folders."""
 _HEAD = struct.Struct("<4sB3sI")
 _ROW = struct.Struct("<BHIqQ32s")
 _ID = struct.Struct("<B22x32s")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dsec.store import pieces, trees
 from dsec.store.packform import BLOB, LIST, TREE
-from dsec.store.trees import FILE, FOLDER, LINK, PIECES, TreeError
+from dsec.store.trees import DEEPEST, FILE, FOLDER, LINK, PIECES, TreeError
 from dsec.store.values import Change, Damaged, StoreProblem, TreeEntry
 from dsec.words import say
 
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     Get = Callable[[bytes], bytes]
     """The object of an id; raises Missing and Damaged."""
 
-DEEPEST = 2000
-"""Folders in each other; a system's longest path allows 2048."""
 PIECE = 3
 """What a list names: an object like any other, that is compressed on its own."""
 _KIND = {FILE: "file", PIECES: "file", FOLDER: "dir", LINK: "link"}

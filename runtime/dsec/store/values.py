@@ -99,6 +99,9 @@ class Beside(_Record):
     """Extended attributes of a file or folder."""
 
 
+NOTHING = Beside({}, {})
+
+
 class Change(_Record):
     """One path that differs between two trees."""
 

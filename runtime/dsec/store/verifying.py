@@ -7,8 +7,17 @@ import os
 from dsec.errors import DSecError
 from dsec.hashing import blake3_of
 from dsec.store import records
-from dsec.store.compression import Codec, NoZstdError
-from dsec.store.packform import BLOB, LIST, OBJECT, TREE, NewerPackError, PackError, check_objects
+from dsec.store.compression import Codec
+from dsec.store.packform import (
+    BLOB,
+    LIST,
+    OBJECT,
+    TREE,
+    NewerPackError,
+    NoZstdError,
+    PackError,
+    check_objects,
+)
 from dsec.store.packs import SUFFIX, open_pack, pack_problem, read_frame
 from dsec.store.pieces import ListError
 from dsec.store.trees import TreeError
