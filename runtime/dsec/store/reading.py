@@ -63,8 +63,8 @@ class Reading:
 
     def __init__(self, objects: Objects) -> None:
         self._objects = objects
-        self._view = memoryview(bytearray(PIECE_BYTES + 1))
-        self._into = (self._view,)
+        self._view = memoryview(b"")
+        self._into: tuple[memoryview, ...] = ()
 
     def file(self, name: bytes, facts: Facts, *, folder: int) -> Content:
         """Read and keep a file of an open folder that looked like this; raises OSError and NotAFileError.
@@ -80,6 +80,9 @@ class Reading:
         return content
 
     def _once(self, name: bytes, facts: Facts, folder: int) -> Content:
+        if not self._into:  # it is filled with zeros, which whoever reads nothing need not wait for
+            self._view = memoryview(bytearray(PIECE_BYTES + 1))
+            self._into = (self._view,)
         fd = os.open(name, _FLAGS, dir_fd=folder)
         try:
             size = facts[0]
