@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from dsec_cli.options import Args
 
 
+_QUICK = frozenset(("code", "dag", "plan", "run", "resume", "snapshot"))
+"""Commands of which looking for garbage, and taking the interpreter apart, is a good part."""
 _INTERRUPTED = 130
 """As `exit` has it, which is not imported yet where this is needed."""
 
@@ -76,7 +78,7 @@ def _entered(program: str, *, lints: bool) -> int:
     if not lints and argv[:1] != ["lint"]:
         from dsec_cli.exit import guarded
 
-        if program == "ds-dag-analyze" or argv[:1] in (["code"], ["dag"], ["plan"], ["run"], ["resume"]):
+        if program == "ds-dag-analyze" or (argv and argv[0] in _QUICK):
             return leave(_without_collections(program, argv, None))
         return guarded(lambda: run(program, argv), _translation(argv))
     from dsec_cli.commands import cached
