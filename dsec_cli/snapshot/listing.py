@@ -8,6 +8,7 @@ import stat
 import tempfile
 
 from dsec.record import Record
+from dsec.store import Entry, facts_of
 from dsec_cli.snapshot.git import GitProblem, files_by_rules, look
 from dsec_cli.snapshot.spelling import readable
 
@@ -15,6 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from dsec.store.values import Facts
     from dsec_cli.snapshot.git import Repository
 
 MOST_UNTRACKED_BYTES = 32 << 20
@@ -47,7 +49,18 @@ class Taken(Record):
 
     path: bytes
     link: bool
-    size: int
+    facts: Facts
+    """What it looked like: nobody looks a second time."""
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return self.facts[0]
+
+    @property
+    def entry(self) -> Entry:
+        """For the store."""
+        return Entry._make((self.path, "link" if self.link else "file", self.facts))
 
 
 class LeftOut(Record):
@@ -90,6 +103,7 @@ class _Gathering:
         self, root: bytes, environ: Mapping[str, str], excluded: Callable[[str], bool] | None
     ) -> None:
         self.root = root
+        self._below = root + b"/"
         self.environ = environ
         self.excluded = excluded
         self.taken: list[Taken] = []
@@ -106,7 +120,7 @@ class _Gathering:
             self.left_out[path] = "the contract's include-code excludes it"
             return
         try:
-            seen = os.lstat(os.path.join(self.root, path))
+            seen = os.lstat(self._below + path)
         except FileNotFoundError:
             return  # deleted: git's state says so
         except OSError as problem:
@@ -117,7 +131,7 @@ class _Gathering:
         if why:
             self.left_out[folder or path] = why
         else:
-            self.taken.append(Taken(path, stat.S_ISLNK(seen.st_mode), seen.st_size))
+            self.taken.append(Taken._make((path, stat.S_ISLNK(seen.st_mode), facts_of(seen))))
 
     def _no_code(self, path: bytes) -> bytes:
         """The folder above the path that holds no code, with a slash behind it; b"": none."""

@@ -1,4 +1,4 @@
-"""Which files were looked at for secrets and had none, so that an unchanged one is not read again."""
+"""Which files were looked at for secrets, and what was found, so that an unchanged one is not read again."""
 
 from __future__ import annotations
 
@@ -6,64 +6,157 @@ import json
 import os
 import time
 
-from dsec import wholefile
+from dsec import __version__, wholefile
+from dsec.hashing import blake3_of
+from dsec.record import Record
+from dsec.store import facts_of
+from dsec_cli.snapshot.redaction import Found
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from dsec_cli.snapshot.redaction import Found, Redactor
+    from collections.abc import Iterable, Mapping
 
-FORMAT = "dsec.scanned/2"
+    from dsec.store.values import Facts
+    from dsec_cli.snapshot.redaction import Redactor
+
+    Held = dict[str, tuple[str, tuple[Found, ...]]]
+    """Of files with secrets: how they looked, and what was found."""
+
+FORMAT = "dsec.scanned/3"
 MOST_BYTES = 32 << 20
 """A larger file is not looked at."""
 _RACY_NS = 2_000_000_000
 """A file changed this recently may change again within the same tick of its clock."""
 
 
-class Scanned:
-    """Reads files for secrets; remembers those that have none by size, times and inode."""
+class Secrets(Record):
+    """What a file holds that must not be kept."""
 
-    def __init__(self, path: str, root: bytes) -> None:
-        self._path = path
-        self._root = root
-        self._known = _loaded(path)
+    found: tuple[Found, ...]
+    clean: bytes | None
+    """The content without them; None: it was not read this time."""
+
+
+class _Known(Record):
+    """What is remembered."""
+
+    clean: Mapping[str, str]
+    """How files without secrets looked."""
+    held: Held
+    names: str
+    """Digest of paths that hold none either."""
+    redacted: tuple[str, str, int]
+    """Digest of the files that hold some; id and size of the tree in which they hold none."""
+
+
+_NOTHING = _Known({}, {}, "", ("", "", 0))
+
+
+class Scanned:
+    """Reads files for secrets; remembers by size, times and inode which were found in them."""
+
+    def __init__(self, path: str, root: bytes, redactor: Redactor) -> None:
+        self._path, self._below, self._redactor = path, root + b"/", redactor
+        self._latest_ns = time.time_ns() - _RACY_NS
+        self._known = _loaded(path, redactor.identity)
         self._clean: dict[str, str] = {}
+        self._held: Held = {}
+        self._names = ""
+        self._redacted = _NOTHING.redacted
         self.unread: list[bytes] = []
         """Files that could not be read, or are too large."""
 
-    def secrets(self, path: bytes, redactor: Redactor) -> tuple[bytes, tuple[Found, ...]] | None:
-        """The content of the file without its secrets, and which they were; None: it has none."""
-        full = os.path.join(self._root, path)
+    def secrets(self, path: bytes, facts: Facts | None = None) -> Secrets | None:
+        """What the file holds, which looked like this; None: nothing."""
         name = os.fsdecode(path)
         try:
-            stamp = _stamp(os.stat(full, follow_symlinks=False))
-            if stamp and self._known.get(name) == stamp:
+            stamp = self._stamp(facts_of(os.lstat(self._below + path)) if facts is None else facts)
+            if stamp and self._known.clean.get(name) == stamp:
                 self._clean[name] = stamp
                 return None
-            with open(full, "rb", opener=opened) as file:
-                data = file.read(MOST_BYTES + 1)
+            if stamp and (known := self._known.held.get(name)) is not None and known[0] == stamp:
+                self._held[name] = known
+                return Secrets(known[1], None)
+            return self._looked_at(path, name, stamp)
         except OSError:
             self.unread.append(path)
             return None
-        if len(data) > MOST_BYTES:
+
+    def _looked_at(self, path: bytes, name: str, stamp: str) -> Secrets | None:
+        data = self._content(path)
+        if data is None:
             self.unread.append(path)
             return None
-        clean, found = redactor.file(data, name)
-        if found:
-            return clean, found
-        if stamp:
+        spared = self._redactor.spared
+        clean, found = self._redactor.file(data, name)
+        if found and stamp:
+            self._held[name] = stamp, found
+        elif stamp and spared == self._redactor.spared:  # what was accepted this time may not be the next
             self._clean[name] = stamp
-        return None
+        return Secrets(found, clean) if found else None
+
+    def _content(self, path: bytes) -> bytes | None:
+        """None: it is too large. Raises OSError."""
+        with open(self._below + path, "rb", opener=opened) as file:
+            data = file.read(MOST_BYTES + 1)
+        return data if len(data) <= MOST_BYTES else None
+
+    def without(self, path: bytes) -> bytes | None:
+        """The content of a file without its secrets; None: it cannot be read any more."""
+        try:
+            data = self._content(path)
+        except OSError:
+            data = None
+        if data is None:
+            self.unread.append(path)
+            return None
+        return self._redactor.file(data, os.fsdecode(path))[0]
+
+    def is_clean(self, names: str) -> bool:
+        """Whether a text of paths holds no secret."""
+        self._names = blake3_of()(names.encode("utf-8", "surrogatepass")).hexdigest()
+        if self._names != self._known.names and self._redactor.text(names)[1]:
+            self._names = ""
+            return False
+        return True
+
+    def redacted(self, paths: Iterable[bytes]) -> tuple[str, int]:
+        """Id and size of the tree in which these files hold no secrets; "": none is known."""
+        if {os.fsdecode(path) for path in paths} == self._held.keys():
+            digest = blake3_of()(_document(self._held).encode("utf-8", "surrogatepass")).hexdigest()
+            before = self._known.redacted
+            self._redacted = before if before[0] == digest else (digest, "", 0)
+        return self._redacted[1:]
+
+    def remember(self, tree: str, size: int) -> None:
+        """This tree is made of the files that `redacted` was asked about."""
+        if self._redacted[0]:
+            self._redacted = (self._redacted[0], tree, size)
 
     def keep(self) -> None:
         """Write what is known; one that cannot be written is made anew the next time."""
-        if self._clean == self._known:
+        now = _Known(self._clean, self._held, self._names, self._redacted)
+        if now == self._known:
             return
-        document = json.dumps({"format": FORMAT, "clean": self._clean}, separators=(",", ":"))
+        document = _document({
+            "format": FORMAT, "by": __version__, "identity": self._redactor.identity, **now._asdict(),
+        })  # fmt: skip
         try:
             os.makedirs(os.path.dirname(self._path), exist_ok=True)
             wholefile.write_whole(self._path, [document.encode("utf-8", "surrogatepass")], durable=False)
         except OSError:
             return
+
+    def _stamp(self, facts: Facts) -> str:
+        """What tells one state of a file from another; "": it is too fresh to be told."""
+        size, mtime, ctime, inode, _ = facts
+        if mtime > self._latest_ns or ctime > self._latest_ns:
+            return ""
+        return f"{size}:{mtime}:{ctime}:{inode}"
+
+
+def _document(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))
 
 
 def opened(path: str | bytes, flags: int) -> int:
@@ -71,18 +164,21 @@ def opened(path: str | bytes, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
-def _stamp(seen: os.stat_result) -> str:
-    """What tells one state of a file from another; "": it is too fresh to be told."""
-    if time.time_ns() - max(seen.st_mtime_ns, seen.st_ctime_ns) < _RACY_NS:
-        return ""
-    return f"{seen.st_size}:{seen.st_mtime_ns}:{seen.st_ctime_ns}:{seen.st_ino}"
-
-
-def _loaded(path: str) -> dict[str, str]:
+def _loaded(path: str, identity: str) -> _Known:
+    """What was remembered by this version; what was found counts only for the same key and exceptions."""
     try:
         with open(path, "rb") as file:
             document = json.loads(file.read())
-    except (OSError, ValueError):
-        return {}
-    known = document.get("clean") if isinstance(document, dict) and document.get("format") == FORMAT else None
-    return {str(name): str(stamp) for name, stamp in known.items()} if isinstance(known, dict) else {}
+        if document["format"] != FORMAT or document["by"] != __version__:
+            return _NOTHING
+        clean = {str(name): str(stamp) for name, stamp in document["clean"].items()}
+        if document["identity"] != identity:
+            return _NOTHING._replace(clean=clean)
+        held = {
+            str(name): (str(stamp), tuple(Found(str(kind), int(line), str(one)) for kind, line, one in found))
+            for name, (stamp, found) in document["held"].items()
+        }
+        digest, tree, size = document["redacted"]
+        return _Known(clean, held, str(document["names"]), (str(digest), str(tree), int(size)))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return _NOTHING

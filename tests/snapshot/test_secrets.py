@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from dsec.store import Store
 from dsec_cli.snapshot.diff import compare
 from dsec_cli.snapshot.drift import drift
-from dsec_cli.snapshot.redaction import Redactor
+from dsec_cli.snapshot.redaction import Found, Redactor
 from dsec_cli.snapshot.restoring import restore
 from dsec_cli.snapshot.scanned import Scanned
 from dsec_cli.snapshot.section import Wanted
+from dsec_cli.snapshot.shelf import View
 from dsec_cli.snapshot.views import diffjson
 from dsec_cli.snapshot.views.creating import document as created
 from dsec_cli.snapshot.views.inspecting import document
@@ -111,20 +114,98 @@ def test_restoring_here_brings_them_back_and_elsewhere_names_them(
     assert "lr = 0.1" in (tmp_path / "there" / "train.py").read_text()
 
 
-def test_an_unchanged_file_is_not_read_again(
-    tmp_path: Path, store: Store, state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = repository(tmp_path / "p", {"a.py": "x = 1\n", "b.py": f'k = "{EDITED}"\n'})
-    take(scene(folder, store, state), "now")
-    assert not (state / "cache" / "scanned.json").exists()  # what is fresh may change within its tick
+def remembered(state: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((state / "cache" / "scanned.json").read_text())
+    return found
+
+
+@pytest.fixture
+def aged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository whose files were written long ago, one of them with a secret."""
     later = time.time_ns() + 10_000_000_000
     monkeypatch.setattr("time.time_ns", lambda: later)
-    take(scene(folder, store, state), "one")
+    return repository(tmp_path / "p", {"a.py": "x = 1\n", "b.py": f'k = "{EDITED}"\n'})
+
+
+def unread(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """From now on, names of the files that are looked at for secrets."""
+    names: list[str] = []
+    real = Redactor.file
+
+    def spied(self: Redactor, data: bytes, name: str) -> tuple[bytes, tuple[Found, ...]]:
+        names.append(name)
+        return real(self, data, name)
+
+    monkeypatch.setattr(Redactor, "file", spied)
+    return names
+
+
+def told(view: View) -> list[tuple[str, str]]:
+    return [(one["path"], one["digest"]) for one in view.side("code").data["redacted"]]
+
+
+def test_what_is_fresh_may_change_within_its_tick(tmp_path: Path, store: Store, state: Path) -> None:
+    folder = repository(tmp_path / "p", {"a.py": "x = 1\n", "b.py": f'k = "{EDITED}"\n'})
+    take(scene(folder, store, state), "now")
+    known = remembered(state)
+    assert (known["clean"], known["held"], known["redacted"]) == ({}, {}, ["", "", 0])
+
+
+def test_an_unchanged_file_is_not_read_again(
+    aged: Path, store: Store, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = take(scene(aged, store, state), "one")
+    names = unread(monkeypatch)
+    two = take(scene(aged, store, state), "two")
+    assert names == []
+    assert told(one) == told(two) == [("b.py", Redactor(b"k" * 32).digest(EDITED.encode()))]
+    assert one.manifest.id == two.manifest.id
+    assert EDITED not in json.dumps(remembered(state))
+
+
+def test_a_file_that_changed_is_read_again_and_those_with_secrets_with_it(
+    aged: Path, store: Store, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take(scene(aged, store, state), "one")
+    names = unread(monkeypatch)
+    write(aged, {"a.py": f'key = "{REMOTE}"\n'})
+    two = take(scene(aged, store, state), "two")
+    assert names == ["a.py", "b.py"]
+    assert [path for path, _ in told(two)] == ["a.py", "b.py"]
+
+
+def test_a_memory_that_is_torn_is_none(aged: Path, store: Store, state: Path) -> None:
+    one = take(scene(aged, store, state), "one")
     known = (state / "cache" / "scanned.json").read_text()
-    assert '"b.py"' not in known  # it has a secret, and is looked at each time
-    (state / "cache" / "scanned.json").write_text(known[: len(known) // 2])
-    view = take(scene(folder, store, state), "two")
-    assert [one["path"] for one in view.side("code").data["redacted"]] == ["b.py"]
+    wrong = (known[: len(known) // 2], "[]", "{}", "", known.replace('"held":{', '"held":{"x":3,'))
+    for number, torn in enumerate(wrong):
+        (state / "cache" / "scanned.json").write_text(torn)
+        assert told(take(scene(aged, store, state), f"n{number}")) == told(one)
+
+
+def test_other_keys_and_other_exceptions_are_not_answered_from_memory(
+    aged: Path, store: Store, state: Path
+) -> None:
+    one = take(scene(aged, store, state), "one")
+    other = take(scene(aged, store, state, redactor=Redactor(b"o" * 32)), "other")
+    assert told(other) == [("b.py", Redactor(b"o" * 32).digest(EDITED.encode()))]
+    digest = Redactor(b"k" * 32).digest(EDITED.encode())
+    accepted = take(scene(aged, store, state, redactor=Redactor(b"k" * 32, (digest,))), "accepted")
+    assert told(accepted) == []
+    assert told(take(scene(aged, store, state), "again")) == told(one)
+
+
+def test_a_tree_without_secrets_that_was_pruned_is_made_again(
+    aged: Path, store: Store, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = take(scene(aged, store, state), "one")
+    store.delete_record("one")
+    store.prune()
+    names = unread(monkeypatch)
+    two = take(scene(aged, store, state), "two")
+    assert names == ["b.py"]
+    assert told(two) == told(one)
+    assert not store.verify().damage
 
 
 def test_what_is_wanted_without_code_has_no_code(tmp_path: Path, store: Store, state: Path) -> None:
@@ -153,7 +234,7 @@ def test_another_users_digests_are_no_difference(tmp_path: Path, store: Store, s
 def test_a_file_that_became_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     os.symlink("/etc/passwd", tmp_path / "link")
-    found = Scanned(str(tmp_path / "none.json"), os.fsencode(tmp_path))
-    assert found.secrets(b"pipe", Redactor(b"k" * 32)) is None
-    assert found.secrets(b"link", Redactor(b"k" * 32)) is None
+    found = Scanned(str(tmp_path / "none.json"), os.fsencode(tmp_path), Redactor(b"k" * 32))
+    assert found.secrets(b"pipe") is None
+    assert found.secrets(b"link") is None
     assert found.unread == [b"link"]

@@ -92,15 +92,40 @@ def test_deep_trees_need_few_open_files(place, tmp_path):
     assert len(os.listdir("/proc/self/fd")) <= used
 
 
-def test_a_folder_moved_away_below_a_closed_parent_is_said_to_have_changed(
+def test_a_closed_parent_is_found_again_by_its_name_when_what_was_in_it_moved_away(
     place, tmp_path, outside, monkeypatch
 ):
-    """Its `..` is another folder then: what is there is not taken for what it was."""
+    """The `..` of a folder in it is another one then: what is there is not taken for what it was."""
     project = tmp_path / "project"
     project.mkdir()
     deep(project, descent.HELD + 8)
     path = b"/".join([b"d"] * (descent.HELD + 8))
     at_listing_of(monkeypatch, path, lambda: os.rename(project / "d" / "d", outside / "d"))
+    with open_store(str(place)) as store:
+        taken = store.put_folder(os.fsencode(project))
+        kept = {one.path: b"".join(store.content(one)) for one in store.tree(taken.id) if one.kind == "file"}
+    assert taken.unread == ()
+    assert kept[b"d/file"] == b"0"
+    assert kept[b"d/d/file"] == b"1"
+    assert not any(b"secret" in one for one in kept)
+
+
+def test_a_closed_parent_that_is_another_folder_meanwhile_is_said_to_have_changed(
+    place, tmp_path, outside, monkeypatch
+):
+    """Neither the `..` of what was in it nor its name leads to it."""
+    project = tmp_path / "project"
+    project.mkdir()
+    deep(project, descent.HELD + 8)
+    path = b"/".join([b"d"] * (descent.HELD + 8))
+
+    def swap():
+        os.rename(project / "d" / "d", outside / "d")
+        os.rename(project / "d", tmp_path / "away")
+        (project / "d").mkdir()
+        (project / "d" / "file").write_bytes(b"another")
+
+    at_listing_of(monkeypatch, path, swap)
     with open_store(str(place)) as store:
         taken = store.put_folder(os.fsencode(project))
         kept = {one.path for one in store.tree(taken.id)}

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 
 from dsec.errors import DSecError
-from dsec.store import Entry
+from dsec.store import Damaged, Entry, Missing
 from dsec.words import say
 from dsec_cli.snapshot.codediff import compare
 from dsec_cli.snapshot.git import GitProblem, dirty_diff
@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dsec.store import Tree
+    from dsec.store import Store, Tree
     from dsec_cli.snapshot.listing import Listing, Taken
     from dsec_cli.snapshot.manifest import Plain
     from dsec_cli.snapshot.redaction import Found
@@ -54,16 +54,21 @@ def capture(scene: Scene) -> Captured:
         return absent("not asked for (--include-code)")
     listing = list_code(scene.folder, scene.environ, scene.wanted.excluded)
     _within(listing, scene.wanted.budget)
-    clean, dirty = _secrets(scene, listing)
+    scanned = Scanned(
+        os.path.join(scene.state, "cache", "scanned.json"), os.fsencode(scene.folder), scene.redactor
+    )
+    clean, dirty = _secrets(scene, listing, scanned)
     root = os.fsencode(scene.folder)
-    entries = [Entry(one.path, "link" if one.link else "file") for one in clean]
-    code = scene.store.put_tree(root, entries, times=False)
+    code = scene.store.put_tree(root, [one.entry for one in clean], times=False)
     trees = [("code", code.id)]
     size = code.size_bytes
     if dirty.files:
-        redacted = _redacted_tree(scene, dirty.files)
-        trees.append(("redacted", redacted.id))
-        size += redacted.size_bytes
+        redacted, its_size = _redacted(scene, dirty, scanned)
+        trees.append(("redacted", redacted))
+        size += its_size
+    scanned.keep()
+    if scanned.unread:
+        dirty.reasons.append(f"{len(scanned.unread)} files were not looked at for secrets (too large)")
     contents, diffed = _diff(scene, listing, dirty)
     data = {**_facts(scene, listing, dirty), "files": code.files + len(dirty.files), "bytes": size}
     data["redacted"], data["withheld"] = dirty.told, dirty.withheld
@@ -77,7 +82,8 @@ class _Dirty:
     def __init__(self, names: dict[bytes, str]) -> None:
         self.names = names
         """Paths that hold a secret themselves, or lead to one that does, and how they are told."""
-        self.files: dict[bytes, bytes] = {}
+        self.files: dict[bytes, bytes | None] = {}
+        """What is in those that have some, without them; None: it was not read this time."""
         self.told: list[Plain] = []
         self.withheld: list[Plain] = []
         self.left: list[bytes] = []
@@ -96,26 +102,22 @@ def _within(listing: Listing, budget: int | None) -> None:
         raise TooLarge(size, budget, [(one.size, spelled(one.path)) for one in largest])
 
 
-def _secrets(scene: Scene, listing: Listing) -> tuple[list[Taken], _Dirty]:
+def _secrets(scene: Scene, listing: Listing, scanned: Scanned) -> tuple[list[Taken], _Dirty]:
     """The files that go in as they are, and what becomes of the others."""
-    dirty = _Dirty(_secret_names(scene, listing))
+    dirty = _Dirty(_secret_names(scene, listing, scanned))
     clean: list[Taken] = []
-    scanned = Scanned(os.path.join(scene.state, "cache", "scanned.json"), os.fsencode(scene.folder))
     for one in listing.taken:
         name = os.fsdecode(one.path)
         if one.path in dirty.names or (not one.link and withheld(name)):
             _withhold(scene, one.path, dirty)
             continue
-        found = None if one.link else scanned.secrets(one.path, scene.redactor)
-        if found is None:
+        held = None if one.link else scanned.secrets(one.path, one.facts)
+        if held is None:
             clean.append(one)
             continue
-        dirty.files[one.path] = found[0]
-        for secret in found[1]:
+        dirty.files[one.path] = held.clean
+        for secret in held.found:
             _tell(scene, one.path, secret, dirty)
-    scanned.keep()
-    if scanned.unread:
-        dirty.reasons.append(f"{len(scanned.unread)} files were not looked at for secrets (too large)")
     return clean, dirty
 
 
@@ -136,7 +138,7 @@ def _withhold(scene: Scene, path: bytes, dirty: _Dirty) -> None:
     dirty.withheld.append({"path": dirty.told_as(path), "digest": digest})
 
 
-def _secret_names(scene: Scene, listing: Listing) -> dict[bytes, str]:
+def _secret_names(scene: Scene, listing: Listing, scanned: Scanned) -> dict[bytes, str]:
     """Paths with a secret in them; usually there is none, which one look at all of them tells."""
     root = os.fsencode(scene.folder)
     paths = [one.path for one in listing.taken] + [one.path for one in listing.left_out]
@@ -146,10 +148,29 @@ def _secret_names(scene: Scene, listing: Listing) -> dict[bytes, str]:
         if one.link:
             with contextlib.suppress(OSError):
                 names[one.path] += f" {spelled(os.readlink(os.path.join(root, one.path)))}"
-    if not scene.redactor.text("\n".join(names.values()))[1]:
+    if scanned.is_clean("\n".join(names.values())):
         return {}
     found = [path for path, name in names.items() if scene.redactor.text(name)[1]]
     return {path: scene.redactor.text(spelled(path))[0] for path in found}
+
+
+def _redacted(scene: Scene, dirty: _Dirty, scanned: Scanned) -> tuple[str, int]:
+    """Id and size of the tree of the files without their secrets."""
+    tree, size = scanned.redacted(dirty.files)
+    if tree and _is_there(scene.store, tree):
+        return tree, size
+    read = {path: scanned.without(path) if data is None else data for path, data in dirty.files.items()}
+    made = _redacted_tree(scene, {path: data for path, data in read.items() if data is not None})
+    scanned.remember(made.id, made.size_bytes)
+    return made.id, made.size_bytes
+
+
+def _is_there(store: Store, tree: str) -> bool:
+    """Whether the store has the tree, and all that it names."""
+    try:
+        return all(not one.pieces and (not one.content or one.content in store) for one in store.tree(tree))
+    except (Missing, Damaged):
+        return False
 
 
 def _redacted_tree(scene: Scene, files: dict[bytes, bytes]) -> Tree:

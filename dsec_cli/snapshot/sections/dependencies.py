@@ -8,7 +8,6 @@ from urllib.parse import unquote
 
 from dsec.errors import DSecError
 from dsec.hashing import blake3_of
-from dsec.store import Entry
 from dsec_cli.snapshot import installed
 from dsec_cli.snapshot.codediff import files
 from dsec_cli.snapshot.git import GitProblem
@@ -115,8 +114,7 @@ def _follow(scene: Scene, one: Plain, reasons: list[str]) -> None:
     clean = _without_secrets(scene, folder, taken)
     if len(clean) < len(taken):
         reasons.append(f"{len(taken) - len(clean)} files of {one['name']} hold secrets, and are not taken")
-    entries = [Entry(each.path, "link" if each.link else "file") for each in clean]
-    tree = scene.store.put_tree(os.fsencode(folder), entries, times=False)
+    tree = scene.store.put_tree(os.fsencode(folder), [each.entry for each in clean], times=False)
     one["editable"] = {
         "commit": repository.commit or None if repository is not None else None,
         "dirty": bool(listing.states) if repository is not None else None,
@@ -129,8 +127,8 @@ def _without_secrets(scene: Scene, folder: str, taken: list[Taken]) -> list[Take
     """Those that go in as they are."""
     name = blake3_of()(os.fsencode(folder)).hexdigest()[:16]
     path = os.path.join(scene.state, "cache", f"scanned-{name}.json")
-    scanned = Scanned(path, os.fsencode(folder))
-    clean = [one for one in taken if one.link or scanned.secrets(one.path, scene.redactor) is None]
+    scanned = Scanned(path, os.fsencode(folder), scene.redactor)
+    clean = [one for one in taken if one.link or scanned.secrets(one.path, one.facts) is None]
     scanned.keep()
     return clean
 

@@ -10,6 +10,7 @@ afterwards if a record names it (`trees=`, `contents=`). `docs/reference/store.m
 
 from __future__ import annotations
 
+from dsec.store.statcache import facts_of
 from dsec.store.store import Store, open_store
 from dsec.store.values import (
     Beside,
@@ -48,5 +49,6 @@ __all__ = [
     "Unread",
     "Usage",
     "Verification",
+    "facts_of",
     "open_store",
 ]

@@ -29,8 +29,11 @@ if TYPE_CHECKING:
     class Look(Protocol):
         """Where listings come from."""
 
+        def glance(self, path: bytes) -> Listing | None:
+            """The folder at this path from the root without opening it; None: it must be opened."""
+
         def listing(self, path: bytes, fd: int) -> Listing:
-            """The open folder, which is at this path from the root; raises OSError."""
+            """The same of the open folder; raises OSError."""
 
 
 TOO_DEEP = f"what is in more than {DEEPEST} folders"
@@ -106,12 +109,14 @@ class Intake:
 
     def _enter(self, path: bytes, name: bytes, parent: Folder | None) -> _Open:
         """A folder, with all that is in it but folders."""
-        folder, listing = Folder(), Listing()
-        try:
-            folder = descent.opened(self._root) if parent is None else parent.into(name)
-            listing = self._look.listing(path, folder.fd)
-        except OSError as problem:
-            self.totals.unread.append(Unread(path or b".", _why(problem), kept=True))
+        folder = Folder(self._root) if parent is None else Folder(name, parent)
+        listing = self._look.glance(path)
+        if listing is None:
+            listing = Listing()
+            try:
+                listing = self._look.listing(path, folder.reach())
+            except OSError as problem:
+                self.totals.unread.append(Unread(path or b".", _why(problem), kept=True))
         self.totals.unread += listing.unread
         names, facts = b"\0".join(listing.names), listing.packed()
         return _Open(path, folder, listing, (names, facts), self._cache.same(path, names, facts))
@@ -214,12 +219,12 @@ class Intake:
         return name, FOLDER, kept_mode(facts[4]), self._time(facts[1]), 0, one, b""
 
     def _link_row(self, folder: _Open, name: bytes, facts: Facts) -> Row:
-        target = os.readlink(name, dir_fd=folder.folder.fd)
+        target = os.readlink(name, dir_fd=folder.folder.reach())
         one = self._objects.id_of(target)
         return name, LINK, kept_mode(facts[4]), self._time(facts[1]), len(target), one, target
 
     def _file_row(self, folder: _Open, name: bytes, facts: Facts) -> Row:
-        one, size, pieces, facts, steady = self._reading.file(name, facts, folder=folder.folder.fd)
+        one, size, pieces, facts, steady = self._reading.file(name, facts, folder=folder.folder.reach())
         if not steady:
             self.totals.unread.append(Unread(_joined(folder.path, name), CHANGED, kept=True))
         kind = PIECES if pieces else FILE

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from dsec.store.values import Entry
+    from dsec.store.values import Entry, Facts
 
     Skip = Callable[[bytes, bool], bool]
 
@@ -23,6 +23,9 @@ _CODING = (sys.getfilesystemencoding(), sys.getfilesystemencodeerrors())
 """What the names of an open folder were decoded with."""
 OTHER_SYSTEM = "on another file system"
 _KIND, _FOLDER, _SIGN = 0o170000, 0o040000, 1 << 63
+_ABOVE: Facts = (0, 0, 0, 0, 0)
+_LONG = 3000
+"""Paths of more bytes may be longer than the system takes: what is there is looked at from its folder."""
 NOT_STORED = "not a file, folder or link"
 
 
@@ -51,6 +54,9 @@ class FolderLook:
         """`avoid` is device and inode of a folder to stay out of: the store, which may be inside."""
         self._skip, self._avoid = skip, avoid
         self._device = _root(root).st_dev
+
+    def glance(self, _path: bytes) -> None:
+        """What is in a folder only the open folder tells."""
 
     def listing(self, path: bytes, fd: int) -> Listing:
         """The open folder, which is at this path from the root; raises OSError."""
@@ -88,47 +94,82 @@ class FolderLook:
 
 
 class EntriesLook:
-    """The named entries of a root, with the folders on the way to them."""
+    """The named entries of a root, with the folders on the way to them.
+
+    Where whoever names them has looked at them all, nobody does so again, and only folders are looked at.
+    """
 
     def __init__(self, root: bytes, entries: Iterable[Entry]) -> None:
         _root(root)
-        self._inside: dict[bytes, dict[bytes, bool]] = {b"": {}}
-        """Of each folder: the names in it, and whether something below is named too."""
-        for entry in entries:
-            self._name(entry.path.rstrip(b"/"))
+        self._inside: dict[bytes, dict[bytes, Facts | None]] = {b"": {}}
+        """Of each folder: the names in it, and what they look like; _ABOVE is a folder with some in it."""
+        self._below = root + b"/"
+        self._seen = True
+        for path, _, facts in entries:
+            self._name(path.rstrip(b"/"), facts)
+            self._seen = self._seen and facts is not None
 
-    def _name(self, path: bytes) -> None:
-        parts = path.split(b"/")
-        if not path or b"\0" in path or any(part in (b"", b".", b"..") for part in parts):
+    def _name(self, path: bytes, facts: Facts | None) -> None:
+        whole = b"/%b/" % path
+        if b"//" in whole or b"/./" in whole or b"/../" in whole or b"\0" in path:
             raise StoreProblem(
                 say("{path} is no path below the folder that is taken in", path=os.fsdecode(path))
             )
         folder, _, name = path.rpartition(b"/")
-        deep = False
-        while name not in (inside := self._inside.setdefault(folder, {})) or (deep and not inside[name]):
-            inside[name] = deep
-            if not folder:
-                break
+        inside = self._inside.get(folder)
+        if inside is None:
+            inside = self._inside[folder] = {}
+            self._lead_to(folder)
+        if inside.get(name) is not _ABOVE:
+            inside[name] = facts
+
+    def _lead_to(self, folder: bytes) -> None:
+        """Name the folders on the way to a new one."""
+        while folder:
             folder, _, name = folder.rpartition(b"/")
-            deep = True
+            known = self._inside.get(folder)
+            if known is not None:
+                known[name] = _ABOVE
+                return
+            self._inside[folder] = {name: _ABOVE}
+
+    def glance(self, path: bytes) -> Listing | None:
+        """The named entries of the folder at this path from the root, as they were seen to be."""
+        if not self._seen or len(path) > _LONG:
+            return None
+        below = path + b"/" if path else b""
+        found = Listing()
+        for name, facts in self._inside[path].items():
+            if facts is _ABOVE:
+                self._add(found, below + name, facts, path=self._below + below + name, fd=None)
+            else:
+                assert facts is not None, "all were seen"
+                found.names.append(name)
+                found.facts += facts
+        return found
 
     def listing(self, path: bytes, fd: int) -> Listing:
         """The named entries of the open folder, which is at this path from the root."""
         found = Listing()
         below = path + b"/" if path else b""
-        for name, deep in self._inside.get(path, {}).items():
-            try:
-                state = os.stat(name, dir_fd=fd, follow_symlinks=False)
-            except OSError as problem:
-                found.unread.append(Unread(below + name, _gone(problem)))
-                continue
-            if deep and not stat.S_ISDIR(state.st_mode):
-                found.unread.append(Unread(below + name, "a folder when it was named, now something else"))
-            if deep and stat.S_ISDIR(state.st_mode):
-                found.folders.append(name)
-            found.names.append(name)
-            found.facts += facts_of(state)
+        for name, facts in self._inside[path].items():
+            self._add(found, below + name, facts, path=name, fd=fd)
         return found
+
+    def _add(self, found: Listing, entry: bytes, facts: Facts | None, *, path: bytes, fd: int | None) -> None:
+        """Look at an entry, which is at `path`, from the folder `fd` if there is one."""
+        try:
+            state = os.stat(path, dir_fd=fd, follow_symlinks=False)
+        except OSError as problem:
+            found.unread.append(Unread(entry, _gone(problem)))
+            return
+        name = entry.rpartition(b"/")[2]
+        if facts is _ABOVE and not stat.S_ISDIR(state.st_mode):
+            found.unread.append(Unread(entry, "a folder when it was named, now something else"))
+        elif facts is _ABOVE:
+            found.folders.append(name)
+        found.names.append(name)
+        found.facts += facts_of(state)
 
 
 def _gone(problem: OSError) -> str:

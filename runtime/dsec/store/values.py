@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from typing import Literal
 
     Kind = Literal["file", "dir", "link"]
+    Facts = tuple[int, int, int, int, int]
+    """Size, mtime and ctime in ns, inode (signed), mode."""
 
 
 class StoreProblem(DSecError):
@@ -43,6 +45,11 @@ class Entry(_Record):
 
     path: bytes
     kind: Kind = "file"
+    facts: Facts | None = None
+    """What the caller saw of it, with lstat; None: the store is to look itself.
+
+    A file is read again whenever it is not known to have looked like this when it was last read.
+    """
 
 
 class Unread(_Record):
