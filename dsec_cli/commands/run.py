@@ -7,13 +7,14 @@ import os
 import time
 
 from dsec.attempts import Past
+from dsec.beginning import begin, give_up
 from dsec.core.fold import Fold
 from dsec.engines.local import Session
-from dsec.errors import FileProblem, RunProblem
-from dsec.journal import Header, Journal, header_payload
+from dsec.errors import FileProblem
+from dsec.journal import Header, header_payload
 from dsec.quickplan import is_plan, parse_plan
 from dsec.record import Record
-from dsec.rundir import RunDir, began, create, home, is_job, new_job, undo
+from dsec.rundir import RunDir, began, home, is_job, new_job
 from dsec.sweep import boot_id
 from dsec.wholefile import remedy
 from dsec_cli.commands.carrying import (
@@ -33,6 +34,7 @@ from dsec_cli.words import say, system
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec.inventory import Inventory
+    from dsec.journal import Journal
     from dsec.plan import Plan
     from dsec_cli.commands.depending import Looked
     from dsec_cli.options import Args
@@ -56,8 +58,8 @@ def main(args: Args) -> int:
     looked = look(plan, args, folder=folder, state=state)
     if looked.code != YES:
         return looked.code
-    run = _new_run(prepared, args.job_id)
-    journal = _begin(run, prepared, looked)
+    run, journal = _new_run(prepared, args.job_id)
+    _write_down(run, journal, prepared, looked)
     session = Session(
         plan,
         run,
@@ -117,12 +119,12 @@ def _compile(path: str | None, inventory_path: str | None, lang: str | None) -> 
     return Prepared(plan, plan_bytes(plan), os.path.dirname(os.path.abspath(path)), inventory)
 
 
-def _new_run(prepared: Prepared, job: str | None) -> RunDir:
+def _new_run(prepared: Prepared, job: str | None) -> tuple[RunDir, Journal]:
     state = home(prepared.folder, os.environ)
     name = job or new_job(prepared.plan.name, now_s=time.time(), chance=os.urandom(2))
     try:
-        return create(state, name)
-    except FileExistsError:
+        return begin(state, name, clock=time.monotonic)
+    except (FileExistsError, BlockingIOError):  # of two who begin it at once, the second
         raise UsageError(
             say("there is a run {name!r} already in {state}", name=name, state=state),
             hint=say("dsec resume {name} continues it; or take another --job-id", name=name),
@@ -134,19 +136,16 @@ def _new_run(prepared: Prepared, job: str | None) -> RunDir:
         ) from None
 
 
-def _begin(run: RunDir, prepared: Prepared, looked: Looked) -> Journal:
-    """Store the plan, open the journal and write its first record; without that record nothing is left."""
+def _write_down(run: RunDir, journal: Journal, prepared: Prepared, looked: Looked) -> None:
+    """Store the plan and write the journal's first record; without that record nothing is left."""
     try:
         keep(run, looked)
         write_whole(run.plan, prepared.stored)
-        journal = Journal(run.journal, clock=time.monotonic)
+        journal.settle_names()
         now_ms = time.time_ns() // 1_000_000
         header = Header(run.job, prepared.plan.hash, prepared.folder, now_ms, boot_id())
         journal.append(header_payload(header))
-    except BlockingIOError:
-        raise RunProblem(say("run {job} is being carried out already", job=run.job)) from None
     except BaseException:  # a full disk, or Ctrl-C
         if not began(run):
-            undo(run)
+            give_up(run, journal)
         raise
-    return journal

@@ -215,11 +215,13 @@ class Journal:
         self.trouble = ""
         """Why."""
         self._set_aside()
-        if not self._length:
-            _settle_folders(path)
         self._synced_at = clock()
         self.sync_due = inf
         """When, by the clock, `settle` will sync; infinite: nothing is unsynced."""
+
+    def settle_names(self) -> None:
+        """Put the names on the disk, too, by which a new journal and what lies beside it will be found."""
+        _settle_folders(self._path)
 
     def cut(self, length: int) -> None:
         """Forget what follows the first `length` bytes (a torn tail); what stays is on the disk then."""
@@ -342,6 +344,10 @@ class Journal:
         self._give_up_reserve()
         os.close(self._fd)
 
+    def drop(self) -> None:
+        """Close the file, and no more: its folder is gone."""
+        os.close(self._fd)
+
 
 def _opened(path: str) -> int:
     """The journal's descriptor, locked; once more where somebody put a packed journal in its place."""
@@ -360,7 +366,6 @@ def _opened(path: str) -> int:
 
 
 def _settle_folders(path: str) -> None:
-    """Put the names on the disk, too, by which a new journal will be found."""
     run = os.path.dirname(os.path.abspath(path))
     runs = os.path.dirname(run)
     above = [os.path.dirname(runs), os.path.dirname(os.path.dirname(runs))]

@@ -99,28 +99,6 @@ def new_job(name: str, *, now_s: float, chance: bytes) -> str:
     return f"{plain}-{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now_s))}-{chance.hex()[:4]}"
 
 
-def create(state: str, job: str) -> RunDir:
-    """Make the folder of a new run; raises FileExistsError when the job exists."""
-    run = RunDir(job, os.path.join(state, "runs", job))
-    os.makedirs(os.path.dirname(run.path), exist_ok=True)
-    keep_from_git(state)
-    try:
-        os.mkdir(run.path)
-    except FileExistsError:
-        if began(run):
-            raise
-        undo(run)
-        os.mkdir(run.path)
-    try:
-        os.mkdir(run.logs)
-        os.mkdir(run.work)
-        os.mkdir(f"{run.path}/metrics")
-    except BaseException:  # a full disk, or Ctrl-C: nothing has begun
-        undo(run)
-        raise
-    return run
-
-
 def began(run: RunDir) -> bool:
     """Whether the run got as far as a first record; one killed earlier did nothing and is no run."""
     try:
@@ -128,13 +106,6 @@ def began(run: RunDir) -> bool:
             return file.readline(_RECORD_BYTES).endswith(b"\n")
     except FileNotFoundError:
         return False
-
-
-def undo(run: RunDir) -> None:
-    """Take away the folder of a run that never began, as far as that can be done."""
-    import shutil
-
-    shutil.rmtree(run.path, ignore_errors=True)
 
 
 def never_began(run: RunDir) -> RunProblem:
@@ -211,7 +182,7 @@ def _jobs(state: str) -> list[str]:
         names = sorted(os.listdir(f"{state}/runs"))
     except FileNotFoundError:
         return []
-    return [name for name in names if os.path.isfile(f"{state}/runs/{name}/journal")]
+    return [name for name in names if is_job(name) and os.path.isfile(f"{state}/runs/{name}/journal")]
 
 
 def _known(state: str, meant: str) -> str:

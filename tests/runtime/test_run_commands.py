@@ -10,11 +10,13 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
+from dsec.beginning import begin
 from dsec.planfile import plan_bytes
-from dsec.rundir import RunDir, create, never_began
+from dsec.rundir import RunDir, never_began
 from dsec_cli.commands import logs, run
 from dsec_cli.commands.depending import Looked
 from dsec_cli.options_args import Args
@@ -264,9 +266,9 @@ def test_ctrl_c_before_the_first_record_leaves_nothing(kit, tmp_path, monkeypatc
     plan = kit.plan(kit.step("A"))
     prepared = run.Prepared(plan, plan_bytes(plan), str(tmp_path), plan.inventory)
     monkeypatch.setattr(run, "header_payload", pressed)
-    made = create(str(tmp_path / ".dsec"), "j")
+    made, journal = begin(str(tmp_path / ".dsec"), "j", clock=time.monotonic)
     with pytest.raises(KeyboardInterrupt):
-        run._begin(made, prepared, Looked((), 0))
+        run._write_down(made, journal, prepared, Looked((), 0))
     assert os.listdir(tmp_path / ".dsec" / "runs") == []
 
 
