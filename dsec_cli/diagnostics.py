@@ -7,7 +7,7 @@ from dsec.record import Record
 from dsec_cli.source.locate import Keys, Located, find, spell, step_ids
 from dsec_cli.source.text import Position, SourceText, Span
 from dsec_cli.source.tree import Document, Path
-from dsec_cli.words import say
+from dsec_cli.words import Said, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -146,14 +146,44 @@ def concretise(
 
 def arrange(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Sort by file, place, code and words, and join what one anchored value causes at many aliases."""
-    joined: dict[tuple[object, ...], Diagnostic] = {}
+    places: dict[tuple[object, ...], list[Diagnostic]] = {}
     for one in sorted(diagnostics, key=_order):
-        key = (one.code, one.place, one.message)
-        first = joined.setdefault(key, one)
-        if first is not one:
-            extra = tuple(place for place in one.related if place not in first.related)
-            joined[key] = first._replace(related=first.related + extra)
-    return tuple(joined.values())
+        places.setdefault((one.code, one.place), []).append(one)
+    arranged: list[Diagnostic] = []
+    for found in places.values():
+        arranged.extend(found if len(found) == 1 else _joined(found))
+    return tuple(arranged)
+
+
+def _joined(found: list[Diagnostic]) -> Iterable[Diagnostic]:
+    """Findings of one code at one place, those that differ only in the way there told once.
+
+    The one that is led by the fewest aliases stands for all: it is where the value is written.
+    """
+    alike: dict[tuple[object, ...], list[Diagnostic]] = {}
+    for one in found:
+        alike.setdefault((one.silenced, *_besides_the_way(one)), []).append(one)
+    for group in alike.values():
+        first, *others = sorted(group, key=lambda one: len(one.related))
+        related = dict.fromkeys(place for one in (first, *others) for place in one.related)
+        yield first._replace(related=tuple(related))
+
+
+_WAYS = ("at", "heading")
+"""What messages call the path that they are about."""
+
+
+def _besides_the_way(one: Diagnostic) -> tuple[object, ...]:
+    """What is said, without the path and the Step that it is said of."""
+    steps = {part.partition("]")[0] for part in one.path.split("[")[1:]}
+    return _less(one.message, steps)
+
+
+def _less(text: object, steps: set[str]) -> tuple[object, ...]:
+    if not isinstance(text, Said):
+        return (text,)
+    args = ((name, arg) for name, arg in text.args.items() if name not in _WAYS and arg not in steps)
+    return (text.template, *((name, _less(arg, steps)) for name, arg in args))
 
 
 def _order(one: Diagnostic) -> tuple[object, ...]:

@@ -155,12 +155,16 @@ def test_only_selected_rules_mend(ds: Ds, file: Path) -> None:
 
 
 def test_a_fix_that_would_do_harm_is_told_and_not_made(ds: Ds, file: Path) -> None:
-    text = b"steps:\n  - {id: first, run: python a.py, timeout: 1m, needs: [frist]}\n"
+    text = (
+        b"steps:\n  - {id: load, run: python a.py, timeout: 1m, needs: [trian]}\n"
+        b"  - {id: train, run: python b.py, timeout: 1m, needs: [load]}\n"
+    )
     file.write_bytes(text)
     ran = ds("ds-contract-lint", "--fix", "--unsafe-fixes", "--select", "DS501,DS503", "-q")
     assert ran.returncode == 1
     assert ran.stderr.decode().splitlines() == [
-        "ds_config.yaml:2:56: not fixed[DS501] write first: it would bring DS503: cycle: first -> first"
+        "ds_config.yaml:2:55: not fixed[DS501] write train: "
+        "it would bring DS503: cycle: load -> train -> load"
     ]
     assert file.read_bytes() == text
 

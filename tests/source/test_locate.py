@@ -6,12 +6,13 @@ import random
 
 import pytest
 
-from dsec_cli.diagnostics import Diagnostic, Finding, Related, Severity, arrange, concretise
+from dsec_cli.diagnostics import Diagnostic, Finding, Related, Severity, Silenced, arrange, concretise
 from dsec_cli.source import locate as locate_module
 from dsec_cli.source.locate import Keys, find, locate, spell, step_ids
 from dsec_cli.source.text import Position, SourceText, Span
 from dsec_cli.source.tree import Document, Entry, Path
 from dsec_cli.source.yaml import parse
+from dsec_cli.words import say
 
 TEXT = """\
 base: &b {timeout: 5, cpu: no}
@@ -164,6 +165,30 @@ def test_what_one_anchor_causes_at_many_aliases_is_told_once() -> None:
     (one,) = arrange(found)
     assert one.path == "a.t"
     assert [place.start.line for place, _ in one.related] == [2, 1, 3]
+
+
+def test_what_differs_only_in_path_and_step_is_told_once_where_it_is_written() -> None:
+    source, document = _document("steps:\n  - {id: a}\n  - {id: z, t: &x 5}\nmore: [*x, *x]\n")
+    ways: list[tuple[Path, str]] = [(("more", 1), "a"), (("steps", 1, "t"), "z"), (("more", 0), "b")]
+    found = [
+        concretise(
+            _finding(path)._replace(
+                message=say("{at}: {who} wants {n}", at=str(path), who=say("Step {id}", id=step), n=5)
+            ),
+            "n",
+            text=source,
+            document=document,
+            ids={("steps", 1): "z", ("more", 0): "b", ("more", 1): "a"},
+        )
+        for path, step in ways
+    ]
+    (one,) = arrange(found)
+    assert (one.path, [place.start.line for place, _ in one.related]) == ("steps[z].t", [4, 3, 4])
+    other = found[0]._replace(message=say("{at}: {who} wants {n}", at="x", who="", n=6))
+    hidden = found[0]._replace(silenced=Silenced("comment", "why"))
+    assert len(arrange([*found, other])) == 2
+    assert [each.silenced is None for each in arrange([hidden, *found])].count(True) == 1
+    assert len(arrange([hidden, *found])) == 2
 
 
 def test_order_is_by_place_whatever_came_first() -> None:

@@ -40,7 +40,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from dsec_cli.contract.values import Contract, Link
+    from dsec_cli.contract.values import Contract
     from dsec_cli.source.tree import Path
 
 MOST_SUGGESTIONS = 50
@@ -54,10 +54,10 @@ def check(facts: Facts) -> Iterator[Finding]:
     unknown = 0
     if _may_be_unread(facts):
         return
-    for path, name, said in _mentions(facts.contract):
+    for path, name, said, others in _mentions(facts.contract):
         if name not in known:
             unknown += 1
-            meant = did_you_mean(name, known) if unknown <= MOST_SUGGESTIONS else ""
+            meant = did_you_mean(name, known.difference(others)) if unknown <= MOST_SUGGESTIONS else ""
             found = Finding(
                 code=RULE.code,
                 severity=RULE.severity,
@@ -80,15 +80,19 @@ def _mended(facts: Facts, found: Finding, path: Path) -> Finding:
     return with_value(facts, found, path, str(word))
 
 
-def _mentions(contract: Contract) -> Iterator[tuple[Path, str, str]]:
+def _mentions(contract: Contract) -> Iterator[tuple[Path, str, str, tuple[str, ...]]]:
+    """Where a Step is named, the name, what for, and which Steps cannot be meant there."""
     for step in contract.steps:
+        others = (step.id, *(need.step for need in step.needs))
         for need in step.needs:
-            yield need.path, need.step, say("Step {id} needs", id=step.id)
+            yield need.path, need.step, say("Step {id} needs", id=step.id), others
     for link in contract.communication:
-        yield from _ends(link, say("communication runs from"), say("communication runs to"))
+        yield (*link.path, "from"), link.source, say("communication runs from"), ()
+        yield (*link.path, "to"), link.target, say("communication runs to"), ()
     if contract.iterations is not None:
         for link in contract.iterations.carried:
-            yield from _ends(link, say("an edge is carried from"), say("an edge is carried to"))
+            yield (*link.path, "from"), link.source, say("an edge is carried from"), ()
+            yield (*link.path, "to"), link.target, say("an edge is carried to"), ()
 
 
 def _may_be_unread(facts: Facts) -> bool:
@@ -109,11 +113,6 @@ def _nameless(facts: Facts, key: str, items: Sequence) -> bool:
     """Whether an item has no id at all; one that another has too is told about elsewhere."""
     names = ("id",) if key == "steps" else ("id", "name")
     return any(not any(facts.states((key, at, name)) for name in names) for at in range(len(items.items)))
-
-
-def _ends(link: Link, source: str, target: str) -> Iterator[tuple[Path, str, str]]:
-    yield (*link.path, "from"), link.source, source
-    yield (*link.path, "to"), link.target, target
 
 
 RULE = Rule("DS501", "unknown-step", Severity.ERROR, check, when=("named-step",))
