@@ -7,7 +7,8 @@ import sys
 
 from dsec_cli import exit as codes
 from dsec_cli.commands.drawing import PICTURES, draw
-from dsec_cli.commands.opened import contract_here, diagnose, locator, open_contract
+from dsec_cli.commands.nearest import contract_here
+from dsec_cli.commands.opened import diagnose, locator, open_contract
 from dsec_cli.commands.pipeline import Refused, errors_of, inventory_at, learned, show
 from dsec_cli.commands.speaking import listener
 from dsec_cli.dag.graph import step_graph

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 
-from dsec.errors import FileProblem
 from dsec.plan import Source
 from dsec.record import Record
+from dsec_cli.commands.nearest import contract_here
 from dsec_cli.commands.sources import read_source
 from dsec_cli.contract.build import build_all
 from dsec_cli.diagnostics import Place, concretise
@@ -15,7 +15,6 @@ from dsec_cli.source.placing import placing
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import with_document
 from dsec_cli.source.yaml import parse
-from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
     from dsec_cli.source.text import SourceText
     from dsec_cli.source.tree import Document, Path, Tree
 
-HERE = ("dsandbox.yaml", "agent-train-sandbox.yaml", "ds_config.yaml")
-"""Contracts that are found without being named, in this order."""
 BESIDE = ("ds_config.yaml", "ds_config.yml")
 _MERGED = ("iterations", "tokens", "data_source", "bandwidth_cap", "latency_cap", "snapshot_interval")
 
@@ -64,18 +61,6 @@ class Opened(Record):
     def part_of(self, path: Path) -> Part:
         """The document that `path` leads into."""
         return self.parts[self.owners.get(str(path[0]), 0) if path and self.owners else 0]
-
-
-def contract_here(folder: str = ".") -> str:
-    """The contract of a folder; raises FileProblem when it has none."""
-    for name in HERE:
-        if os.path.isfile(os.path.join(folder, name)):
-            return name if folder == "." else os.path.join(folder, name)
-    place = say("here") if folder == "." else say("in {folder}", folder=folder)
-    raise FileProblem(
-        say("no contract {place} ({here})", place=place, here=", ".join(HERE)),
-        hint="name one, or write one with: dsec init",
-    )
 
 
 def open_contract(path: str) -> Opened:

@@ -10,7 +10,7 @@ from dsec.errors import PlanProblem
 from dsec.planfile import LARGEST
 from dsec.quickplan import is_plan, parse_plan
 from dsec_cli.commands.inventory import read_inventory
-from dsec_cli.commands.opened import contract_here
+from dsec_cli.commands.nearest import contract_here
 from dsec_cli.commands.pipeline import Refused, prepare
 from dsec_cli.commands.sources import read_source
 from dsec_cli.diagnostics import Finding, Severity, concretise

@@ -8,7 +8,7 @@ import sys
 from dsec.core.pep440 import satisfies
 from dsec.record import Record
 from dsec_cli.cells import shown
-from dsec_cli.commands.opened import contract_here
+from dsec_cli.commands.nearest import contract_here
 from dsec_cli.commands.packaging import environment, tables
 from dsec_cli.commands.sources import read_source
 from dsec_cli.commands.speaking import listener, locally

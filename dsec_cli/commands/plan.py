@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dsec.planfile import load_plan, plan_bytes, save_plan
 from dsec_cli import exit as codes
-from dsec_cli.commands.opened import contract_here
+from dsec_cli.commands.nearest import contract_here
 from dsec_cli.commands.pipeline import Refused, examined, inventory_at, learned, planned, show
 from dsec_cli.commands.speaking import listener
 from dsec_cli.dag.plandiff import diff, diff_document, diff_text

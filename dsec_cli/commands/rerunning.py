@@ -11,7 +11,7 @@ from dsec.record import Record
 from dsec.rundir import RunDir, find
 from dsec_cli.commands import run as running
 from dsec_cli.commands.carrying import write_whole
-from dsec_cli.commands.opened import contract_here
+from dsec_cli.commands.nearest import contract_here
 from dsec_cli.commands.snapshotting import redactor
 from dsec_cli.exit import UsageError
 from dsec_cli.options_args import Args, defaults

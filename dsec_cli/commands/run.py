@@ -106,7 +106,7 @@ def _stored(path: str | None, inventory_path: str | None) -> Prepared | None:
 def _compile(path: str | None, inventory_path: str | None, lang: str | None) -> Prepared | None:
     """The contract's plan; None: it was refused, and said why."""
     from dsec.planfile import plan_bytes
-    from dsec_cli.commands.opened import contract_here
+    from dsec_cli.commands.nearest import contract_here
     from dsec_cli.commands.pipeline import Refused, inventory_at, prepare, show
 
     if path is None or os.path.isdir(path):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 
 from dsec.errors import DSecError, FileProblem
 from dsec.record import Record
@@ -12,7 +11,7 @@ from dsec.rundir import RunDir, find, home, keep_from_git, latest
 from dsec.store import Missing, StoreProblem, open_store
 from dsec.units import Bytes, UnitProblem, parse
 from dsec_cli.commands.matching import meant
-from dsec_cli.commands.opened import HERE, contract_here
+from dsec_cli.commands.nearest import HERE, contract_here
 from dsec_cli.exit import UsageError
 from dsec_cli.snapshot.package.form import SUFFIX
 from dsec_cli.snapshot.redaction import Redactor
@@ -181,6 +180,8 @@ def live(place: Project, store: Store, before: View, *, inventory: Inventory | N
 
     A store that cannot be written is left alone, and a passing one takes its place.
     """
+    import tempfile
+
     from dsec_cli.snapshot.capture import capture
 
     data = before.side("data").data

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from difflib import SequenceMatcher
 
 from dsec_cli.snapshot.section import Hunk
 
@@ -45,6 +44,8 @@ def _changes(old: Sequence[str], new: Sequence[str]) -> list[_Op]:
         return []
     if len(left) + len(right) > MOST_LINES:
         return [("replace", head, len(old) - tail, head, len(new) - tail)]
+    from difflib import SequenceMatcher  # only who has a difference to show pays for it
+
     ops = SequenceMatcher(None, left, right, autojunk=False).get_opcodes()
     return [(op, a + head, b + head, c + head, d + head) for op, a, b, c, d in ops if op != "equal"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 
@@ -67,7 +66,16 @@ def python_of(scene: Scene) -> Plain | str:
 def program(environ: Mapping[str, str]) -> str:
     """The Python that a Step's `python` is."""
     path = environ.get("PATH", os.defpath)
-    return shutil.which("python", path=path) or shutil.which("python3", path=path) or sys.executable
+    return _on(path, "python") or _on(path, "python3") or sys.executable
+
+
+def _on(path: str, name: str) -> str | None:
+    """The first program of that name, as `shutil.which` finds it, whose module takes longer to import."""
+    for folder in path.split(os.pathsep):
+        full = os.path.join(folder, name)
+        if os.access(full, os.F_OK | os.X_OK) and not os.path.isdir(full):
+            return full
+    return None
 
 
 def _ask(environ: Mapping[str, str]) -> Plain | str:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
 import stat
-import tempfile
 
 from dsec.record import Record
 from dsec.store import Entry, facts_of
@@ -241,6 +239,9 @@ def _inner(gathering: _Gathering, path: bytes, wanted: str, depth: int) -> None:
 
 
 def _without_git(gathering: _Gathering, folder: str) -> str:
+    import shutil  # only here is there something to make and to remove
+    import tempfile
+
     room = tempfile.mkdtemp(prefix="dsec-rules-")
     try:
         found = files_by_rules(folder, gathering.environ, room)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
-import tempfile
 
 from dsec.errors import DSecError
 from dsec.store import Damaged, Entry, Missing
@@ -175,6 +173,9 @@ def _is_there(store: Store, tree: str) -> bool:
 
 def _redacted_tree(scene: Scene, files: dict[bytes, bytes]) -> Tree:
     """The files without their secrets, in a tree of their own; made aside first, as the store reads files."""
+    import shutil  # only here is there something to make and to remove
+    import tempfile
+
     room = os.fsencode(tempfile.mkdtemp(prefix="dsec-redacted-"))
     try:
         for path, data in files.items():

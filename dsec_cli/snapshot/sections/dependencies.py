@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from urllib.parse import unquote
 
 from dsec.errors import DSecError
 from dsec.hashing import blake3_of
@@ -96,6 +95,8 @@ def _follow(scene: Scene, one: Plain, reasons: list[str]) -> None:
     one["editable"] = None
     if one["name"] == _OURS:
         return
+    from urllib.parse import unquote  # only who has such packages pays for it
+
     source = one.get("source") or ""
     folder = unquote(source.removeprefix("file://"))
     if not source.startswith("file://") or not os.path.isdir(folder):

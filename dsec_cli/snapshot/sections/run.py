@@ -6,7 +6,6 @@ import os
 
 from dsec.contenthash import content_hash
 from dsec.errors import DSecError, FileProblem
-from dsec.resume import read_run
 from dsec.rundir import fill
 from dsec_cli.snapshot.manifest import ABSENT, START
 from dsec_cli.snapshot.planned import plan_of
@@ -31,6 +30,8 @@ def capture(scene: Scene) -> Captured:
         return absent("there is no run here")
     try:
         plan = plan_of(scene)
+        from dsec.resume import read_run  # only who has a run pays for reading one
+
         state = read_run(scene.run).state
     except DSecError as problem:
         return absent(str(problem.what))
