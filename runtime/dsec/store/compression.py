@@ -80,16 +80,22 @@ class Zstd:
     name = "zstd"
 
     def __init__(self) -> None:
-        self._library = zstandard = _library()
-        self._at = {level: zstandard.ZstdCompressor(level=level) for level in (_LARGE, _TIGHT)}
-        tuned = zstandard.ZstdCompressionParameters(**_TUNED)
-        self._at[_SMALL] = zstandard.ZstdCompressor(compression_params=tuned)
-        self._back = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
+        self._library = _library()
+        self._at: dict[int, Any] = {}
+        self._back = self._library.ZstdDecompressor(max_window_size=_WINDOW)
 
     def compress(self, data: Plain, level: int) -> bytes:
         """One frame that says how long its content is."""
+        if level not in self._at:  # who only reads needs none
+            self._at[level] = self._compressor(level)
         packed: bytes = self._at[level].compress(data)
         return packed
+
+    def _compressor(self, level: int) -> Any:
+        if level != _SMALL:
+            return self._library.ZstdCompressor(level=level)
+        tuned = self._library.ZstdCompressionParameters(**_TUNED)
+        return self._library.ZstdCompressor(compression_params=tuned)
 
     def decompress(self, data: bytes, size: int) -> bytes:
         """Never takes more memory than `size`: what the frame says of itself is compared first."""

@@ -53,7 +53,7 @@ def load(path: str) -> tuple[Segment, tuple[str, ...]] | None:
     start = _HEAD.size + 32 * packs
     if magic != _MAGIC or start + count * OBJECT.size != size:
         return None
-    if blake3_of()(buffer[40:]).digest() != digest:
+    if blake3_of()(memoryview(buffer)[40:]).digest() != digest:
         return None
     names = tuple(buffer[at : at + 32].hex() for at in range(_HEAD.size, start, 32))
     return Segment(buffer, start, count), names

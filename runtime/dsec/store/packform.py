@@ -117,10 +117,12 @@ def check_header(head: bytes) -> None:
 def read_tables(head: bytes, tables: bytes, place: tuple[int, int, int, bytes]) -> Tables:
     """The tables, checked against the digest and against each other."""
     begin, count, frames, digest = place
-    if blake3_of()(head + tables).digest() != digest:
+    state = blake3_of()(head)
+    state.update(tables)
+    if state.digest() != digest:
         raise PackError("its tables are damaged")
     cut = count * OBJECT.size
-    rows = tuple(Frame(*row) for row in FRAME.iter_unpack(tables[cut:]))
+    rows = tuple(map(Frame._make, FRAME.iter_unpack(tables[cut:])))
     at = HEADER.size
     for row in rows:
         if row.offset != at or row.plain > LARGEST_FRAME:

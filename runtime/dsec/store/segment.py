@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 WIDTH = OBJECT.size
 _ID = 32
-_NEAR = 48
-"""Rows on either side of a guess that are searched as bytes."""
+_NEXT, _NEAR = 6, 48
+"""Rows on either side of a guess that are searched as bytes: where most are, and where the others are."""
 
 
 class Segment(Record):
@@ -28,13 +28,20 @@ class Segment(Record):
 
         Ids are evenly spread, so that two guesses come close; what is near is searched as bytes.
         """
-        if not self.size:
+        buffer, start, size = self
+        if not size:
             return -1
         high = int.from_bytes(wanted[:6], "big")
-        guess = high * self.size >> 48
-        seen = int.from_bytes(self._id(guess)[:6], "big")
-        guess = min(self.size - 1, max(0, guess + ((high - seen) * self.size >> 48)))
-        low, top = max(0, guess - _NEAR), min(self.size, guess + _NEAR)
+        guess = high * size >> 48
+        at = start + guess * WIDTH
+        guess += (high - int.from_bytes(buffer[at : at + 6], "big")) * size >> 48
+        if _NEAR < guess < size - _NEAR:
+            at = start + guess * WIDTH
+            row, off = divmod(buffer.find(wanted, at - _NEXT * WIDTH, at + _NEXT * WIDTH) - start, WIDTH)
+            if not off and row >= 0:
+                return row
+        guess = min(size - 1, max(0, guess))
+        low, top = max(0, guess - _NEAR), min(size, guess + _NEAR)
         if self._id(low) <= wanted <= self._id(top - 1):
             return self._within(wanted, low, top)
         return self._by_halves(wanted)

@@ -27,6 +27,8 @@ DEEPEST = 2000
 """Trees in each other; a system's longest path allows 2048 folders."""
 _HEAD = struct.Struct("<4sB3sI")
 _ROW = struct.Struct("<BHIqQ32s")
+_ANY = struct.Struct("55s")
+"""A row as it is."""
 _ID = struct.Struct("<B22x32s")
 """Of a row, kind and id alone."""
 _MAGIC, _VERSION = b"DSTR", 1
@@ -99,9 +101,13 @@ def differing(before: bytes, after: bytes) -> tuple[list[Row], list[Row]]:
     if found is None:
         old, new = set(decoded(before)), set(decoded(after))
         return sorted(old - new), sorted(new - old)
+    names = [row[0] for row in found[0]]
+    joined = b"".join(names)
+    if b"/" in joined or b"\0" in joined or not _NO_NAMES.isdisjoint(names):
+        raise TreeError("its names are not what names of files are")
     for row in (*found[0], *found[1]):
-        if b"/" in row[0] or b"\0" in row[0] or row[0] in _NO_NAMES or row[2] & ~_MODES:
-            raise TreeError("its names are not what names of files are")
+        if row[2] & ~_MODES:
+            raise TreeError("an entry is of no kind that this version knows")
     return found
 
 
@@ -111,21 +117,24 @@ def _same_names(before: bytes, after: bytes) -> tuple[list[Row], list[Row]] | No
     end = _HEAD.size + count * _ROW.size
     if before[: _HEAD.size] != after[: _HEAD.size] or before[end:] != after[end:] or len(before) < end:
         return None
+    pairs = zip(
+        _ANY.iter_unpack(before[_HEAD.size : end]), _ANY.iter_unpack(after[_HEAD.size : end]), strict=True
+    )
+    low, high = before[_HEAD.size + 1 : end : _ROW.size], before[_HEAD.size + 2 : end : _ROW.size]
     old: list[Row] = []
     new: list[Row] = []
-    at = end
-    for low in range(_HEAD.size, end, _ROW.size):
-        high = low + _ROW.size
-        length = before[low + 1] | before[low + 2] << 8
-        if before[low:high] != after[low:high]:
-            name = before[at : at + length]
-            was, now = _ROW.unpack_from(before, low), _ROW.unpack_from(after, low)
-            if was[1] != now[1] or was[0] not in (FILE, FOLDER) or now[0] not in (FILE, FOLDER):
-                return None
-            old.append((name, was[0], *was[2:], b""))
-            new.append((name, now[0], *now[2:], b""))
-        at += length
-    return (old, new) if at <= len(before) else None
+    at, done = end, 0
+    for number in [number for number, (one, other) in enumerate(pairs) if one != other]:
+        at += sum(low[done:number]) + (sum(high[done:number]) << 8)
+        done = number
+        place = _HEAD.size + number * _ROW.size
+        was, now = _ROW.unpack_from(before, place), _ROW.unpack_from(after, place)
+        if was[1] != now[1] or was[0] not in (FILE, FOLDER) or now[0] not in (FILE, FOLDER):
+            return None
+        name = before[at : at + was[1]]
+        old.append((name, was[0], *was[2:], b""))
+        new.append((name, now[0], *now[2:], b""))
+    return (old, new) if at + sum(low[done:]) + (sum(high[done:]) << 8) <= len(before) else None
 
 
 def _count(data: bytes) -> int:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dsec.store.trees import Row
+    from dsec.store.values import Kind
 
     Get = Callable[[bytes], bytes]
     """The object of an id; raises Missing and Damaged."""
@@ -44,10 +45,9 @@ def entry_of(row: Row, below: bytes) -> TreeEntry:
     """A row as its readers see it; `below` is the path of its folder and a `/`."""
     name, kind, mode, mtime, size, one, extra = row
     if kind == LINK:
-        return TreeEntry(below + name, "link", mode, mtime, size, target=extra)
-    if kind == FOLDER:
-        return TreeEntry(below + name, "dir", mode, mtime, size, content=one.hex())
-    return TreeEntry(below + name, "file", mode, mtime, size, content=one.hex(), pieces=extra.hex())
+        return TreeEntry._make((below + name, "link", mode, mtime, size, "", extra, ""))
+    what: Kind = "dir" if kind == FOLDER else "file"
+    return TreeEntry._make((below + name, what, mode, mtime, size, one.hex(), b"", extra.hex()))
 
 
 def entries(get: Get, tree: bytes) -> Iterator[TreeEntry]:
@@ -99,16 +99,13 @@ def _beside(
     for name in sorted(old.keys() | new.keys()):
         was, now = old.get(name), new.get(name)
         into = _folder(was), _folder(now)
-        only_inside = (
-            was is not None and now is not None and _but_id(was) == _but_id(now) and None not in into
-        )
         change = None
-        if not only_inside:
-            change = Change(
+        if was is None or now is None or None in into or was[:5] != now[:5]:  # not in the folder alone
+            change = Change._make((
                 below + name,
                 entry_of(was, below) if was is not None else None,
                 entry_of(now, below) if now is not None else None,
-            )
+            ))  # fmt: skip
         yield change, (below + name + b"/", *into) if into[0] != into[1] else None
 
 
@@ -122,10 +119,6 @@ def _differing(get: Get, one: bytes, other: bytes) -> tuple[list[Row], ...]:
 
 def _folder(row: Row | None) -> bytes | None:
     return row[5] if row is not None and row[1] == FOLDER else None
-
-
-def _but_id(row: Row) -> tuple[object, ...]:
-    return row[:5]
 
 
 def needed(get: Get, tree: bytes, known: set[bytes], *, lenient: bool = False) -> Iterator[bytes]:
