@@ -1,16 +1,23 @@
-"""What clients of services need, by the knowledge base: their hosts, keys, files and programs."""
+"""What clients of services need, by the knowledge base: their hosts, keys, files and programs.
+
+Clients of models that the knowledge base lacks are told by their names: whom they ask is not known.
+"""
 
 from __future__ import annotations
 
-from dsec_cli.code.abstract import HOLE, Symbol
+from dsec_cli.code.abstract import HOLE, Made, Symbol, Text
+from dsec_cli.code.knowledge.entry import ARGUMENT
 from dsec_cli.code.known.network import BASE_NAMES
-from dsec_cli.code.needs import Execution, FileUse, Process, Variable
+from dsec_cli.code.known.registrations import SERVERS
+from dsec_cli.code.locally import use_path
+from dsec_cli.code.needs import Execution, Process, Variable
 from dsec_cli.code.networking import add_host, call_address
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dsec_cli.code.abstract import Values
     from dsec_cli.code.found import Site
     from dsec_cli.code.knowledge import Entry
 
@@ -35,15 +42,13 @@ def client(site: Site, lookup: Lookup) -> bool:
         return False
     entry = _entry(site, lookup)
     if entry is None:
-        return False
+        return _unlisted(site)
+    if any(isinstance(one, Made) and one.name in SERVERS for one in site.values(0, ("server_params",)) or ()):
+        return True  # told where the parameters are made
     if not _sent_elsewhere(site):
         _hosts(site, entry)
     _keys(site, entry)
-    for use in entry.files:
-        modes = ("read", "write") if use.access == "read-write" else (use.access,)
-        if use.path != "argument":
-            for mode in modes:
-                site.add(FileUse(use.path, mode, site.by, site.place(), ()))
+    _files(site, entry)
     if entry.subprocess:
         site.add(Process(None, False, False, site.by, site.place(), ()))
     if entry.executes:
@@ -94,6 +99,63 @@ def _keys(site: Site, entry: Entry) -> None:
         if given and one.secret:
             continue
         site.add(Variable(one.name, None, one.required, one.secret, site.by, site.place(), ()))
+
+
+PATHS = (
+    "root_dir", "file_path", "directory", "directory_path", "input_dir", "input_files", "persist_dir",
+    "persist_directory", "path", "folder", "folder_path", "save_dir", "work_dir", "output_dir",
+    "downloads_folder", "csv", "docx", "json_path", "mdx", "pdf", "txt", "xml",
+)  # fmt: skip
+"""Arguments by which tools and clients are told their files and folders."""
+FIRST = frozenset(
+    ("llama_index.core.SimpleDirectoryReader", "langchain_community.agent_toolkits.FileManagementToolkit",
+     "crewai_tools.FileReadTool", "crewai_tools.DirectoryReadTool", "chromadb.PersistentClient",
+     "duckdb")
+)  # fmt: skip
+"""Those that take it as their first one, too."""
+
+
+def _files(site: Site, entry: Entry) -> None:
+    """The files of an entry; those that the caller chooses are in its arguments, or up to the model."""
+    for use in entry.files:
+        modes = ("read", "write") if use.access == "read-write" else (use.access,)
+        chosen = _chosen(site, entry) if use.path == ARGUMENT else (Text(use.path),)
+        for mode in modes:
+            if chosen is not None:
+                use_path(site, chosen, mode)
+            elif entry.kind in ("tool", "toolkit") and not (entry.subprocess or entry.executes):
+                site.unknown("file", f"the path to {mode} is not known: the model chooses it")
+
+
+def _chosen(site: Site, entry: Entry) -> Values | None:
+    return site.values(0 if entry.name in FIRST else None, PATHS)
+
+
+_MODELS = (
+    "autogen_ext.models.", "langchain_community.chat_models.", "langchain_community.embeddings.",
+    "langchain_community.llms.", "llama_index.embeddings.", "llama_index.llms.", "pydantic_ai.models.",
+)  # fmt: skip
+"""Packages that hold nothing but clients of models, and what belongs to them."""
+_WITHOUT = frozenset(
+    f"langchain_{name}" for name in ("classic", "community", "core", "experimental", "mcp_adapters", "tests")
+)
+"""Packages of LangChain that are no provider's."""
+_NO_CLIENTS = ("Fake", "Fallback", "Function", "Mock", "Replay", "Test")
+
+
+def _unlisted(site: Site) -> bool:
+    """A client of models that the knowledge base lacks; False when the call makes none."""
+    package, last = site.name.partition(".")[0], site.last
+    if not last[:1].isupper() or last.startswith(_NO_CLIENTS):
+        return False
+    if site.name.startswith("langchain_") and package not in _WITHOUT:
+        asks = last.startswith("Chat") or last.endswith(("Embeddings", "LLM"))
+    else:
+        asks = site.name.startswith(_MODELS)
+        asks = asks and (package not in ("autogen_ext", "pydantic_ai") or last.endswith(("Client", "Model")))
+    if asks and not _sent_elsewhere(site):
+        site.unknown("egress", f"it is not known where {last} asks its models")
+    return asks
 
 
 __all__ = ["Symbol", "client", "matching"]

@@ -208,7 +208,9 @@ def _runs(site: Site) -> bool:
 
 
 def _carries_out(site: Site) -> bool:
-    """Whether an agent of AutoGen runs the code that it is sent."""
+    """Whether an agent runs the code that a model writes; smolagents' may do so in another machine."""
+    if site.has("executor_type", "executor"):
+        return site.values(None, ("executor_type",)) == (Text("local"),)
     given = site.values(None, ("code_execution_config",))
     if given is None:
         return known.AGENTS[site.name] or access.opaque(site.call)

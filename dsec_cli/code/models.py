@@ -1,7 +1,8 @@
-"""Which model providers the agents of AutoGen and CrewAI ask: they are named in a setting, not called.
+"""Which model providers agents ask that are told a model's name: it is a setting, no client is called.
 
-The names of providers and of their variables are those of LiteLLM, which CrewAI asks through, and of
-AutoGen's `config_list` (api_type, base_url, api_key).
+The names of providers and of their variables are those of LiteLLM, which CrewAI asks through, of
+AutoGen's `config_list` (api_type, base_url, api_key), and of LangChain's and Pydantic AI's
+`provider:model`.
 """
 
 from __future__ import annotations
@@ -35,11 +36,16 @@ _PROVIDERS = {
     "mistral": Provider("api.mistral.ai", "MISTRAL_API_KEY"),
     "deepseek": Provider("api.deepseek.com", "DEEPSEEK_API_KEY"),
     "openrouter": Provider("openrouter.ai", "OPENROUTER_API_KEY"),
+    "xai": Provider("api.x.ai", "XAI_API_KEY"),
+    "google_genai": Provider("generativelanguage.googleapis.com", "GOOGLE_API_KEY"),
     "ollama": Provider("localhost", "", 11434, "http"),
 }
 _BEGINNINGS = {"gpt-": "openai", "o1": "openai", "o3": "openai", "o4": "openai"}
 """How models are called whose provider need not be said."""
-_ALIASES = {"google": "gemini", "ollama_chat": "ollama"}
+_ALIASES = {
+    "google": "gemini", "ollama_chat": "ollama", "mistralai": "mistral", "google-gla": "google_genai",
+    "openai-chat": "openai", "openai-responses": "openai",
+}  # fmt: skip
 
 _CREW = {
     "crewai.Agent": ("llm", "function_calling_llm"),
@@ -49,6 +55,17 @@ _CREW = {
 }
 _CREW_MODELS = ("crewai.LLM", "crewai.llm.LLM")
 _CREW_BASES = ("base_url", "api_base")
+_NAMED = {
+    **dict.fromkeys(
+        ("langchain.chat_models.init_chat_model", "langchain.chat_models.base.init_chat_model",
+         "langchain.agents.create_agent", "langgraph.prebuilt.create_react_agent",
+         "langgraph.prebuilt.chat_agent_executor.create_react_agent", "pydantic_ai.Agent",
+         "pydantic_ai.agent.Agent", "litellm.completion", "litellm.acompletion"),
+        "model",
+    ),
+    **dict.fromkeys(("smolagents.LiteLLMModel", "smolagents.models.LiteLLMModel"), "model_id"),
+}  # fmt: skip
+"""Calls whose first argument may be a model's name, with the argument's own name."""
 _AUTOGEN = frozenset(
     f"{package}{name}"
     for package in ("autogen.", "autogen.agentchat.", "ag2.")
@@ -61,6 +78,8 @@ def models(site: Site) -> bool:
     """Add what the models need that the call names; False when it names none by a setting."""
     if site.name in _CREW_MODELS:
         return _of_crew_model(site)
+    if site.name in _NAMED:
+        return _of_name(site, _NAMED[site.name])
     for name in _CREW.get(site.name, ()):
         for value in site.values(None, (name,)) or ():
             if isinstance(value, Text | NotKnown):
@@ -85,20 +104,34 @@ def _of_crew_model(site: Site) -> bool:
     return all(isinstance(value, Text | NotKnown) for value in named)
 
 
+def _of_name(site: Site, argument: str) -> bool:
+    """`init_chat_model("openai:gpt-5")`, or with `model_provider`; a model that is an object is no name."""
+    bases = [text for name in _CREW_BASES for text in site.texts(None, (name,)) or ()]
+    if bases:
+        return call_address(site, tuple(bases))
+    providers = site.texts(None, ("model_provider", "custom_llm_provider")) or ()
+    given = [Text(f"{one.text}/", one.why, one.variable) for one in providers]
+    values = given or site.values(0, (argument,)) or ()
+    names = [value for value in values if isinstance(value, Text | NotKnown)]
+    for value in names:
+        _by_name(site, value, keyed=not site.has("api_key"))
+    return bool(names)
+
+
 def _by_name(site: Site, value: Text | NotKnown, *, keyed: bool = True) -> None:
     if isinstance(value, NotKnown) or HOLE in value.text:
         site.unknown("egress", f"the model is not known: {value.why or 'it is computed'}", value.variable)
         return
     provider = _provider(value.text)
     if provider is None:
-        site.unknown("egress", f"it is not known who offers the model {value.text}")
+        site.unknown("egress", f"it is not known who offers the model {value.text.rstrip('/')}")
         return
     _ask(site, provider, keyed=keyed)
 
 
 def _provider(model: str) -> Provider | None:
-    first, slash, _ = model.partition("/")
-    if slash:
+    first = model.replace(":", "/").partition("/")[0]
+    if first != model:
         return _PROVIDERS.get(_ALIASES.get(first, first))
     return next((_PROVIDERS[name] for start, name in _BEGINNINGS.items() if model.startswith(start)), None)
 

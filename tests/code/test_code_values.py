@@ -359,6 +359,62 @@ MODELS = {
         {"h.com:8000"},
         set(),
     ),
+    "langchain-init": (
+        "from langchain.chat_models import init_chat_model; init_chat_model('openai:gpt-5')",
+        {OPENAI},
+        {"OPENAI_API_KEY"},
+    ),
+    "langchain-provider": (
+        "from langchain.chat_models import init_chat_model\n"
+        "init_chat_model('mistral-large', model_provider='mistralai', api_key='x')",
+        {MISTRAL},
+        set(),
+    ),
+    "langchain-agent": (
+        "from langchain.agents import create_agent; create_agent('google_genai:gemini-2.5-pro', tools=[])",
+        {"generativelanguage.googleapis.com:443"},
+        {"GOOGLE_API_KEY"},
+    ),
+    "langchain-base": (
+        "from langchain.chat_models import init_chat_model\n"
+        "init_chat_model('m', model_provider='openai', base_url='http://h.com:8000/v1')",
+        {"h.com:8000"},
+        set(),
+    ),
+    "langgraph": (
+        "from langgraph.prebuilt import create_react_agent; create_react_agent(model='ollama:llama3:8b', tools=[])",
+        {"localhost:11434"},
+        set(),
+    ),
+    "pydantic-ai": (
+        "from pydantic_ai import Agent; Agent('openai-responses:gpt-5')",
+        {OPENAI},
+        {"OPENAI_API_KEY"},
+    ),
+    "pydantic-ai-none": ("from pydantic_ai import Agent; Agent(output_type=str)", set(), set()),
+    "litellm": ("import litellm; litellm.completion('xai/grok-4')", {"api.x.ai:443"}, {"XAI_API_KEY"}),
+    "smolagents": (
+        "from smolagents import LiteLLMModel; LiteLLMModel(model_id='groq/x')",
+        {"api.groq.com:443"},
+        {"GROQ_API_KEY"},
+    ),
+    "autogen-endpoint": (
+        "from autogen_ext.models.openai import AzureOpenAIChatCompletionClient as C\n"
+        "C(model='m', azure_endpoint='https://corp.example.com/')",
+        {"corp.example.com:443"},
+        set(),
+    ),
+    "autogen-http": (
+        "from autogen_ext.tools.http import HttpTool; HttpTool('a', host='h.com', port=8443, json_schema={})",
+        {"h.com:8443"},
+        set(),
+    ),
+    "no-model": (
+        "from langchain_core.embeddings import FakeEmbeddings\nfrom langchain_core.prompts import ChatPromptTemplate\n"
+        "from pydantic_ai.models.test import TestModel\nFakeEmbeddings(), ChatPromptTemplate([]), TestModel()",
+        set(),
+        set(),
+    ),
     "autogen-none": ("import autogen as a; a.UserProxyAgent('a', llm_config=False)", set(), set()),
 }
 
@@ -384,6 +440,26 @@ def test_models_that_agents_are_given(name: str, reading) -> None:
         (
             "import autogen as a; a.AssistantAgent('a', llm_config={'model': 'm', 'api_type': 'mine'})",
             "where models of the type mine are asked",
+        ),
+        (
+            "from langchain.agents import create_agent; create_agent('mine:m')",
+            "it is not known who offers the model mine:m",
+        ),
+        (
+            "from langchain.chat_models import init_chat_model; init_chat_model('m', model_provider='mine')",
+            "it is not known who offers the model mine",
+        ),
+        (
+            "from langchain_mine import ChatMine; ChatMine(model='m')",
+            "it is not known where ChatMine asks its models",
+        ),
+        (
+            "from llama_index.embeddings.mine import Mine; Mine()",
+            "it is not known where Mine asks its models",
+        ),
+        (
+            "from autogen_ext.models.mine import MineClient; MineClient(model='m')",
+            "it is not known where MineClient asks its models",
         ),
     ],
 )

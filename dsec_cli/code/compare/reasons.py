@@ -52,6 +52,8 @@ TEMPLATES = (
     "the model is not known: {why}",
     "it is not known who offers the model {name}",
     "it is not known where models of the type {name} are asked",
+    "it is not known where {name} asks its models",
+    "the model chooses it",
     "it is read while the program runs",
     "the host ({host}) is not known: {why}",
     "the name of the variable is not known: {why}",

@@ -59,6 +59,7 @@ FILES: dict[str, tuple[Use, ...]] = {
 }  # fmt: skip
 """What is done with which argument; place -2: by name only."""
 FILES["joblib.dump"] = ((WRITE, 1, ("filename",)),)
+FILES["crewai.Task"] = FILES["crewai.task.Task"] = ((WRITE, -1, ("output_file",)),)
 
 PATH_METHODS: dict[str, tuple[str, ...]] = {
     "read_text": (READ,), "read_bytes": (READ,), "iterdir": (READ,), "glob": (READ,), "rglob": (READ,),
@@ -107,7 +108,8 @@ CODE: dict[str, int] = {
 AGENTS: dict[str, bool] = {
     "autogen.UserProxyAgent": True, "autogen.ConversableAgent": False, "autogen.AssistantAgent": False,
     "autogen.agentchat.UserProxyAgent": True, "autogen.agentchat.ConversableAgent": False,
-    "autogen.agentchat.AssistantAgent": False,
+    "autogen.agentchat.AssistantAgent": False, "smolagents.CodeAgent": True,
+    "smolagents.agents.CodeAgent": True,
 }  # fmt: skip
 """Agents that run what a model writes, by default or where `code_execution_config` is given."""
 DATA: dict[str, int] = {

@@ -74,6 +74,7 @@ def _host(
 
 
 HOSTS: dict[str, Host] = {
+    "autogen_ext.tools.http.HttpTool": Host(1, ("host",), 2, ("port",), None, None, ""),
     "http.client.HTTPConnection": _host(80, "http"),
     "http.client.HTTPSConnection": _host(443, "https"),
     "smtplib.SMTP": _host(25, "smtp", host=""),

@@ -72,6 +72,8 @@ TEXTS: dict[str, str] = {
     "the model is not known: {why}": "模型无法得知：{why}",
     "it is not known who offers the model {name}": "不知道模型 {name} 由谁提供",
     "it is not known where models of the type {name} are asked": "不知道类型为 {name} 的模型在哪里调用",
+    "it is not known where {name} asks its models": "不知道 {name} 向哪里调用模型",
+    "the model chooses it": "它由模型决定",
     "it is read while the program runs": "它在程序运行时才读取",
     "the host ({host}) is not known: {why}": "主机（{host}）无法得知：{why}",
     "the name of the variable is not known: {why}": "变量名无法得知：{why}",
