@@ -81,16 +81,13 @@ def _instants(
     slices: Sequence[Slice], wants: Sequence[int], ready: Sequence[int], gpus: int
 ) -> Iterator[_Instant]:
     """The stretches of the schedule in order of time, until its end."""
-    held: dict[int, int] = {0: 0}
+    held = _held(slices)
     waits: dict[int, int] = {0: 0}
     left = sum(1 for want in wants if want)
     started: dict[int, int] = {}
     for step, part in enumerate(slices):
-        held.setdefault(part.end, 0)
         if not wants[step]:
             continue
-        held[part.start] = held.get(part.start, 0) + len(part.devices)
-        held[part.end] -= len(part.devices)
         waits[ready[step]] = waits.get(ready[step], 0) + 1
         waits[part.start] = waits.get(part.start, 0) - 1
         started[part.start] = started.get(part.start, 0) + 1
@@ -100,6 +97,24 @@ def _instants(
         ripe += waits.get(begin, 0)
         left -= started.get(begin, 0)
         yield _Instant(begin, end, max(gpus - busy, 0), "ready" if ripe else "needs" if left else "over")
+
+
+def _held(slices: Sequence[Slice]) -> dict[int, int]:
+    """By time, how many more devices are held from then on; one that several Steps share counts once."""
+    held = dict.fromkeys((0, *(part.end for part in slices)), 0)
+    stretches: dict[str, list[tuple[int, int]]] = {}
+    for part in slices:
+        for uuid in part.devices:
+            stretches.setdefault(uuid, []).append((part.start, part.end))
+    for some in stretches.values():
+        until = -1
+        for start, end in sorted(some):
+            if end > max(start, until):
+                begin = max(start, until)
+                held[begin] = held.get(begin, 0) + 1
+                held[end] -= 1
+                until = end
+    return held
 
 
 class _Clock:

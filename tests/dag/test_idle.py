@@ -34,6 +34,13 @@ def slices(*rows):
             2,
             [Idle("needs", 10, (0,)), Idle("over", 10, (1,))],
         ),
+        # Two Steps share one of two GPUs: the other one is idle all the time.
+        (
+            ((), (), (3,), ()),
+            slices((0, 10, "0"), (0, 20, "0"), (0, 30, ""), (30, 40, "0")),
+            2,
+            [Idle("needs", 40, (2,)), Idle("over", 10, (3,))],
+        ),
         # No GPU Step at all, and no GPU.
         (((),), slices((0, 10, "")), 2, [Idle("over", 20, (0,))]),
         (((),), slices((0, 10, "")), 0, []),
@@ -47,7 +54,10 @@ def test_each_idle_stretch_has_its_reason(successors, parts, gpus, expected):
 
 @st.composite
 def schedules(draw):
-    """Steps on one GPU or none, each after its needs; not a good schedule, but a possible one."""
+    """Steps on GPUs or none, each after its needs; not a good schedule, but a possible one.
+
+    Those that share let others onto their device meanwhile.
+    """
     n = draw(st.integers(1, 9))
     needs = [draw(st.sets(st.integers(0, at - 1), max_size=2)) if at else set() for at in range(n)]
     free = [0, 0]
@@ -55,11 +65,12 @@ def schedules(draw):
     for at in range(n):
         device = draw(st.sampled_from([None, 0, 1]))
         begin = max((parts[need].end for need in needs[at]), default=0) + draw(st.integers(0, 5))
-        if device is not None:
+        shares = draw(st.booleans())
+        if device is not None and not shares:
             begin = max(begin, free[device])
         end = begin + draw(st.integers(0, 9))
         if device is not None:
-            free[device] = end
+            free[device] = max(free[device], end)
         parts.append(Slice(begin, end, () if device is None else (f"GPU-{device}",)))
     return [[at for at in range(n) if u in needs[at]] for u in range(n)], parts
 
