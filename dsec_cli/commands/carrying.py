@@ -98,7 +98,7 @@ def carry_out(session: Session, *, journal: Journal, args: Args, metrics: Export
     if metrics is not None:
         if not (args.quiet or args.json) and metrics.address:
             sys.stderr.write(f"metrics: {metrics.address}\n")
-        metrics.begin(session.run)
+        metrics.begin(session.run, session.plan)
     marking = marking_of(args, session)
     called = called_here(session.run)
     os.chdir(session.folder)

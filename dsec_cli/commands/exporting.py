@@ -9,6 +9,7 @@ import sys
 import time
 
 from dsec.errors import FileProblem
+from dsec.outrider import Outrider, start
 from dsec_cli.exit import UsageError
 from dsec_cli.words import say, system
 
@@ -16,6 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import socket
 
+    from dsec.plan import Plan
     from dsec.rundir import RunDir
     from dsec_cli.options import Args
 
@@ -40,6 +42,7 @@ class Exporting:
         self._pid = 0
         self._starts = 0
         self._run: RunDir | None = None
+        self._plan: Plan | None = None
 
     @property
     def address(self) -> str:
@@ -49,9 +52,9 @@ class Exporting:
         host, port = self._sock.getsockname()[:2]
         return f"http://{f'[{host}]' if ':' in host else host}:{port}/metrics"
 
-    def begin(self, run: RunDir) -> None:
+    def begin(self, run: RunDir, plan: Plan) -> None:
         """Start the process; a run goes on without it where it cannot be started."""
-        self._run = run
+        self._run, self._plan = run, plan
         self._start(run)
 
     def pid(self) -> int:
@@ -66,18 +69,14 @@ class Exporting:
         return self._pid
 
     def _start(self, run: RunDir) -> None:
-        code = (
-            f"import sys; sys.path[:] = {sys.path!r}\n"
-            "from dsec.exporter import main\n"
-            "sys.exit(main(sys.argv[1:]))"
-        )
         told = (run.job, run.path, self._file, str(int(self._compat)), str(int(self._sock is not None)))
-        argv = (sys.executable, "-I", "-S", "-c", code, *told)
         self._starts += 1
         self._close_pipe()
         read, self._pipe = os.pipe()
+        handles = (read,) if self._sock is None else (read, self._sock.fileno())
+        what = Outrider("dsec.exporter", "dsec-metrics", told, f"{run.path}/exporter.log", handles)
         try:
-            self._pid = _spawn(argv, f"{run.path}/exporter.log", read, self._sock)
+            self._pid = start(what, os.environb, plan=self._plan)
         except OSError as problem:
             self._pid = 0
             sys.stderr.write(f"warning: no metrics: {problem.strerror}\n")
@@ -100,34 +99,6 @@ class Exporting:
                 if time.monotonic() > until:
                     os.kill(self._pid, signal.SIGKILL)
                 time.sleep(0.01)
-
-
-def _spawn(argv: tuple[str, ...], log: str, pipe: int, sock: socket.socket | None) -> int:
-    # Dup'ed beyond 4 first: neither may be overwritten before it is in its place.
-    import fcntl
-
-    high = [fcntl.fcntl(pipe, fcntl.F_DUPFD_CLOEXEC, 10)]
-    if sock is not None:
-        high.append(fcntl.fcntl(sock.fileno(), fcntl.F_DUPFD_CLOEXEC, 10))
-    actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = [
-        (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 1, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644),
-        (os.POSIX_SPAWN_DUP2, 1, 2),
-        *((os.POSIX_SPAWN_DUP2, handle, 3 + at) for at, handle in enumerate(high)),
-    ]
-    try:
-        return os.posix_spawn(
-            argv[0],
-            argv,
-            os.environb,
-            file_actions=actions,
-            setsid=True,
-            setsigmask=(),
-            setsigdef=sorted(signal.valid_signals()),
-        )
-    finally:
-        for handle in high:
-            os.close(handle)
 
 
 def exporting(args: Args) -> Exporting | None:

@@ -6,19 +6,20 @@ import contextlib
 import json
 import os
 import signal
-import sys
 
 from dsec.events import DeviceState, Notice
+from dsec.outrider import Outrider, start
 from dsec.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import socket
+    from _socket import socket
     from collections.abc import Callable, Mapping
     from typing import Any, TypeAlias
 
     from dsec.attempts import Attempt
     from dsec.core.leases import Lease
+    from dsec.plan import Plan
     from dsec.processes import Children
     from dsec.recorder import Recorder
     from dsec.rundir import RunDir
@@ -59,6 +60,7 @@ class Attention:
         recorder: Recorder,
         session: int,
         environ: Mapping[bytes, bytes],
+        plan: Plan,
         gpus: bool,
     ) -> None:
         """`gpus`: devices are watched: the monitor starts at once and says when one may be given away."""
@@ -69,7 +71,9 @@ class Attention:
         self._session = session
         self._environ = environ
         self._gpus = gpus
-        self._sock: socket.socket | None = None
+        self._plan = None if gpus else plan
+        """What a copy of this process is given; None: a driver's library must be opened anew, in no copy."""
+        self._sock: socket | None = None
         self.running: dict[Attempt, None] = {}
         """The run's attempts, in the order in which they began."""
         self._pid = 0
@@ -115,12 +119,13 @@ class Attention:
     def _start(self) -> None:
         if self._closing:
             return
-        import socket
+        # `socket` is this and enumerations that take as long to make as a monitor takes to look about.
+        from _socket import AF_UNIX, SOCK_SEQPACKET, socketpair
 
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours, theirs = socketpair(AF_UNIX, SOCK_SEQPACKET)
         ours.setblocking(False)
         try:
-            self._pid = _spawn(self._run, self._argv(), self._environ, theirs.fileno())
+            self._pid = start(self._outrider(theirs.fileno()), self._environ, plan=self._plan)
         except OSError as problem:
             ours.close()
             gone = not os.path.isdir(self._run.path)
@@ -134,15 +139,10 @@ class Attention:
         self._loop.on_end(self._pid, self._gone)
         self._loop.watch(ours.fileno(), self._readable)
 
-    def _argv(self) -> tuple[str, ...]:
-        code = (
-            f"import sys; sys.path[:] = {sys.path!r}\n"
-            "from dsec.monitor.main import main\n"
-            "sys.exit(main(sys.argv[1:]))"
-        )
-        origin = f"{self._recorder.origin_s:.6f}"
-        told = (self._run.job, self._run.path, origin, str(self._session), "1" if self._gpus else "0")
-        return (sys.executable, "-I", "-S", "-c", code, *told)
+    def _outrider(self, handle: int) -> Outrider:
+        run, origin = self._run, f"{self._recorder.origin_s:.6f}"
+        told = (run.job, run.path, origin, str(self._session), "1" if self._gpus else "0")
+        return Outrider("dsec.monitor.main", "dsec-monitor", told, f"{run.path}/monitor.log", (handle,))
 
     def _readable(self) -> None:
         while self._sock is not None:
@@ -321,22 +321,3 @@ class Attention:
                 os.kill(self._pid, signal.SIGKILL)
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(self._pid, 0)
-
-
-def _spawn(run: RunDir, argv: tuple[str, ...], environ: Mapping[bytes, bytes], sock: int) -> int:
-    log = f"{run.path}/monitor.log"
-    actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = [
-        (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 1, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644),
-        (os.POSIX_SPAWN_DUP2, 1, 2),
-        (os.POSIX_SPAWN_DUP2, sock, 3),
-    ]
-    return os.posix_spawn(
-        argv[0],
-        argv,
-        environ,
-        file_actions=actions,
-        setsid=True,
-        setsigmask=(),
-        setsigdef=sorted(signal.valid_signals()),
-    )

@@ -53,9 +53,10 @@ class Task(Record):
 class Exporter:
     """One run, as text, whenever it is asked for."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: Task, plan: Plan | None = None) -> None:
+        """`plan`: where it was read already."""
         self._task = task
-        self._plan = _plan(f"{task.run_dir}/plan.json")
+        self._plan = plan or _plan(f"{task.run_dir}/plan.json")
         self._tail = Tail(f"{task.run_dir}/journal")
         self._totals = Totals(self._plan)
         self._signs = _Signs(f"{task.run_dir}/metrics")
@@ -215,10 +216,10 @@ def serve(exporter: Exporter, sock: socket.socket) -> None:
     threading.Thread(target=server.serve_forever, daemon=True).start()
 
 
-def main(argv: list[str]) -> int:
+def main(argv: list[str], plan: Plan | None = None) -> int:
     """`JOB RUN_DIR FILE COMPAT SERVE`; descriptor 3: the executor's pipe, 4: a socket to serve on."""
     job, run_dir, file, compat, served = argv
-    exporter = Exporter(Task(job, run_dir, file, compat == "1"))
+    exporter = Exporter(Task(job, run_dir, file, compat == "1"), plan)
     if served == "1":
         import socket
 

@@ -183,6 +183,18 @@ def alive(mark: str) -> list[str]:
     return found
 
 
+def writing_to(log: Path) -> list[int]:
+    """Live processes whose output goes to that file: the helpers of a run, however they were started."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.readlink(f"/proc/{pid}/fd/1") == str(log):
+                found.append(int(pid))
+        except OSError:
+            continue
+    return found
+
+
 @pytest.fixture
 def job(tmp_path: Path) -> Iterator[Job]:
     made = Job(tmp_path)
@@ -203,6 +215,7 @@ def kit() -> SimpleNamespace:
         demand=make_demand,
         wait_for=wait_for,
         alive=alive,
+        writing_to=writing_to,
         retries=Retries,
         job=Job,
         root=ROOT,

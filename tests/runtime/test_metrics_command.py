@@ -50,7 +50,7 @@ def test_a_run_is_served_while_it_lasts(job, kit):
     assert process.returncode == 0, out
     with pytest.raises(OSError, match=r"refused|reset"):
         get(url)
-    assert kit.alive("dsec.exporter") == []
+    assert exporters(job, kit) == []
 
 
 def test_the_file_tells_the_end_and_is_replaced_as_a_whole(job, kit):
@@ -70,7 +70,7 @@ def test_a_run_whose_executor_was_killed_is_dead(job, kit):
     process.send_signal(signal.SIGKILL)
     process.wait(timeout=30)
     kit.wait_for(lambda: 'dsec_run_state{state="dead"} 1' in read(job.folder / "m.prom"))
-    kit.wait_for(lambda: not kit.alive("dsec.exporter"))
+    kit.wait_for(lambda: not exporters(job, kit))
     (job.folder / "go").touch()
     job.dsec("resume", "j", "--metrics-file", "m.prom")
     text = (job.folder / "m.prom").read_text()
@@ -168,7 +168,7 @@ def test_a_process_that_dies_is_started_anew_at_the_same_place(job, kit):
     url = url_of(process)
     killed = set()
     for _ in range(4):
-        pid = kit.wait_for(lambda: exporter(kit, killed))
+        (pid,) = kit.wait_for(lambda: [one for one in exporters(job, kit) if one not in killed])
         killed.add(pid)
         kit.wait_for(lambda: 'dsec_run_state{state="running"} 1' in get(url))
         os.kill(pid, signal.SIGKILL)
@@ -177,9 +177,8 @@ def test_a_process_that_dies_is_started_anew_at_the_same_place(job, kit):
     (job.folder / "go").touch()
     out = process.communicate(timeout=60)[0].decode()
     assert process.returncode == 0, out
-    assert exporter(kit, killed) == 0
+    assert exporters(job, kit) == []
 
 
-def exporter(kit, killed):
-    found = [int(one.split(":")[0]) for one in kit.alive("dsec.exporter")]
-    return next((pid for pid in found if pid not in killed), 0)
+def exporters(job, kit):
+    return kit.writing_to(job.run_dir / "exporter.log")

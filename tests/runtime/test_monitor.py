@@ -89,8 +89,8 @@ def test_ends_of_what_was_seen_are_kept_once(tmp_path):
     assert list(tail.ended) == [("a", 0)], "b came and went unseen"
 
 
-def seen(pid: int, parent: int, session: int, **given: object) -> processes.Seen:
-    return processes.Seen(pid, parent, session, pid, 0, 10, 4, "S")._replace(**given)
+def listed(pid: int, parent: int, session: int, state: str = "S") -> processes.Listed:
+    return processes.Listed(pid, parent, session, pid, 0, state)
 
 
 def watched(step: str, pid: int) -> Watched:
@@ -101,19 +101,19 @@ def test_descendants_are_found_by_session_and_by_ancestor():
     every = {
         one.pid: one
         for one in (
-            seen(1, 0, 1),
-            seen(50, 1, 50),
-            seen(100, 50, 100),
-            seen(101, 100, 100),
-            seen(102, 101, 102),  # left the session
-            seen(103, 102, 102),
-            seen(200, 50, 200),
-            seen(201, 200, 200, state="Z"),
+            listed(1, 0, 1),
+            listed(50, 1, 50),
+            listed(100, 50, 100),
+            listed(101, 100, 100),
+            listed(102, 101, 102),  # left the session
+            listed(103, 102, 102),
+            listed(200, 50, 200),
+            listed(201, 200, 200, state="Z"),
         )
     }
     found = processes.Kin("j").members([watched("a", 100), watched("b", 200)], every)
     assert [[one.pid for one in members] for members in found] == [[100, 101, 102, 103], [200]]
-    used = processes.usage(found[0])
+    used = processes.usage(processes.Seen(pid, 1, 1, 1, 0, 10, 4, "S") for pid in (100, 101, 102, 103))
     assert (used.pids, used.rss_bytes, used.states) == ((100, 101, 102, 103), 4 * 6 + 4, "SSSS")
 
 
@@ -134,8 +134,17 @@ def test_a_daemon_is_found_by_what_its_environment_says(tmp_path):
     try:
         (members,) = processes.Kin(str(tmp_path)).members([watched("a", 999_999_999)], processes.table())
         assert [one.pid for one in members] == [pid]
+        (own,) = processes.weighed(members)
+        assert own.rss_bytes > own.shared_bytes > 0
+        assert processes.weighed([members[0]._replace(pid=999_999_999)]) == ()
         (none,) = processes.Kin("other").members([watched("a", 999_999_999)], processes.table())
         assert none == []
+        leader = watched("a", os.getpid())._replace(ticks_by=1 << 60)
+        (later,) = processes.Kin(str(tmp_path)).members([leader], processes.table())
+        assert pid in [one.pid for one in later], "it is younger than the attempt"
+        first = watched("a", pid)._replace(ticks_by=1 << 60)
+        (own,) = processes.Kin(str(tmp_path)).members([first], processes.table())
+        assert [one.pid for one in own] == [pid]
     finally:
         os.kill(pid, signal.SIGKILL)
 
@@ -171,17 +180,9 @@ def test_an_audit_file_keeps_whole_samples_only(tmp_path):
     assert not auditfile.append(str(tmp_path / "no" / "audit"), "j", {"at_us": 1})
 
 
-def monitors(job) -> list[int]:
+def monitors(job, kit) -> list[int]:
     """Pids of the run's monitor."""
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            command = Path(f"/proc/{pid}/cmdline").read_bytes()
-        except OSError:
-            continue
-        if b"dsec.monitor.main" in command and os.fsencode(job.run_dir) in command:
-            found.append(int(pid))
-    return found
+    return kit.writing_to(job.run_dir / "monitor.log")
 
 
 def test_a_run_of_some_length_is_audited(job, kit):
@@ -194,7 +195,7 @@ def test_a_run_of_some_length_is_audited(job, kit):
     assert step["rss_bytes"] > 0
     assert samples[0]["devices"] == []
     assert 2_000_000 < samples[0]["at_us"] < 60_000_000
-    assert monitors(job) == []
+    assert monitors(job, kit) == []
     assert (job.run_dir / "monitor.log").read_bytes() == b""
 
 
@@ -203,7 +204,7 @@ def test_the_run_goes_on_without_its_monitor(job, kit):
     running = job.start("run", "plan.json", "--job-id", "j")
     killed: set[int] = set()
     for _ in range(3):
-        (pid,) = kit.wait_for(lambda: [one for one in monitors(job) if one not in killed])
+        (pid,) = kit.wait_for(lambda: [one for one in monitors(job, kit) if one not in killed])
         killed.add(pid)
         os.kill(pid, signal.SIGKILL)
     (notice,) = kit.wait_for(lambda: job.events("notice"))
@@ -218,9 +219,9 @@ def test_the_run_goes_on_without_its_monitor(job, kit):
 def test_no_monitor_outlives_its_executor(job, kit):
     job.save(kit.plan(kit.step("a", argv=("sleep", "60"))))
     running = job.start("run", "plan.json", "--job-id", "j")
-    kit.wait_for(lambda: monitors(job))
+    kit.wait_for(lambda: monitors(job, kit))
     running.kill()
-    kit.wait_for(lambda: not monitors(job))
+    kit.wait_for(lambda: not monitors(job, kit))
 
 
 RULES = "count 1\ngpu 0 name NVIDIA L4\ngpu 0 total 23034\n"

@@ -219,6 +219,7 @@ def _attention(
         recorder=recorder,
         session=session.number,
         environ=environ,
+        plan=session.plan,
         gpus=seen and any(step.demand.gpu_count for step in session.plan.steps),
     )
 

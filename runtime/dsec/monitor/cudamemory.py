@@ -6,9 +6,6 @@ it. That the memory is free is believed only when the driver names none of the p
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-
 from dsec import sweep
 from dsec.devices import host
 from dsec.easing import size
@@ -16,6 +13,7 @@ from dsec.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Callable, Mapping, Sequence
     from typing import TypeAlias
 
@@ -37,6 +35,8 @@ def program(environ: Mapping[str, str], driver: str) -> str:
     major = driver.partition(".")[0]
     if environ.get("DSEC_CUDA_CHECKPOINT", "") == "off" or not major.isdecimal() or int(major) < LEAST_DRIVER:
         return ""
+    import shutil  # most machines are asked for no more than their driver
+
     return shutil.which(PROGRAM, path=environ.get("PATH")) or ""
 
 
@@ -65,6 +65,8 @@ class _Move:
         self._toggle(asked.pids)
 
     def _toggle(self, pids: Sequence[int]) -> None:
+        import subprocess
+
         for pid in pids:
             try:
                 self._running[pid] = subprocess.Popen(

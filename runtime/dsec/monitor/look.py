@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from dsec.monitor.processes import Kin, table, usage
+from dsec.monitor.processes import Kin, table, usage, weighed
 from dsec.monitor.scene import Host, Scene, Use
 
 TYPE_CHECKING = False
@@ -37,7 +37,9 @@ class Looker:
         readings = self._sampler.devices() if self._sampler else ()
         holders = {one.uuid: self._sampler.processes(one.uuid) for one in readings} if self._sampler else {}
         members = self._kin.members(running, table()) if running else []
-        uses = tuple(self._use(one, tuple(mine), holders) for one, mine in zip(running, members, strict=True))
+        uses = tuple(
+            self._use(one, weighed(mine), holders) for one, mine in zip(running, members, strict=True)
+        )
         ended, self._running.ended = self._running.ended, {}
         return Scene(
             at_us,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import select
-import socket
 import sys
 import time
 
@@ -34,6 +33,7 @@ AUDIT_S = 30.0
 _CLEAR_S = 0.02
 """How often devices are looked at that an attempt is to give back."""
 _MOST_BYTES = 64 * 1024
+_LINK = 3
 
 
 class Task(Record):
@@ -51,13 +51,14 @@ class Task(Record):
 class Monitor:
     """Watches one run."""
 
-    def __init__(self, task: Task, sock: socket.socket, environ: Mapping[str, str]) -> None:
+    def __init__(self, task: Task, link: int, environ: Mapping[str, str], plan: Plan | None = None) -> None:
+        """`link`: the descriptor of a socket that keeps packets apart. `plan`: where it was read already."""
         self._task = task
-        self._sock = sock
+        self._link = link
         self._running = Running(f"{task.run_dir}/journal")
         self._sampler = _sampler() if task.gpus else None
-        self._plan: Plan | None = None
-        self._planned = False
+        self._plan = plan
+        self._planned = plan is not None
         self._looker = Looker(task.run_dir, self._running, sampler=self._sampler, plan=self._read_plan)
         self._checks: list[Check] = checks.found()
         self._clearing = Clearing()
@@ -92,7 +93,7 @@ class Monitor:
             pause = next_look - time.monotonic()
             if self._clearing.pending or moves:
                 pause = min(pause, _CLEAR_S)
-            ready, _, _ = select.select([self._sock], [], [], max(0.0, pause))
+            ready, _, _ = select.select([self._link], [], [], max(0.0, pause))
             if ready and not self._heed():
                 return
 
@@ -145,7 +146,7 @@ class Monitor:
     def _heed(self) -> bool:
         """Take what the executor asks; False: it is gone."""
         try:
-            packet = self._sock.recv(_MOST_BYTES)
+            packet = os.read(self._link, _MOST_BYTES)
         except OSError:
             return False
         if not packet:
@@ -167,7 +168,7 @@ class Monitor:
         if len(packet) > _MOST_BYTES:
             return
         try:
-            self._sock.send(packet)
+            os.write(self._link, packet)
         except OSError:
             return  # it is gone: the next look at the socket says so
 
@@ -257,13 +258,11 @@ def sample_of(scene: Scene) -> dict[str, object]:
     }
 
 
-def main(argv: list[str]) -> int:
+def main(argv: list[str], plan: Plan | None = None) -> int:
     """`JOB RUN_DIR ORIGIN SESSION GPUS`; the socket to the executor is descriptor 3."""
     job, run_dir, origin, session, gpus = argv
-    sock = socket.socket(fileno=3)
-    sock.setblocking(True)
     task = Task(job, run_dir, float(origin), int(session), gpus == "1")
-    Monitor(task, sock, os.environ).work()
+    Monitor(task, _LINK, os.environ, plan).work()
     return 0
 
 

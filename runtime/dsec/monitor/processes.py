@@ -17,8 +17,21 @@ _PAGE = os.sysconf("SC_PAGE_SIZE")
 _HERTZ = os.sysconf("SC_CLK_TCK")
 
 
+class Listed(Record):
+    """One process among all of the machine."""
+
+    pid: int
+    parent: int
+    session: int
+    ticks: int
+    """Start time in clock ticks since boot."""
+    cpu_us: int
+    """User and system time so far, ended children included."""
+    state: str
+
+
 class Seen(Record):
-    """One process at one time."""
+    """One process of an attempt at one time."""
 
     pid: int
     parent: int
@@ -44,38 +57,47 @@ class Usage(Record):
     """One letter per process, as /proc/PID/stat has them."""
 
 
-def table() -> dict[int, Seen]:
+def table() -> dict[int, Listed]:
     """Every process that can be seen."""
-    found: dict[int, Seen] = {}
+    found: dict[int, Listed] = {}
     for name in os.listdir("/proc"):
-        if name.isdigit() and (one := look(int(name))) is not None:
-            found[one.pid] = one
+        if name.isdigit() and (words := _stat(name)) is not None:
+            pid, cpu = int(name), sum(map(int, words[11:15])) * 1_000_000 // _HERTZ
+            state, parent, session, ticks = words[0].decode(), int(words[1]), int(words[3]), int(words[19])
+            found[pid] = Listed._make((pid, parent, session, ticks, cpu, state))
     return found
 
 
-def look(pid: int) -> Seen | None:
-    """The process `pid`; None: there is none (any more)."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
-            text = file.read(4096)
-        with open(f"/proc/{pid}/statm", "rb", buffering=0) as file:
-            pages = file.read(256).split()
-    except OSError:
-        return None
+def _stat(pid: str) -> list[bytes] | None:
+    """What the kernel says of a process behind its name; None: there is none (any more)."""
+    text = _text(f"/proc/{pid}/stat")
     words = text[text.rfind(b")") + 2 :].split()
-    if len(words) < 20 or len(pages) < 3:
-        return None
-    cpu = sum(map(int, words[11:15])) * 1_000_000 // _HERTZ
-    return Seen(
-        pid,
-        int(words[1]),
-        int(words[3]),
-        int(words[19]),
-        cpu,
-        int(pages[1]) * _PAGE,
-        int(pages[2]) * _PAGE,
-        words[0].decode(),
-    )
+    return words if len(words) > 19 else None
+
+
+def _text(path: str) -> bytes:
+    """A short file of the kernel's; empty where it is gone. A file object would take twice the time."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        return os.read(handle, 4096)
+    except OSError:
+        return b""
+    finally:
+        os.close(handle)
+
+
+def weighed(processes: Iterable[Listed]) -> tuple[Seen, ...]:
+    """These with their memory, which is not looked at for all of the machine; who is gone is left out."""
+    found = []
+    for one in processes:
+        pages = _text(f"/proc/{one.pid}/statm").split()
+        if len(pages) > 2:
+            *who, state = one
+            found.append(Seen._make((*who, int(pages[1]) * _PAGE, int(pages[2]) * _PAGE, state)))
+    return tuple(found)
 
 
 class _Places(Record):
@@ -95,25 +117,26 @@ class Kin:
         self._strays: dict[tuple[int, int], tuple[str, str, str] | None] = {}
         """By pid and start time: Step, iteration and attempt that the environment of a process names."""
 
-    def members(self, watched: Iterable[Watched], processes: dict[int, Seen]) -> list[list[Seen]]:
+    def members(self, watched: Iterable[Watched], processes: dict[int, Listed]) -> list[list[Listed]]:
         """For each watched attempt its living processes."""
         every = list(watched)
         places = _Places(
             {one.pid: at for at, one in enumerate(every)},
             {(one.step, str(one.iteration), str(one.attempt)): at for at, one in enumerate(every)},
         )
-        found: list[list[Seen]] = [[] for _ in every]
+        since = min((_began(one, processes) for one in every), default=0)
+        found: list[list[Listed]] = [[] for _ in every]
         known: dict[int, int] = {}
-        for seen in processes.values():
-            at = _by_descent(seen, places.owner, processes, known)
-            if at < 0:
-                at = self._named(seen, places.named)
-            if at >= 0 and seen.state not in "ZX":
-                found[at].append(seen)
+        for one in processes.values():
+            at = _by_descent(one, places.owner, processes, known)
+            if at < 0 and one.ticks >= since:
+                at = self._named(one, places.named)
+            if at >= 0 and one.state not in "ZX":
+                found[at].append(one)
         self._strays = {key: value for key, value in self._strays.items() if key[0] in processes}
         return found
 
-    def _named(self, seen: Seen, named: dict[tuple[str, str, str], int]) -> int:
+    def _named(self, seen: Listed, named: dict[tuple[str, str, str], int]) -> int:
         key = (seen.pid, seen.ticks)
         if key not in self._strays:
             told = environment(seen.pid)
@@ -138,11 +161,19 @@ def usage(members: Iterable[Seen]) -> Usage:
     )
 
 
-def _by_descent(seen: Seen, owner: dict[int, int], processes: dict[int, Seen], known: dict[int, int]) -> int:
+def _began(watched: Watched, processes: dict[int, Listed]) -> int:
+    """No process of the attempt is older than this; 0: not known, for its first one has ended."""
+    first = processes.get(watched.pid)
+    return first.ticks if first is not None and first.ticks <= watched.ticks_by else 0
+
+
+def _by_descent(
+    seen: Listed, owner: dict[int, int], processes: dict[int, Listed], known: dict[int, int]
+) -> int:
     """The attempt in whose session the process or an ancestor of it is; -1: none. `known`: those so far."""
     way: list[int] = []
     at = -1
-    one: Seen | None = seen
+    one: Listed | None = seen
     while one is not None and one.pid not in known:
         way.append(one.pid)
         at = owner.get(one.session, owner.get(one.pid, -1))

@@ -1,0 +1,78 @@
+"""What rides beside an executor: a copy of it that has nothing of its, or an interpreter of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+RIDER = """
+import os, sys
+
+def main(argv, plan=None):
+    print(argv, plan, flush=True)
+    if argv[0] == "fails":
+        raise RuntimeError("on the way")
+    sys.stdout.flush()
+    os.write(3, b"here")
+    return 7
+"""
+STARTER = """
+import os, signal, sys, threading
+sys.path.insert(0, {folder!r})
+from dsec.outrider import Outrider, start
+
+other = threading.Event()
+if {threads}:
+    threading.Thread(target=other.wait).start()
+print("not yet written", end="")
+signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM,))
+read, write = os.pipe()
+pid = start(Outrider("rider", "rides", ({word!r},), {log!r}, (write,)), os.environb, plan="the plan")
+os.close(write)
+said = os.read(read, 10)
+_, status = os.waitpid(pid, 0)
+other.set()
+print("|", said, os.waitstatus_to_exitcode(status))
+"""
+
+
+@pytest.mark.parametrize(("threads", "plan"), [(False, "the plan"), (True, None)])
+@pytest.mark.parametrize(("word", "code", "said"), [("rides", 7, b"here"), ("fails", 1, b"")])
+def test_a_copy_where_there_is_one_thread_and_an_interpreter_where_there_are_more(
+    tmp_path, threads, plan, word, code, said
+):
+    (tmp_path / "rider.py").write_text(RIDER)
+    log = tmp_path / "log"
+    script = STARTER.format(folder=str(tmp_path), threads=threads, word=word, log=str(log))
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    out = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, timeout=60, check=True)
+    assert (out.stdout.decode(), out.stderr) == (f"not yet written| {said!r} {code}\n", b"")
+    told = log.read_text()
+    assert told.startswith(f"['{word}'] {plan}\n")
+    assert ("RuntimeError: on the way" in told) == (word == "fails")
+
+
+def test_a_monitor_and_an_exporter_keep_nothing_of_their_executor(job, kit):
+    job.save(kit.plan(kit.step("a", shell="until [ -e go ]; do sleep 0.1; done")))
+    running = job.start("run", "plan.json", "--job-id", "j", "--metrics-file", "m.prom")
+    names = {"monitor": "dsec-monitor\n", "exporter": "dsec-metrics\n"}
+    for name, called in names.items():
+        (pid,) = kit.wait_for(lambda name=name: kit.writing_to(job.run_dir / f"{name}.log"))
+        place = Path(f"/proc/{pid}")
+        kit.wait_for(lambda place=place, called=called: (place / "comm").read_text() == called)
+        # While it looks about it has others for a moment.
+        kit.wait_for(lambda place=place: sorted(os.listdir(place / "fd")) == ["0", "1", "2", "3"])
+        assert os.readlink(place / "fd" / "0") == "/dev/null"
+        status = dict(line.split(":\t", 1) for line in (place / "status").read_text().splitlines())
+        assert int(status["SigBlk"], 16) == int(status["SigCgt"], 16) == 0
+        ignored = (1 << signal.SIGPIPE - 1) | (1 << signal.SIGXFSZ - 1)
+        assert int(status["SigIgn"], 16) == ignored
+        assert os.getsid(pid) == pid
+    (job.folder / "go").touch()
+    assert running.wait(timeout=60) == 0
+    assert [kit.writing_to(job.run_dir / f"{name}.log") for name in names] == [[], []]
