@@ -29,6 +29,9 @@ class Folder:
 
     def reach(self) -> int:
         """Its descriptor; what is not open on the way to it is opened. Raises OSError, also for a link."""
+        if self._above is not None and self._above.fd >= 0:
+            self._open()
+            return self.fd
         way = [self]
         while way[-1].fd < 0 and (above := way[-1]._above) is not None:
             way.append(above)
@@ -47,7 +50,7 @@ class Folder:
             fd = os.open(self._name, _FLAGS)
         else:
             fd = os.open(self._name, _FLAGS | os.O_NOFOLLOW, dir_fd=self._above.fd)
-        if self._who not in (_UNKNOWN, _who(fd)):
+        if self._who is not _UNKNOWN and self._who != _who(fd):
             os.close(fd)
             raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
         self.fd = fd

@@ -110,20 +110,20 @@ class Intake:
     def _enter(self, path: bytes, name: bytes, parent: Folder | None) -> _Open:
         """A folder, with all that is in it but folders."""
         folder = Folder(self._root) if parent is None else Folder(name, parent)
-        listing = self._look.glance(path)
-        if listing is None:
+        try:
+            listing = self._look.glance(path) or self._look.listing(path, folder.reach())
+        except OSError as problem:
             listing = Listing()
-            try:
-                listing = self._look.listing(path, folder.reach())
-            except OSError as problem:
-                self.totals.unread.append(Unread(path or b".", _why(problem), kept=True))
-        self.totals.unread += listing.unread
+            listing.unread.append(Unread(path or b".", _why(problem), kept=True))
+        if listing.unread:
+            self.totals.unread += listing.unread
         names, facts = b"\0".join(listing.names), listing.packed()
         return _Open(path, folder, listing, (names, facts), self._cache.same(path, names, facts))
 
     def _leave(self, folder: _Open) -> bytes:
         """The tree of a folder of whose folders all ids are known."""
-        children = b"".join([folder.ids.get(name, b"") for name in folder.listing.folders])
+        ids = folder.ids
+        children = b"".join([ids.get(name, b"") for name in folder.listing.folders]) if ids else b""
         same = folder.same
         if same is not None and same.children == children:
             self._add(same.counts, reused=same.counts[0])

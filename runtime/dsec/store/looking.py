@@ -74,8 +74,11 @@ class FolderLook:
                     found.unread.append(Unread(below + name, _gone(problem)))
                     continue
                 mode, inode = state.st_mode, state.st_ino
-                if mode & _KIND == _FOLDER and not self._enters(state, below + name, found):
-                    continue
+                if mode & _KIND == _FOLDER:
+                    if inode != self._avoid[1] and state.st_dev == self._device:
+                        found.folders.append(name)
+                    elif not self._enters(state, below + name, found):
+                        continue
                 names.append(name)
                 if inode >= _SIGN:
                     inode -= _SIGN << 1

@@ -121,7 +121,7 @@ class StatCache:
         if self._data[at:middle] != names or self._data[middle:end] != facts:
             return None
         end += row[3]
-        return Same(self._data[end : end + row[4]], row[5:9], row[9])
+        return Same._make((self._data[end : end + row[4]], row[5:9], row[9]))
 
     def get(self, path: bytes) -> Seen | None:
         """The folder as it was."""
