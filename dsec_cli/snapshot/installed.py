@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 MOST_RECORD = 64 << 20
 MOST_HEAD = 1 << 20
 _OWN = (b"RECORD", b"INSTALLER", b"REQUESTED", b"direct_url.json", b"RECORD.jws", b"RECORD.p7s")
-_SHA256 = re.compile(rb'"sha256":\s*"([0-9a-f]{64})"')
-_MD5 = re.compile(rb'"md5":\s*"([0-9a-f]{32})"')
-_URL = re.compile(rb'"url":\s*"([!-~]{1,2000}?)"')
+_OF_CONDA = (re.compile(r"[0-9a-f]{64}"), re.compile(r"[0-9a-f]{32}"), re.compile(r"[!-~]{1,2000}"))
+"""What sha256, md5 and url of an archive look like."""
+_INDENT = re.compile(rb'\s*\{\s*\n([ \t]+)"')
 _CHANNEL_TOKEN = re.compile(r"/t/[^/]+/")
 """How channels of conda carry the token of who may read them."""
 
@@ -157,17 +157,45 @@ def conda(prefix: str) -> list[Plain]:
     for name in names:
         stem, _, build = name.removesuffix(".json").rpartition("-")
         package, _, version = stem.rpartition("-")
-        text = _read(os.path.join(folder, name), MOST_RECORD) or b""
-        hit, md5, url = (pattern.search(text) for pattern in (_SHA256, _MD5, _URL))
+        sha256, md5, url = _archive(_read(os.path.join(folder, name), MOST_RECORD) or b"")
         found.append({
             "name": package,
             "version": version,
             "build": build,
-            "artifact": f"sha256:{hit[1].decode()}" if hit else None,
-            "md5": md5[1].decode() if md5 else None,
-            "source": _CHANNEL_TOKEN.sub("/t/<redacted>/", _cleaned(url[1].decode())) if url else None,
+            "artifact": f"sha256:{sha256}" if sha256 else None,
+            "md5": md5,
+            "source": _CHANNEL_TOKEN.sub("/t/<redacted>/", _cleaned(url)) if url else None,
         })  # fmt: skip
     return found
+
+
+def _archive(record: bytes) -> list[str | None]:
+    """What conda wrote of a package's archive: sha256, md5, url.
+
+    Each of its files has a sha256 too, further in. A record may have megabytes of those, so that it is not
+    parsed when it is written as conda does, a key to a line.
+    """
+    indent = _INDENT.match(record)
+    if indent is None:
+        return _parsed(record)
+    found: list[str | None] = []
+    for key, form in zip((b"sha256", b"md5", b"url"), _OF_CONDA, strict=True):
+        line = re.search(rb'^%b"%b": ?"(.*?)",?\s*$' % (indent[1], key), record, re.MULTILINE)
+        text = line[1].decode("ascii", "replace") if line else ""
+        found.append(text if form.fullmatch(text) else None)
+    return found
+
+
+def _parsed(record: bytes) -> list[str | None]:
+    """The same of a record that is written in some other way."""
+    try:
+        document = json.loads(record)
+    except (ValueError, RecursionError):
+        document = None
+    if not isinstance(document, dict):
+        return [None, None, None]
+    texts = [str(document.get(key) or "") for key in ("sha256", "md5", "url")]
+    return [text if form.fullmatch(text) else None for text, form in zip(texts, _OF_CONDA, strict=True)]
 
 
 def normalised(name: str) -> str:

@@ -291,6 +291,52 @@ def test_limits_of_the_process(shell: Shell, number: int, value: int) -> None:
 
 
 @pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.battery)]
+)
+def test_ended_again_and_again(shell: Shell, number: signal.Signals, code: int) -> None:
+    """Who holds Ctrl-C down, because the first did not seem to do anything."""
+    write(shell.project, {f"d{name}/f.txt": os.urandom(40_000).hex() for name in range(100)})
+    running = subprocess.Popen(
+        command("dsec", "snapshot", "create", "--name", "v1"),
+        cwd=shell.project, env=shell.environ, stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    until = time.monotonic() + 60
+    while not (shell.project / ".dsec" / "store" / "packs").exists():
+        assert running.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.001)
+    running.send_signal(number)
+    while running.poll() is None:  # two at the same moment would be one
+        time.sleep(0.001)
+        running.send_signal(number)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode in (code, -number)
+    assert "Traceback" not in said
+    assert shell.ok("snapshot create --name v1")
+    assert "intact: 1 snapshot" in shell.ok("snapshot verify")
+    assert os.listdir(shell.project / ".dsec" / "store" / "scratch") == []
+
+
+@pytest.mark.battery
+def test_a_hundred_thousand_untracked_files(shell: Shell) -> None:
+    for folder in range(100):
+        target = shell.project / "runs" / str(folder)
+        target.mkdir(parents=True)
+        for number in range(1000):
+            (target / f"{number}.txt").write_bytes(b"%d %d\n" % (folder, number))
+    shell.ok("snapshot create --name v1")
+    assert "100003 files" in shell.ok("snapshot inspect v1")
+    first = resource.getrusage(resource.RUSAGE_CHILDREN)
+    shell.ok("snapshot create --name v2")
+    then = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert then.ru_utime + then.ru_stime < 10 + first.ru_utime + first.ru_stime
+    (shell.project / "runs" / "7" / "7.txt").write_bytes(b"another\n")
+    shell.ok("snapshot create --name v3")
+    assert "runs/7/7.txt" in shell.ok("snapshot diff v2 v3", code=1)
+
+
+@pytest.mark.parametrize(
     "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.battery), signal.SIGKILL]
 )
 def test_ended_in_the_middle(shell: Shell, number: signal.Signals) -> None:

@@ -112,6 +112,60 @@ def test_no_record_says_more_than_a_package(text: str, key: str, origin: str) ->
         assert "ext::" not in line.partition("://")[0]
 
 
+def as_conda_writes(name: str, version: str, build: str, *, indent: int | None = 2) -> str:
+    """A record of conda-meta: sorted keys, and of each file of the package its own hashes."""
+    fn = f"{name}-{version}-{build}.conda"
+    path = f"lib/python3.11/site-packages/{name}/__init__.py"
+    record = {
+        "arch": "x86_64", "build": build, "build_number": 0, "constrains": [], "depends": ["python >=3.11"],
+        "channel": "https://conda.anaconda.org/conda-forge/linux-64",
+        "extracted_package_dir": f"/opt/conda/pkgs/{fn.removesuffix('.conda')}", "features": "",
+        "files": [path], "fn": fn, "legacy_bz2_md5": "a" * 32, "license": "BSD-3-Clause",
+        "link": {"source": f"/opt/conda/pkgs/{fn.removesuffix('.conda')}", "type": 1}, "md5": "b" * 32,
+        "name": name, "package_tarball_full_path": f"/opt/conda/pkgs/{fn}", "package_type": None,
+        "paths_data": {
+            "paths": [{
+                "_path": path, "md5": "c" * 32, "path_type": "hardlink", "sha256": "d" * 64,
+                "sha256_in_prefix": "e" * 64, "size_in_bytes": 12,
+                "url": "https://h/of-a-file",
+            }],
+            "paths_version": 1,
+        },
+        "platform": "linux", "requested_spec": f"{name}=={version}", "sha256": "f" * 64, "size": 123,
+        "subdir": "linux-64", "timestamp": 1700000000000, "track_features": "",
+        "url": f"https://conda.anaconda.org/conda-forge/linux-64/{fn}", "version": version,
+    }  # fmt: skip
+    return json.dumps(record, indent=indent, sort_keys=True, separators=(",", ": "))
+
+
+@pytest.mark.parametrize("indent", [2, 4, None])
+def test_the_hashes_of_an_archive_are_not_those_of_its_files(tmp_path: Path, indent: int | None) -> None:
+    meta = tmp_path / "conda-meta"
+    meta.mkdir()
+    (meta / "history").write_text("==> 2026-01-01 <==\n# cmd: conda create -n x numpy\n+defaults::numpy\n")
+    for name, version, build in (("numpy", "2.1.0", "py311h71ddf71_0"), ("ca-certificates", "2024.8", "h_0")):
+        text = as_conda_writes(name, version, build, indent=indent)
+        (meta / f"{name}-{version}-{build}.json").write_text(text)
+    found = installed.conda(str(tmp_path))
+    assert [(one["name"], one["version"], one["build"]) for one in found] == [
+        ("ca-certificates", "2024.8", "h_0"), ("numpy", "2.1.0", "py311h71ddf71_0"),
+    ]  # fmt: skip
+    assert {(one["artifact"], one["md5"]) for one in found} == {(f"sha256:{'f' * 64}", "b" * 32)}
+    assert [one["source"].rpartition("/")[2] for one in found] == [
+        "ca-certificates-2024.8-h_0.conda", "numpy-2.1.0-py311h71ddf71_0.conda",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "null", "[" * 5000, '{\n  "sha256": 3,\n  "url": null\n}', '{\n  "md5": "x"\n}']
+)
+def test_a_record_of_conda_that_is_none_tells_nothing(tmp_path: Path, text: str) -> None:
+    (tmp_path / "conda-meta").mkdir()
+    (tmp_path / "conda-meta" / "a-1-0.json").write_text(text)
+    (one,) = installed.conda(str(tmp_path))
+    assert (one["name"], one["artifact"], one["md5"], one["source"]) == ("a", None, None, None)
+
+
 def test_conda(tmp_path: Path) -> None:
     meta = tmp_path / "conda-meta"
     meta.mkdir()
