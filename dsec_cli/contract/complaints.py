@@ -36,6 +36,8 @@ NOUNS = {
     "step id": say("step id"),
     "token name": say("token name"),
     "variable name": say("variable name"),
+    "host name": say("host name"),
+    "package name": say("package name"),
     "call": say("call"),
     "reduction": say("reduction"),
     "content hash": say("content hash"),
@@ -125,9 +127,24 @@ def bad_form(text: str, at: Path, form: str, *, part: str = "value") -> Finding:
             form=NOUNS[form],
             says=grammar.says,
         ),
-        say("for example {example}", example=grammar.example),
+        _form_advice(text, form) or say("for example {example}", example=grammar.example),
         part=part,
     )
+
+
+def _form_advice(text: str, form: str) -> str:
+    """What is inside a text that says too much; "" where nothing is."""
+    if form not in ("host name", "package name"):
+        return ""
+    from dsec_cli.contract import suggest
+
+    if form == "package name":
+        name, rest = suggest.package_in(text)
+        return say("write {name} here, and {rest} as its version", name=name, rest=rest) if name else ""
+    host, port = suggest.host_in(text)
+    if port:
+        return say("write {host} here, and {port} among its ports", host=host, port=port)
+    return say("write {host}", host=host) if host else ""
 
 
 def empty_text(at: Path, want: str) -> Finding:
@@ -185,10 +202,11 @@ def not_in_enum(node: Scalar, at: Path, legal: tuple[str, ...]) -> Finding:
         advice = say("{word} is called {level} here: write {level}", word=node.text, level=CRITICAL)
         return replaced(finding._replace(help=advice), node, CRITICAL)
     meant = suggest.nearest(node.text, legal)
-    if meant is None:
+    likely = meant.word if meant is not None else suggest.only(node.text, legal)
+    if not likely:
         return finding
-    finding = finding._replace(help=say("did you mean {word}?", word=meant.word))
-    return replaced(finding, node, meant.word, safe=meant.sure)
+    finding = finding._replace(help=say("did you mean {word}?", word=likely))
+    return finding if meant is None else replaced(finding, node, likely, safe=meant.sure)
 
 
 def bad_quantity(at: Path, kind: str, problem: UnitProblem, *, text: str) -> Finding:

@@ -18,6 +18,8 @@ _WORD = _LETTERS | frozenset("0123456789")
 _ID_FIRST = _WORD - {"_"}
 _HEX = frozenset("0123456789abcdefABCDEF")
 _ID = _WORD | frozenset(".-")
+_DIGITS = frozenset("0123456789")
+_EXTRAS = _ID | frozenset(", ")
 
 
 class Form(Record):
@@ -61,6 +63,29 @@ def is_content_hash(text: str) -> bool:
     return algorithm in ("blake3", "sha256") and len(digits) == 64 and _HEX.issuperset(digits)
 
 
+_NOT_IN_HOST = frozenset(" \t\r\n/:@?#")
+
+
+def is_host(text: str) -> bool:
+    """A host name or address without scheme, port and path; `*` and ranges of addresses are left to rules."""
+    if _NOT_IN_HOST.isdisjoint(text):
+        return bool(text)
+    address, slash, length = text.partition("/")
+    if slash and not (length and _DIGITS.issuperset(length)):
+        return False
+    if address.count(":") > 1:
+        return _HEX.union(".:").issuperset(address)
+    return bool(slash and address) and _DIGITS.union(".").issuperset(address)
+
+
+def is_package_name(text: str) -> bool:
+    """A distribution's name by PEP 508, with extras in brackets or without."""
+    name, bracket, extras = text.partition("[")
+    if bracket and not (extras.endswith("]") and _EXTRAS.issuperset(extras[:-1])):
+        return False
+    return bool(name) and name[0] in _ID_FIRST and name[-1] in _ID_FIRST and _ID.issuperset(name)
+
+
 _NAME = say("a letter or digit followed by at most 63 letters, digits, '_', '.' or '-'")
 _NAME_PATTERN = "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
 FORMS = {
@@ -77,6 +102,18 @@ FORMS = {
         "^[A-Za-z_][A-Za-z0-9_]*(\\.[A-Za-z_][A-Za-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*$",
         is_call,
         "policy:forward",
+    ),
+    "host name": Form(
+        say("a host name or an address, without scheme, port and path"),
+        "^([^ \\t\\r\\n/:@?#]+|[0-9.]+/[0-9]+|[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*(/[0-9]+)?)$",
+        is_host,
+        "api.websearch.com",
+    ),
+    "package name": Form(
+        say("the name of a Python package, with extras in brackets or without"),
+        "^[A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?(\\[[A-Za-z0-9_., -]*\\])?$",
+        is_package_name,
+        "transformers",
     ),
     "reduction": Form(
         say("sum, mean, max, min or module:function"),

@@ -13,6 +13,7 @@ from dsec_cli.contract.leaves import (
     Count,
     GpuMemoryText,
     Many,
+    PackageName,
     Size,
     Span,
     Text,
@@ -123,7 +124,7 @@ class PackageDependency(Section):
     """A Python package, by PEP 440 range."""
 
     heading = "dependencies[package]"
-    package: Text = required("Distribution name.", "B 2", example="transformers")
+    package: PackageName = required("Distribution name.", "B 2", example="transformers")
     version: Written | None = optional(
         "PEP 440 version or range; what is installed must be in it.",
         "B 2",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from dsec_cli.contract.leaves import Many, Port, RequestRate, Span, Text, VariableName, Written
+from dsec_cli.contract.leaves import HostName, Many, Port, RequestRate, Span, Text, VariableName, Written
 from dsec_cli.contract.section import Section, optional, required
 
 
@@ -42,7 +42,7 @@ class Egress(Section):
     """One destination the job may call."""
 
     heading = "security_policy.network.egress[]"
-    domain: Text = required("Host name.", "B 2", example="api.websearch.com")
+    domain: HostName = required("Host name.", "B 2", example="api.websearch.com")
     ports: Many[Port] | None = optional("Ports.", "B 2", example=[443])
     rate_limit: RequestRate | None = optional("Most requests in a time.", "B 2", example="100req/min")
     allow_internal_only: bool | None = optional(

@@ -171,6 +171,35 @@ def nearest(word: str, legal: Iterable[str]) -> Suggestion | None:
     return Suggestion(near[0][1], sure=alone and near[0][0] == 1)
 
 
+def only(word: str, legal: tuple[str, ...]) -> str:
+    """The legal word that is the only one there is, or the only one that begins so; "" where none is."""
+    begun = [one for one in legal if len(word) > 1 and folded(one).startswith(folded(word))]
+    found = legal if len(legal) == 1 else begun
+    return found[0] if len(found) == 1 else ""
+
+
+def host_in(text: str) -> tuple[str, str]:
+    """Host and port that an address names; "" where it names none."""
+    from dsec_cli.contract.forms import is_host
+
+    rest = text.partition("://")[2] or text
+    for mark in "/?#":
+        rest = rest.partition(mark)[0]
+    host, colon, port = rest.rpartition("@")[2].partition(":")
+    if not is_host(host) or (colon and not (port.isascii() and port.isdecimal())):
+        return "", ""
+    return host, port
+
+
+def package_in(text: str) -> tuple[str, str]:
+    """Name and range of a requirement such as `numpy>=2`; "" where it is none."""
+    from dsec_cli.contract.forms import is_package_name
+
+    at = min((found for sign in "<>=!~" if (found := text.find(sign)) > 0), default=0)
+    name = text[:at].rstrip()
+    return (name, text[at:].strip()) if is_package_name(name) else ("", "")
+
+
 def is_synonym(word: str, meant: Suggestion) -> bool:
     """Whether other tools have `word` for what is meant here."""
     return SYNONYMS.get(folded(word)) == meant.word

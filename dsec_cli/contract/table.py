@@ -77,7 +77,7 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...], dict[str, tuple[Any, ...]]]] = {
         "resume_strategy": ("enum", ("step_resume",)),
     }),
     "PackageDependency": ("dependencies[package]", ("package",), {
-        "package": ("text",),
+        "package": ("form", "package name"),
         "version": ("written",),
         "build_options": ("list", ("text",), 0),
     }),
@@ -242,7 +242,7 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...], dict[str, tuple[Any, ...]]]] = {
         "script": ("command",),
     }),
     "Egress": ("security_policy.network.egress[]", ("domain",), {
-        "domain": ("text",),
+        "domain": ("form", "host name"),
         "ports": ("list", ("whole", 1, 65535), 0),
         "rate_limit": ("quantity", "request rate"),
         "allow_internal_only": ("bool",),

@@ -112,10 +112,18 @@ def _of_other_managers(version: str) -> str:
     if sign == "=":
         return f"=={number}"
     if sign == "^":
-        major = number.partition(".")[0]
-        return f">={number},<{int(major) + 1}" if major.isdecimal() and major != "0" else ""
+        return _caret(number)
     stem = version.removesuffix(".x").removesuffix(".*")
     return f"=={stem}.*" if stem != version else ""
+
+
+def _caret(number: str) -> str:
+    """The `^1.2` of npm and poetry: up to the next change of the first part that is not 0."""
+    parts = number.split(".")
+    if not all(part.isascii() and part.isdecimal() for part in parts):
+        return ""
+    at = next((at for at, part in enumerate(parts) if int(part)), len(parts) - 1)
+    return f">={number},<{'.'.join((*parts[:at], str(int(parts[at]) + 1)))}"
 
 
 def _ends(version: str) -> tuple[str, str]:
