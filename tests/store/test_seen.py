@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from dsec.store import Entry, intake, open_store
+from dsec.store import Entry, descent, facts_of, intake, open_store
 from dsec.store.reading import Reading
 
 
@@ -231,3 +231,141 @@ def test_a_file_that_becomes_a_link_or_vanishes_meanwhile(place, folder, monkeyp
             (b"run.sh", "vanished"), (b"train.py", "Too many levels of symbolic links"),
         ]  # fmt: skip
         assert list(store.tree(taken.id)) == []
+
+
+def looked_at(folder, *names):
+    """Entries as whoever lists files makes them: with what they look like now."""
+    return [
+        Entry(name, "file", facts_of(os.lstat(os.path.join(os.fsencode(folder), name)))) for name in names
+    ]
+
+
+NAMES = (b"train.py", b"run.sh", b"src/model.py", b"src/deep/er/none", b"link")
+
+
+@pytest.fixture
+def opens(monkeypatch):
+    """Folders that were opened."""
+    found = []
+    real = descent.Folder.reach
+
+    def spied(self):
+        found.append(self)
+        return real(self)
+
+    monkeypatch.setattr(descent.Folder, "reach", spied)
+    return found
+
+
+def fresh(tmp_path, folder, names):
+    """The tree of a store that remembers nothing and looks itself."""
+    with open_store(str(tmp_path / f"fresh-{len(os.listdir(tmp_path))}")) as store:
+        return store.put_tree(os.fsencode(folder), [Entry(name) for name in names], times=False)
+
+
+def test_what_was_looked_at_and_did_not_change_is_not_even_opened(
+    place, folder, settled, reads, opens, tmp_path
+):
+    (folder / "src" / "deep" / "er").mkdir(parents=True, exist_ok=True)
+    (folder / "src" / "deep" / "er" / "none").touch()
+    with open_store(str(place)) as store:
+        one = store.put_tree(os.fsencode(folder), looked_at(folder, *NAMES), times=False)
+        store.put_record("one", b"", trees=[one.id], contents=[])
+    wanted = fresh(tmp_path, folder, NAMES)
+    opens.clear()
+    reads.clear()
+    with open_store(str(place)) as store:
+        two = store.put_tree(os.fsencode(folder), looked_at(folder, *NAMES), times=False)
+    assert (opens, reads) == ([], [])
+    assert one.id == two.id == wanted.id
+    fields = ("files", "folders", "links", "size_bytes")
+    assert [getattr(two, each) for each in fields] == [getattr(wanted, each) for each in fields]
+    assert (two.reused_files, two.new_objects) == (4, 0)
+
+
+CHANGES = {
+    "content": lambda folder: (folder / "src" / "model.py").write_bytes(b"layers = 99\n"),
+    "mode": lambda folder: (folder / "train.py").chmod(0o600),
+    "mode of a folder": lambda folder: (folder / "src").chmod(0o700),
+    "link": lambda folder: ((folder / "link").unlink(), (folder / "link").symlink_to("elsewhere")),
+    "another folder": lambda folder: (
+        (folder / "src").rename(folder / "old"),
+        (folder / "src").mkdir(),
+        *(each.rename(folder / "src" / each.name) for each in list((folder / "old").iterdir())),
+    ),
+    "nothing": lambda folder: (folder / "notes.new").write_bytes(b"not named"),
+}
+
+
+@pytest.mark.parametrize(("first", "second"), [*zip(CHANGES, reversed(CHANGES), strict=True)])
+def test_what_was_looked_at_is_taken_as_it_would_be_by_a_store_that_looks(
+    place, folder, settled, tmp_path, first, second
+):
+    names = [name for name in NAMES if os.path.lexists(os.path.join(os.fsencode(folder), name))]
+    for change in ("nothing", first, "nothing", second, "nothing"):
+        CHANGES[change](folder)
+        with open_store(str(place)) as store:
+            one = store.put_tree(os.fsencode(folder), looked_at(folder, *names), times=False)
+        assert one.id == fresh(tmp_path, folder, names).id, change
+
+
+@pytest.mark.parametrize("times", [True, False])
+def test_names_that_go_and_come_are_seen(place, folder, settled, times):
+    found = []
+    for names in (NAMES[:3], NAMES[:2], NAMES[1:3], NAMES[:3]):
+        with open_store(str(place)) as store:
+            found.append(store.put_tree(os.fsencode(folder), looked_at(folder, *names), times=times).id)
+    assert found[0] == found[3]
+    assert len(set(found)) == 3
+
+
+def test_a_file_that_was_fresh_when_it_was_looked_at_is_read_again(place, folder, reads):
+    """Same size, and nothing about it may differ: only that it was too fresh to be remembered tells."""
+    for _ in range(2):
+        reads.clear()
+        with open_store(str(place)) as store:
+            store.put_tree(os.fsencode(folder), looked_at(folder, b"train.py", b"src/model.py"), times=False)
+        assert reads == [b"model.py", b"train.py"]
+
+
+def test_a_file_that_changed_since_it_was_looked_at_is_taken_as_it_is_and_read_again(
+    place, folder, settled, reads
+):
+    entries = looked_at(folder, b"train.py")
+    (folder / "train.py").write_bytes(b"another, and longer than it was before it was looked at\n" * 20)
+    with open_store(str(place)) as store:
+        one = store.put_tree(os.fsencode(folder), entries)
+        (entry,) = store.tree(one.id)
+        assert b"".join(store.content(entry)) == (folder / "train.py").read_bytes()
+    reads.clear()
+    with open_store(str(place)) as store:
+        assert store.put_tree(os.fsencode(folder), looked_at(folder, b"train.py")).id == one.id
+    assert reads == [b"train.py"]
+
+
+def test_what_is_gone_from_the_store_is_read_again_whatever_it_looks_like(place, folder, settled, reads):
+    entries = looked_at(folder, b"train.py", b"src/model.py")
+    with open_store(str(place)) as store:
+        one = store.put_tree(os.fsencode(folder), entries)
+    with open_store(str(place)) as store:
+        store.prune()
+    reads.clear()
+    with open_store(str(place)) as store:
+        two = store.put_tree(os.fsencode(folder), entries)
+        store.put_record("two", b"", trees=[two.id], contents=[])
+        assert not store.verify().damage
+    assert (two.id, reads) == (one.id, [b"model.py", b"train.py"])
+
+
+def test_a_folder_that_became_a_link_is_not_looked_through(place, folder, settled, tmp_path):
+    names = (b"train.py", b"src/model.py")
+    with open_store(str(place)) as store:
+        store.put_tree(os.fsencode(folder), looked_at(folder, *names))
+    (folder / "src").rename(tmp_path / "away")
+    (folder / "src").symlink_to(tmp_path / "away")
+    with open_store(str(place)) as store:
+        taken = store.put_tree(os.fsencode(folder), looked_at(folder, *names))
+        assert [(one.path, one.kind) for one in store.tree(taken.id)] == [
+            (b"src", "link"), (b"train.py", "file"),
+        ]  # fmt: skip
+    assert [one.reason for one in taken.unread] == ["a folder when it was named, now something else"]

@@ -12,7 +12,7 @@ from dsec.store.descent import Folder
 from dsec.store.looking import NOT_STORED, Listing
 from dsec.store.packform import TREE
 from dsec.store.reading import CHANGED, NotAFileError, Reading
-from dsec.store.statcache import FACTS, Seen, settled
+from dsec.store.statcache import FACTS, NO_WHOLE, Seen, Whole, settled
 from dsec.store.trees import DEEPEST, FILE, FOLDER, LINK, PIECES, kept_mode
 from dsec.store.values import Unread
 from dsec.words import system
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
     class Look(Protocol):
         """Where listings come from."""
+
+        def whole(self, *, times: bool) -> bytes:
+            """Digest of all that is there and how it looks, with folders' times or without; b"": unknown."""
 
         def glance(self, path: bytes) -> Listing | None:
             """The folder at this path from the root without opening it; None: it must be opened."""
@@ -76,9 +79,25 @@ class Intake:
         """None for those that the stat cache remembers already."""
         self.changed = False
         """Whether that differs from what it remembers."""
+        self.whole = NO_WHOLE
+        """What it is to remember of all together."""
+        self._settled = True
 
     def take(self) -> bytes:
         """Take everything in; the id of the tree."""
+        known, look = self._cache.whole, self._look.whole(times=self._times)
+        if look and self._cache.vouched and known.look == look:
+            self.whole = known
+            self._add(known.counts, reused=known.counts[0])
+            return known.id
+        one = self._walk()
+        if look and self._settled and not self.totals.unread:
+            totals = self.totals
+            self.whole = Whole(look, (totals.files, totals.folders, totals.links, totals.size_bytes), one)
+        self.changed = self.changed or self.whole != known
+        return one
+
+    def _walk(self) -> bytes:
         stack = [self._enter(b"", b"", None)]
         try:
             while True:
@@ -142,8 +161,9 @@ class Intake:
         data = trees.encoded(rows)
         one = self._objects.put(data, TREE)
         names, facts = folder.looks
-        facts = settled(facts, folder.listing.facts, self._looked_ns, folder.failed)
-        self._folders.append((folder.path, Seen._make((names, facts, data, children, counts, one))))
+        kept = settled(facts, folder.listing.facts, self._looked_ns, folder.failed)
+        self._settled = self._settled and kept is facts
+        self._folders.append((folder.path, Seen._make((names, kept, data, children, counts, one))))
         return one
 
     def seen(self) -> Iterator[tuple[bytes, Seen]]:

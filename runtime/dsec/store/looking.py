@@ -7,6 +7,7 @@ import stat
 import struct
 import sys
 
+from dsec.hashing import blake3_of, framed
 from dsec.store.statcache import facts_of
 from dsec.store.values import StoreProblem, Unread
 from dsec.words import say, system
@@ -44,7 +45,11 @@ class Listing:
 
     def packed(self) -> bytes:
         """The facts as a stat cache has them."""
-        return struct.pack(f"<{len(self.facts)}q", *self.facts)
+        return _packed(self.facts)
+
+
+def _packed(numbers: list[int]) -> bytes:
+    return struct.pack(f"<{len(numbers)}q", *numbers)
 
 
 class FolderLook:
@@ -54,6 +59,10 @@ class FolderLook:
         """`avoid` is device and inode of a folder to stay out of: the store, which may be inside."""
         self._skip, self._avoid = skip, avoid
         self._device = _root(root).st_dev
+
+    def whole(self, *, times: bool) -> bytes:  # noqa: ARG002  # another look knows
+        """What is there is not known before every folder was opened."""
+        return b""
 
     def glance(self, _path: bytes) -> None:
         """What is in a folder only the open folder tells."""
@@ -107,10 +116,18 @@ class EntriesLook:
         self._inside: dict[bytes, dict[bytes, Facts | None]] = {b"": {}}
         """Of each folder: the names in it, and what they look like; _ABOVE is a folder with some in it."""
         self._below = root + b"/"
-        self._seen = True
+        self._named: list[bytes] = []
+        self._facts: list[int] | None = []
+        """Of all that is named; None: not all was looked at."""
+        self._states: dict[bytes, os.stat_result] = {}
+        """Of folders that were looked at already."""
         for path, _, facts in entries:
             self._name(path.rstrip(b"/"), facts)
-            self._seen = self._seen and facts is not None
+            self._named.append(path)
+            if facts is None:
+                self._facts = None
+            elif self._facts is not None:
+                self._facts += facts
 
     def _name(self, path: bytes, facts: Facts | None) -> None:
         whole = b"/%b/" % path
@@ -136,9 +153,26 @@ class EntriesLook:
                 return
             self._inside[folder] = {name: _ABOVE}
 
+    def whole(self, *, times: bool) -> bytes:
+        """Digest of what is named, how it was seen to look, and the folders on the way to it."""
+        if self._facts is None:
+            return b""
+        folders: list[int] = []
+        for path in self._inside:
+            if len(path) > _LONG:
+                return b""
+            if path:
+                try:
+                    state = self._states[path] = os.lstat(self._below + path)
+                except OSError:
+                    return b""
+                folders += (state.st_mode, state.st_mtime_ns if times else 0)
+        parts = (b"\0".join(self._named), b"\0".join(self._inside), _packed(self._facts), _packed(folders))
+        return blake3_of()(b"".join(map(framed, parts))).digest()
+
     def glance(self, path: bytes) -> Listing | None:
         """The named entries of the folder at this path from the root, as they were seen to be."""
-        if not self._seen or len(path) > _LONG:
+        if self._facts is None or len(path) > _LONG:
             return None
         below = path + b"/" if path else b""
         found = Listing()
@@ -162,7 +196,7 @@ class EntriesLook:
     def _add(self, found: Listing, entry: bytes, facts: Facts | None, *, path: bytes, fd: int | None) -> None:
         """Look at an entry, which is at `path`, from the folder `fd` if there is one."""
         try:
-            state = os.stat(path, dir_fd=fd, follow_symlinks=False)
+            state = self._states.get(entry) or os.stat(path, dir_fd=fd, follow_symlinks=False)
         except OSError as problem:
             found.unread.append(Unread(entry, _gone(problem)))
             return

@@ -7,7 +7,7 @@ import os
 from dsec.hashing import blake3_of
 from dsec.store import scratch
 from dsec.store.outcomes import Expected
-from dsec.store.statcache import StatCache, encoded
+from dsec.store.statcache import NO_WHOLE, StatCache, encoded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from dsec.store.disk import Disk
     from dsec.store.layout import Layout
-    from dsec.store.statcache import Seen
+    from dsec.store.statcache import Seen, Whole
 
 _PREFIX = "seen-"
 _MOST = 16
@@ -41,11 +41,16 @@ def load(path: str, present: frozenset[str]) -> StatCache:
 
 
 def save(
-    disk: Disk, place: Layout, path: str, folders: Iterable[tuple[bytes, Seen]], packs: Sequence[str]
+    disk: Disk,
+    place: Layout,
+    path: str,
+    folders: Iterable[tuple[bytes, Seen]],
+    packs: Sequence[str],
+    whole: Whole = NO_WHOLE,
 ) -> None:
     """Remember; all objects of the folders must be in these packs, on the disk. A failure costs time only."""
     with Expected(OSError):
-        scratch.write_new(disk, place.scratch, path, encoded(folders, packs), durable=False)
+        scratch.write_new(disk, place.scratch, path, encoded(folders, packs, whole), durable=False)
         caches = [
             os.path.join(place.cache, name) for name in os.listdir(place.cache) if name.startswith(_PREFIX)
         ]

@@ -6,10 +6,14 @@ done without a look at its files. A file whose times are within two seconds of t
 with times that nothing has, so that it is read again the next time: it may change within the
 same tick without being seen to.
 
-    `DSECSEE1`, digest of what follows (32), number of packs, of folders (8 each), names of packs (32
-    each), then for each folder the lengths of its five parts (4 each), files, folders, links and bytes
-    in it (8 each), and the id of its tree (32); then all parts in a row: path, names joined by 0, facts
+    `DSECSEE2`, digest of what follows (32), number of packs, of folders (8 each), the whole (96), names of
+    packs (32 each), then for each folder the lengths of its five parts (4 each), files, folders, links and
+    bytes in it (8 each), and the id of its tree (32); then all parts in a row: path, names joined by 0, facts
     (40 bytes each), tree, ids of folders in it (32 each)
+
+The whole is a digest of all that was named and how it looked, files, folders, links and bytes in it, and the
+id of its tree: where whoever names files has looked at them all, one comparison tells that nothing
+changed. It is zeros when that cannot be known.
 
 It is a cache: when anything about it is not right, everything is read.
 """
@@ -28,8 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-_MAGIC = b"DSECSEE1"
+_MAGIC = b"DSECSEE2"
 _COUNTS = struct.Struct("<QQ")
+_WHOLE = struct.Struct("<32s4Q32s")
+_START = 8 + 32 + _COUNTS.size + _WHOLE.size
 _PARTS = struct.Struct("<5I4Q32s")
 FACTS = struct.Struct("<5q")
 """Of one inode: size, mtime, ctime (ns), number, mode."""
@@ -55,6 +61,18 @@ class Seen(Record):
         names = self.names.split(b"\0") if self.facts else []
         cuts = range(0, len(self.facts), FACTS.size)
         return {name: self.facts[at : at + FACTS.size] for name, at in zip(names, cuts, strict=True)}
+
+
+class Whole(Record):
+    """All that was taken in at once."""
+
+    look: bytes
+    """Digest of what was named and how it looked; b"": unknown."""
+    counts: tuple[int, int, int, int]
+    id: bytes
+
+
+NO_WHOLE = Whole(b"", (0, 0, 0, 0), b"")
 
 
 class Same(Record):
@@ -94,18 +112,36 @@ class StatCache:
         self._data = data
         self.vouched = False
         """Whether everything that it speaks of is still in the store: no pack is gone since."""
-        self._cuts: dict[bytes, tuple[int, Any]] = {}
-        if len(data) >= 56 and data[:8] == _MAGIC and blake3_of()(data[40:]).digest() == data[8:40]:
-            self._read(present)
-
-    def _read(self, present: frozenset[str]) -> None:
-        packs, count = _COUNTS.unpack_from(self._data, 40)
-        start = 56 + 32 * packs
-        names = {self._data[at : at + 32].hex() for at in range(56, start, 32)}
+        self.whole = NO_WHOLE
+        self._known: dict[bytes, tuple[int, Any]] | None = None
+        if (
+            len(data) < _START
+            or data[:8] != _MAGIC
+            or blake3_of()(memoryview(data)[40:]).digest() != data[8:40]
+        ):
+            self._known = {}
+            return
+        packs, _ = _COUNTS.unpack_from(data, 40)
+        look, *counts, one = _WHOLE.unpack_from(data, 40 + _COUNTS.size)
+        if any(look):
+            self.whole = Whole(look, tuple(counts), one)
+        names = {data[at : at + 32].hex() for at in range(_START, _START + 32 * packs, 32)}
         self.vouched = names <= present
+
+    @property
+    def _cuts(self) -> dict[bytes, tuple[int, Any]]:
+        """Where each folder's parts begin, and how long they are; read once somebody asks."""
+        if self._known is None:
+            self._known = {}
+            self._read(self._known)
+        return self._known
+
+    def _read(self, known: dict[bytes, tuple[int, Any]]) -> None:
+        packs, count = _COUNTS.unpack_from(self._data, 40)
+        start = _START + 32 * packs
         at = start + count * _PARTS.size
         for row in _PARTS.iter_unpack(self._data[start:at]):
-            self._cuts[self._data[at : at + row[0]]] = (at + row[0], row)
+            known[self._data[at : at + row[0]]] = (at + row[0], row)
             at += row[0] + row[1] + row[2] + row[3] + row[4]
 
     def __len__(self) -> int:
@@ -133,7 +169,7 @@ class StatCache:
         return Seen(names, facts, tree, children, row[5:9], row[9])
 
 
-def encoded(folders: Iterable[tuple[bytes, Seen]], packs: Sequence[str]) -> bytes:
+def encoded(folders: Iterable[tuple[bytes, Seen]], packs: Sequence[str], whole: Whole = NO_WHOLE) -> bytes:
     """The file of these folders, whose objects are in these packs."""
     lengths, parts = list[bytes](), list[bytes]()
     for path, seen in folders:
@@ -141,6 +177,7 @@ def encoded(folders: Iterable[tuple[bytes, Seen]], packs: Sequence[str]) -> byte
         lengths.append(_PARTS.pack(*map(len, row), *seen.counts, seen.id))
         parts += row
     rest = b"".join((
-        _COUNTS.pack(len(packs), len(lengths)), bytes.fromhex("".join(packs)), *lengths, *parts,
+        _COUNTS.pack(len(packs), len(lengths)), _WHOLE.pack(whole.look, *whole.counts, whole.id),
+        bytes.fromhex("".join(packs)), *lengths, *parts,
     ))  # fmt: skip
     return _MAGIC + blake3_of()(rest).digest() + rest

@@ -364,7 +364,7 @@ class Store:
                 raise
         packs = sorted(self._packs.known())
         for path, intake in self._unsaved.items():
-            remembering.save(self._disk, self._place, path, intake.seen(), packs)
+            remembering.save(self._disk, self._place, path, intake.seen(), packs, intake.whole)
         self._unsaved.clear()
         if index.is_wanted(self._packs):
             index.save(self._packs, self._disk, self._place.table, aside=self._place.scratch)
