@@ -115,10 +115,20 @@ def test_circles_of_clusters_are_the_same_each_way(seed, data):
 
 
 @given(
-    seed=st.integers(0, 10_000), size=st.integers(2, 9), edges=st.integers(2, 9), sampled=st.integers(1, 3)
+    seed=st.integers(0, 10_000),
+    size=st.integers(2, 9),
+    edges=st.integers(2, 9),
+    limits=st.fixed_dictionaries(
+        {
+            "SAMPLED": st.integers(1, 3),
+            "DENSE": st.sampled_from([1, 4, 1_000]),
+            "BLOCK": st.sampled_from([1, 7, 100]),
+            "SWEEPS": st.sampled_from([1, 12]),
+        }
+    ),
 )
-def test_circles_are_the_same_where_a_few_edges_are_looked_at_first(seed, size, edges, sampled):
-    """Many edges per node, dealt out at random, in circles that follow each other; some nodes have none."""
+def test_circles_are_the_same_whichever_edges_are_looked_at_first(seed, size, edges, limits):
+    """Edges in any order, dealt out at random, in circles that follow each other; some nodes have none."""
     chance = random.Random(seed)
     n = size * 5
     place = chance.sample(range(n), n) if seed % 2 else list(range(n))
@@ -128,10 +138,28 @@ def test_circles_are_the_same_where_a_few_edges_are_looked_at_first(seed, size, 
             ahead = chance.random() < 0.2
             other = chance.randrange(node, n) if ahead else node - node % size + chance.randrange(size)
             graph[place[node]].add(place[other])
-    successors = [sorted(some) for some in graph]
+    successors = [chance.sample(sorted(some), len(some)) for some in graph]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(wide_circles, "SAMPLED", sampled)
+        for name, limit in limits.items():
+            patch.setattr(wide_circles, name, limit)
         assert wide_circles.circles(successors, few=0) == components(range(n), successors)
+
+
+def test_circles_that_follow_each_other_are_told_apart_by_their_colours(monkeypatch):
+    """The colours tell all of them at once: nothing is left for a second round but what is in no circle."""
+    chance = random.Random(7)
+    n, size = 4_000, 40
+    graph = [
+        sorted({node - node % size + chance.randrange(size) for _ in range(8)} | {chance.randrange(node, n)})
+        for node in range(n)
+    ]
+    monkeypatch.setattr(wide_circles, "_largest", None)
+    searched, search = [], wide_circles.one_by_one
+    monkeypatch.setattr(wide_circles, "one_by_one", lambda near: searched.append(len(near)) or search(near))
+    found = wide_circles.circles(graph)
+    assert found == components(range(n), graph)
+    assert len(found) >= n // size
+    assert sum(searched) < n // 100
 
 
 def large(shape: str, n: int) -> list[list[int]]:

@@ -38,7 +38,9 @@ class Csr(Record):
 
 def csr(lengths: Ints, targets: Ints) -> Csr:
     """The graph whose nodes have so many targets each."""
-    return Csr(np.cumsum(lengths) - lengths, lengths, targets)
+    heads = np.cumsum(lengths)
+    heads -= lengths
+    return Csr(heads, lengths, targets)
 
 
 def compact(successors: Adjacency) -> Csr:
@@ -59,9 +61,9 @@ def targets_of(graph: Csr, nodes: Ints) -> Ints:
     first, last = nodes[0], nodes[-1]
     if last - first < len(nodes):  # neighbours
         return graph.targets[graph.heads[first] : graph.heads[last] + graph.lengths[last]]
-    lengths = graph.lengths[nodes]
+    lengths = graph.lengths.take(nodes)
     before = np.cumsum(lengths) - lengths
-    places = np.repeat(graph.heads[nodes] - before, lengths)
+    places = np.repeat(graph.heads.take(nodes) - before, lengths)
     places += np.arange(len(places))
     return graph.targets.take(places)
 
@@ -72,7 +74,7 @@ def distinct(nodes: Ints, size: int) -> Ints:
         found = np.sort(nodes)  # `unique` hashes, which takes several times as long
         first = np.ones(len(found), bool)
         np.not_equal(found[1:], found[:-1], out=first[1:])
-        return found[first]
+        return found.compress(first)
     marked = np.zeros(size, bool)
     marked[nodes] = True
     return np.flatnonzero(marked)
@@ -120,7 +122,7 @@ def _freed(waits: Ints, targets: Ints) -> Ints:
     low, high = int(targets.min()), int(targets.max()) + 1
     if high - low < 16 * len(targets):
         return np.flatnonzero(waits[low:high] == 0) + low
-    return distinct(targets[waits[targets] == 0], len(waits))
+    return distinct(targets.compress(waits.take(targets) == 0), len(waits))
 
 
 def walked(successors: Adjacency, weights: Sequence[int]) -> Walk | None:
@@ -149,7 +151,7 @@ def _ranks(graph: Csr, found: list[Level], weight: Ints) -> Ints:
         lengths = graph.lengths[some]
         if not lengths.all():
             inner = lengths > 0
-            some, lengths = some[inner], lengths[inner]
+            some, lengths = some.compress(inner), lengths.compress(inner)
         if len(some):
             ranks[some] += np.maximum.reduceat(ranks.take(targets), np.cumsum(lengths) - lengths)
     return ranks
