@@ -151,7 +151,7 @@ def _contract(
         elasticity=_elasticity(values),
         fault_tolerance=_fault_tolerance(values),
         dependencies=tuple(_dependency(item, at) for at, item in items(values, "dependencies")),
-        env_vars=_env_vars(values),
+        env_vars=_env_vars(values, findings, whole=not document.gaps),
         mounts=_mounts(values),
         security_policy=_security_policy(values),
         exclude_patterns=None if code is None else texts(code, "exclude_patterns"),
@@ -234,9 +234,9 @@ def _dependency(stated: Values, at: Path) -> Dependency:
     )
 
 
-def _env_vars(values: Values) -> tuple[EnvVar, ...]:
+def _env_vars(values: Values, findings: list[Finding], *, whole: bool) -> tuple[EnvVar, ...]:
     context = section(values, "runtime_context") or {}
-    return tuple(
+    found = tuple(
         EnvVar(
             path=("runtime_context", *at),
             name=text(stated, "name"),
@@ -246,6 +246,16 @@ def _env_vars(values: Values) -> tuple[EnvVar, ...]:
         )
         for at, stated in items(context, "env_vars")
     )
+    for one in found:
+        if (one.value is None) == (one.source is None) and (whole or one.value is not None):
+            findings.extend(_given_by_no_one(one, findings))
+    return found
+
+
+def _given_by_no_one(one: EnvVar, findings: list[Finding]) -> Iterator[Finding]:
+    """A variable with both a value and a source, or with neither; a value that is wrong is told already."""
+    if not any(told.where[: len(one.path)] == one.path for told in findings if told.code != "DS101"):
+        yield complaints.not_one_value(one.path, one.name or "?", neither=one.value is None)
 
 
 def _mounts(values: Values) -> tuple[Mount, ...]:

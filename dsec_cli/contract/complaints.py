@@ -171,6 +171,23 @@ def holds_nul(at: Path) -> Finding:
     )
 
 
+def not_one_value(at: Path, name: str, *, neither: bool) -> Finding:
+    """DS109: a variable that nothing gives, or that two things give."""
+    both = say("neither value nor source") if neither else say("both value and source")
+    return _error(
+        "DS109",
+        at,
+        say(
+            "variable {name} has {both}: it must have exactly one of them",
+            "exactly-one-value",
+            name=shown(name),
+            both=both,
+        ),
+        say("value: the text itself; source: where a secret is fetched, such as vault://... or env://NAME"),
+        part="key",
+    )
+
+
 def too_few(at: Path, least: int) -> Finding:
     """DS104: a list that must not be empty."""
     return _error(

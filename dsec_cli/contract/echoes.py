@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from dsec_cli.diagnostics import Finding
     from dsec_cli.source.tree import Document, Node, Path
 
-_EITHER = ("run", "call")
-"""Keys of which a Step has one."""
+_EITHER = {"neither run nor call": ("run", "call"), "neither value nor source": ("value", "source")}
+"""Keys of which a Step, or a variable, has one."""
 
 
 def without_echoes(findings: list[Finding]) -> list[Finding]:
@@ -35,8 +35,8 @@ def _missing(finding: Finding) -> tuple[object, ...]:
     """The keys of which one would have been enough."""
     if finding.code not in ("DS102", "DS109") or not isinstance(finding.message, Said):
         return ()
-    if finding.message.id == "exactly-one":
-        return _EITHER if finding.message.args["both"] == "neither run nor call" else ()
+    if finding.message.id.startswith("exactly-one"):
+        return _EITHER.get(str(finding.message.args["both"]), ())
     return (finding.message.args.get("key"),) if finding.message.id.startswith("lacks") else ()
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from dsec_cli.contract import suggest
 from dsec_cli.contract.amending import unread_colon
+from dsec_cli.contract.build import build_all
 from dsec_cli.contract.check import check
 from dsec_cli.contract.complaints import NOUNS
 from dsec_cli.contract.forms import FORMS
@@ -281,6 +282,26 @@ def test_a_package_may_have_extras() -> None:
 def test_a_choice_of_one_or_that_begins_so_is_proposed_without_an_edit(text: str, advice: str) -> None:
     finding = only(text)
     assert (finding.code, finding.help, finding.fixes) == ("DS105", advice, ())
+
+
+@pytest.mark.parametrize(
+    ("entry", "codes"),
+    [
+        ("{name: A, value: x}", []),
+        ("{name: A, source: 'vault://x'}", []),
+        ("{name: A}", ["DS109"]),
+        ("{name: A, ttl: 2h}", ["DS109"]),
+        ("{name: A, value: x, source: 'vault://x'}", ["DS109"]),
+        ("{name: A, value: }", ["DS104"]),
+        ("{name: A, source: 5}", ["DS104"]),
+        ("{name: A, vlaue: x}", ["DS101"]),
+        ("{value: x, source: y}", ["DS109"]),
+    ],
+)
+def test_a_variable_has_a_value_or_a_source(entry: str, codes: list[str]) -> None:
+    text = SourceText.from_bytes("f.yaml", f"runtime_context: {{env_vars: [{entry}]}}".encode())
+    (built,) = build_all(parse(text), "ds_config.yaml")
+    assert [one.code for one in built.findings] == codes
 
 
 def test_a_missing_key_is_said_of_its_owner() -> None:
