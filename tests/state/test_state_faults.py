@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from dsec.sdk import state
-from dsec.state import coding, statefile, writing
+from dsec.state import coding, forking, statefile, writing
 from dsec.state.layout import laid_out, views
 from dsec.state.staging import copy_in
 from dsec.state.writer import base_of
@@ -289,6 +289,25 @@ def test_a_killed_writer_is_told_and_replaced(tmp_path: Path, capsys: pytest.Cap
         assert result.anchor
     assert "state 1 was not saved: the process that writes states was ended" in capsys.readouterr().err
     assert [one.at for one in state.stored(str(tmp_path))] == [0, 2]
+
+
+def test_a_killed_child_leaves_the_state_before_to_build_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    weights = np.arange(1000)
+    with state.Saver(tmp_path, copy="fork", keep=0) as saver:
+        saver.save(0, {"w": weights}).wait()
+        weights[3] = 0
+        with monkeypatch.context() as patch:
+            patch.setattr(forking, "write_state", lambda *_: signal.pause())
+            handle = saver.save(1, {"w": weights})
+            os.kill(saver._way._child, signal.SIGKILL)  # type: ignore[union-attr]
+            with pytest.raises(state.StateError, match="was ended before it had written this one"):
+                handle.wait()
+        weights[4] = 0
+        result = saver.save(2, {"w": weights}).wait()
+    assert (result.anchor, result.components["w"].changed) == (False, 2)
+    assert (state.load(str(tmp_path)).tensors["w"] == weights).all()
 
 
 @pytest.mark.parametrize("way", ["staging", "fork"])

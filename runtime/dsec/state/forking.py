@@ -1,9 +1,14 @@
-"""States held still by forking: the child has every page as it was, and writes them."""
+"""States held still by forking: the child has every page as it was, and copies or writes them.
+
+Until it has let go of a page, the training pays for a copy of it when it changes it: so where memory is
+no matter the child first copies the state, which takes a fraction of the time of writing it.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import importlib
+import mmap
 import os
 import signal
 import socket
@@ -15,22 +20,37 @@ from dsec.state.staging import Slot, copy_in
 from dsec.state.writer import base_of, result_of, said, told
 from dsec.state.writing import Base, Result, Wish, write_state
 
-_NEEDED = ("numpy", "zstandard", "blake3", "dsec.state.encoding", "dsec.state.quantising", "fnmatch")
+_NEEDED = (
+    "numpy",
+    "zstandard",
+    "blake3",
+    "dsec.state.encoding",
+    "dsec.state.quantising",
+    "fnmatch",
+    "ctypes",
+)
 _NICE = 5
 
 
 class Forked:
-    """One buffer, which holds the state before; a child is forked for every save."""
+    """A child is forked for every save.
+
+    Of two buffers one holds the state before and one the copy; where there is one alone, it holds the
+    state before, and the child writes from the training's pages.
+    """
 
     name = "fork"
 
-    def __init__(self) -> None:
+    def __init__(self, slots: tuple[Slot, ...]) -> None:
+        """`slots`: one or two."""
         for name in _NEEDED:  # a child must import nothing: another thread might have held the lock
             try:
                 importlib.import_module(name)
             except ImportError:
                 continue
-        self._slot = Slot()
+        self._slots = slots
+        self._held = self._taken = 0
+        """Which of them holds the state before, and which is for the one that is taken."""
         self._base: Base | None = None
         self._wish: Wish | None = None
         self._nbytes = 0
@@ -38,20 +58,22 @@ class Forked:
         self._link: socket.socket | None = None
 
     def prepare(self, nbytes: int) -> None:
-        """Have the memory of the state before at hand."""
-        self._slot.fit(nbytes)
-        self._slot.fault_in()
+        """Have the memory at hand."""
+        for slot in self._slots:
+            slot.fit(nbytes)
+            slot.fault_in()
 
     def take(self, layout: Layout, wish: Wish) -> None:
         """Fork a child that has the state as it is now; raises OSError."""
-        buffer = self._slot.fit(layout.nbytes)
+        self._taken = (self._held + 1) % len(self._slots)
+        buffer = self._slots[self._taken].fit(layout.nbytes)
         mine, theirs = socket.socketpair()
         with warnings.catch_warnings():
             # Python warns of threads in a process that forks; `chosen` has looked at them already.
             warnings.simplefilter("ignore", DeprecationWarning)
             child = os.fork()
         if child == 0:
-            _write(layout, wish, self._base, buffer, theirs)
+            _serve(layout, wish, self._base, buffer, theirs, apart=len(self._slots) > 1)
         theirs.close()
         self._child, self._link, self._wish, self._nbytes = child, mine, wish, layout.nbytes
 
@@ -64,12 +86,14 @@ class Forked:
         answer = receive(self._link)
         self._reap()
         if answer is None:
-            self._base = None  # its buffer may have been half overwritten
+            if len(self._slots) == 1:
+                self._base = None  # its buffer may have been half overwritten
             return None, "the process that writes states was ended before it had written this one"
         if "problem" in answer:
             return None, answer["problem"]
         result = result_of(answer)
-        buffer = self._slot.fit(self._nbytes)
+        self._held = self._taken
+        buffer = self._slots[self._held].fit(self._nbytes)
         self._base = base_of(result, self._wish.placed, views(self._wish.placed, buffer))
         return result, ""
 
@@ -86,21 +110,24 @@ class Forked:
         """Give the memory back."""
         self._reap()
         self._base = None
-        self._slot.close()
+        for slot in self._slots:
+            slot.close()
 
 
-def _write(layout: Layout, wish: Wish, base: Base | None, buffer: memoryview, link: socket.socket) -> None:
+def _serve(
+    layout: Layout, wish: Wish, base: Base | None, buffer: memoryview, link: socket.socket, *, apart: bool
+) -> None:
     """The child: write the state, make it the one to compare with, say so, and end."""
     code = 1
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        os.nice(_NICE)
         try:
-            result = write_state(
-                wish, {one.placed.name: _bytes(one) for one in layout.sources if not one.placed.alias}, base
-            )
-            copy_in(layout, buffer, threads=1)
+            if apart:  # at the training's own priority: it may be waiting for its pages
+                copy_in(layout, buffer, threads=1)
+                _let_go(layout)
+            os.nice(_NICE)
+            result = _written(layout, wish, base, buffer, apart=apart)
             answer = told(result)
         except (OSError, MemoryError) as problem:
             answer = {"problem": said(problem, wish.folder)}
@@ -108,6 +135,32 @@ def _write(layout: Layout, wish: Wish, base: Base | None, buffer: memoryview, li
         code = 0
     finally:
         os._exit(code)  # nothing of the training's own exit is the child's business
+
+
+def _written(layout: Layout, wish: Wish, base: Base | None, buffer: memoryview, *, apart: bool) -> Result:
+    if apart:
+        return write_state(wish, views(wish.placed, buffer), base)
+    result = write_state(
+        wish, {one.placed.name: _bytes(one) for one in layout.sources if not one.placed.alias}, base
+    )
+    copy_in(layout, buffer, threads=1)
+    return result
+
+
+def _let_go(layout: Layout) -> None:
+    """Give the tensors' pages up: the training has them alone again, and this process reads zeros there."""
+    import ctypes
+
+    madvise = ctypes.CDLL(None).madvise
+    madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    for source in layout.sources:
+        if source.device or isinstance(source.array, memoryview):
+            continue
+        if source.array.flags.c_contiguous:
+            begin = source.array.__array_interface__["data"][0]
+            first, end = -(-begin // mmap.PAGESIZE), (begin + source.placed.nbytes) // mmap.PAGESIZE
+            if end > first:
+                madvise(first * mmap.PAGESIZE, (end - first) * mmap.PAGESIZE, mmap.MADV_DONTNEED)
 
 
 def _bytes(source: Source) -> memoryview:

@@ -8,6 +8,7 @@ import os
 import sys
 import time
 
+from dsec.state import choosing
 from dsec.state import values as plain
 from dsec.state.forking import Forked
 from dsec.state.handles import Handle
@@ -15,6 +16,7 @@ from dsec.state.layout import laid_out
 from dsec.state.problems import StateError
 from dsec.state.randomness import random_states
 from dsec.state.staged import Staged
+from dsec.state.staging import Slot
 from dsec.state.writing import Wish
 
 TYPE_CHECKING = False
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from types import TracebackType
     from typing import Any, Self
+
+    from dsec.state.layout import Layout
 
 COPIES = ("auto", "staging", "fork")
 BUSY = ("wait", "skip")
@@ -31,10 +35,11 @@ class Saver:
     """Writes states into one folder, each as the difference to the one before where that is less.
 
     `copy`: how the state is kept still while it is written. `staging` copies it into memory that is
-    allocated once (two such buffers: twice the state's size); `fork` lets a forked process hold the
-    pages (once the state's size, and more page faults in the training while it writes); `auto` takes
-    `staging`, and `fork` only where memory for the buffers is short and nothing speaks against it.
-    Which one it was and why stands in every handle.
+    allocated once (two such buffers: twice the state's size); `fork` lets a forked process do that
+    copy, or hold the pages where memory is short (once the state's size): the pause is shorter, and
+    pages that the training changes afterwards cost it more; `auto` takes `staging`, and `fork` where
+    nothing speaks against it and memory is short or `prepare` has measured that its pause is less than
+    half as long. Which one it was and why stands in every handle.
     `keep`: newest states that stay, with what they build on; 0: all.
     `quantise`: patterns of tensors' names that are kept as INT8, which loses accuracy; the result
     says how much.
@@ -95,7 +100,7 @@ class Saver:
             )
         if rng:
             small["rng"] = plain.written("rng", random_states())
-        way = self._choose(layout.nbytes)
+        way = self._choose(layout)
         wish = Wish(
             self.folder, at, tuple(one.placed for one in layout.sources), small, self._keep, self._quantise
         )
@@ -119,15 +124,35 @@ class Saver:
         return time.monotonic() - begun
 
     def prepare(self, tensors: Mapping[str, Any]) -> str:
-        """Set memory for the copies aside now and not in the first save's pause; gives how they are made."""
-        layout = laid_out(tensors)
-        self._choose(layout.nbytes).prepare(layout.nbytes)
-        return f"{self._choose(layout.nbytes).name}: {self._why}"
+        """Set memory for the copies aside now and not in the first save's pause; gives how they are made.
 
-    def _choose(self, nbytes: int) -> Staged | Forked:
+        With `copy="auto"` both ways are tried where there is memory for two copies, and the one that stands
+        still for clearly less time is taken.
+        """
+        layout = laid_out(tensors)
+        if self._way is None and self._copy == "auto" and choosing.is_room_for_two(layout.nbytes):
+            slots = (Slot(), Slot())
+            for slot in slots:
+                slot.fit(layout.nbytes)
+                slot.fault_in()
+            name, self._why = choosing.measured(layout, slots[0], threads=self._threads)
+            self._way = Forked(slots) if name == "fork" else Staged(self._threads, slots)
+        way = self._choose(layout)
+        way.prepare(layout.nbytes)
+        return f"{way.name}: {self._why}"
+
+    def _choose(self, layout: Layout) -> Staged | Forked:
+        way = self._way
+        if way is not None and way.name == "fork" and self._copy == "auto" and choosing.against_fork():
+            way.close()  # threads were begun since
+            self._way = None
         if self._way is None:
-            name, self._why = chosen(self._copy, nbytes)
-            self._way = Forked() if name == "fork" else Staged(self._threads)
+            name, self._why = choosing.chosen(self._copy, layout.nbytes)
+            if name == "staging":
+                self._way = Staged(self._threads, (Slot(), Slot()))
+            else:
+                two = choosing.is_room_for_two(layout.nbytes)
+                self._way = Forked((Slot(), Slot()) if two else (Slot(),))
         return self._way
 
     def close(self) -> None:
@@ -151,42 +176,3 @@ class Saver:
         self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-
-
-def chosen(wanted: str, nbytes: int) -> tuple[str, str]:
-    """How states are kept still here, and why; raises StateError where what is wanted cannot be."""
-    against = _against_fork()
-    if wanted == "fork" and against:
-        raise StateError(f"copy='fork' is not possible here: {against}; use copy='staging'")
-    if wanted != "auto":
-        return wanted, "as asked for"
-    free = _available()
-    if free is None or free > 2 * nbytes:
-        return "staging", "there is memory for two copies of the state"
-    if against:
-        return "staging", f"memory is short, but it cannot be forked: {against}"
-    return "fork", f"{free >> 20} MiB of memory are free, and two copies need {2 * nbytes >> 20} MiB"
-
-
-def _against_fork() -> str:
-    """Why a fork of this process might hang or harm it; "": nothing is known."""
-    import threading
-
-    torch = sys.modules.get("torch")
-    if torch is not None and torch.cuda.is_available() and torch.cuda.is_initialized():
-        return "a forked process cannot hold this one's CUDA context"
-    if threading.active_count() > 1:
-        return f"{threading.active_count()} threads run, and a lock that one of them holds would stay locked"
-    return ""
-
-
-def _available() -> int | None:
-    """Bytes that can be had without swapping (MemAvailable); None: unknown."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            for line in file:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) << 10
-    except (OSError, ValueError, IndexError):
-        return None
-    return None

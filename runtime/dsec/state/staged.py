@@ -29,10 +29,10 @@ class Staged:
 
     name = "staging"
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, slots: tuple[Slot, Slot]) -> None:
         """`threads`: how many copy at once."""
         self._threads = threads
-        self._slots = (Slot(), Slot())
+        self._slots = slots
         self._base: int | None = None
         self._taken = 0
         self._writer: subprocess.Popen[bytes] | None = None
