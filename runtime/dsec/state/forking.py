@@ -41,8 +41,9 @@ class Forked:
 
     name = "fork"
 
-    def __init__(self, slots: tuple[Slot, ...]) -> None:
-        """`slots`: one or two."""
+    def __init__(self, threads: int, slots: tuple[Slot, ...]) -> None:
+        """`threads`: how many copy at once; `slots`: one or two."""
+        self._threads = threads if len(slots) > 1 else 0
         for name in _NEEDED:  # a child must import nothing: another thread might have held the lock
             try:
                 importlib.import_module(name)
@@ -73,7 +74,7 @@ class Forked:
             warnings.simplefilter("ignore", DeprecationWarning)
             child = os.fork()
         if child == 0:
-            _serve(layout, wish, self._base, buffer, theirs, apart=len(self._slots) > 1)
+            _serve(layout, wish, self._base, buffer, theirs, threads=self._threads)
         theirs.close()
         self._child, self._link, self._wish, self._nbytes = child, mine, wish, layout.nbytes
 
@@ -115,19 +116,22 @@ class Forked:
 
 
 def _serve(
-    layout: Layout, wish: Wish, base: Base | None, buffer: memoryview, link: socket.socket, *, apart: bool
+    layout: Layout, wish: Wish, base: Base | None, buffer: memoryview, link: socket.socket, *, threads: int
 ) -> None:
-    """The child: write the state, make it the one to compare with, say so, and end."""
+    """The child: write the state, make it the one to compare with, say so, and end.
+
+    `threads`: so many copy it first; 0: there is no room for that.
+    """
     code = 1
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         try:
-            if apart:  # at the training's own priority: it may be waiting for its pages
-                copy_in(layout, buffer, threads=1)
+            if threads:  # at the training's own priority: it may be waiting for its pages
+                copy_in(layout, buffer, threads=threads)
                 _let_go(layout)
             os.nice(_NICE)
-            result = _written(layout, wish, base, buffer, apart=apart)
+            result = _written(layout, wish, base, buffer, apart=bool(threads))
             answer = told(result)
         except (OSError, MemoryError) as problem:
             answer = {"problem": said(problem, wish.folder)}

@@ -136,7 +136,7 @@ class Saver:
                 slot.fit(layout.nbytes)
                 slot.fault_in()
             name, self._why = choosing.measured(layout, slots[0], threads=self._threads)
-            self._way = Forked(slots) if name == "fork" else Staged(self._threads, slots)
+            self._way = Forked(self._threads, slots) if name == "fork" else Staged(self._threads, slots)
         way = self._choose(layout)
         way.prepare(layout.nbytes)
         return f"{way.name}: {self._why}"
@@ -152,7 +152,7 @@ class Saver:
                 self._way = Staged(self._threads, (Slot(), Slot()))
             else:
                 two = choosing.is_room_for_two(layout.nbytes)
-                self._way = Forked((Slot(), Slot()) if two else (Slot(),))
+                self._way = Forked(self._threads, (Slot(), Slot()) if two else (Slot(),))
         return self._way
 
     def close(self) -> None:
