@@ -87,6 +87,7 @@ def read_fleet(document: Document, *, name: str, inventory: Callable[[str], Inve
             detect_ms=form.ms(assume.get("detect"), 0),
             restore_ms=form.ms(assume.get("restore"), 0),
             preempt=form.flag(assume.get("preempt"), default=False),
+            quick=True,
         ),
         prices=_prices(form, root.get("prices")),
     )

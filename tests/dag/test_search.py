@@ -104,14 +104,27 @@ def check_instant(instant, contest, run):
 
 @given(case=ANY)
 def test_an_order_is_in_its_priorities(case):
-    """The runtime gets priorities and nothing else: they must lead to the schedule that was planned."""
+    """The runtime gets priorities and how devices are chosen: they must lead to the schedule of the plan."""
     contest, _ = case
     found = best_order(contest)
     for one in [*every_candidate(contest), found.best]:
-        again = contest.forward(one.priorities, Manner(quick=one.quick))
+        again = contest.forward(one.priorities, Manner(quick=one.quick, choices=one.choices))
         assert again is not None
         assert (again.starts, again.groups) == (one.run.starts, one.run.groups), one.order
     assert min(found.best.priorities) >= 0
+
+
+def test_what_can_wait_leaves_the_quick_ones_of_like_size_to_who_needs_them():
+    """A Step that nobody waits for is on a slow device: two quick ones are left for the long path."""
+    cards = [("quick", 1000, 79), ("quick", 1000, 79), ("slow", 500, 80), ("slow", 500, 80)]
+    alone, first, pair = (
+        Demand(0, 0, 1, 0, (), 0, 0),
+        Demand(0, 0, 0, 0, (), 0, 0),
+        Demand(0, 0, 2, 0, (), 0, 0),
+    )
+    works = [Work(alone, 6, 0), Work(first, 1, 0), Work(pair, 12, 0)]
+    found = best_order(Contest([[], [2], []], [0, 1, 2], works, machine(cards)))
+    assert (found.best.run.ends, found.best.run.makespan) == ([12, 1, 13], 13)
 
 
 @given(case=ANY)

@@ -103,6 +103,7 @@ class Grants:
         self._crowded = any(self._foreign)
         """Whether other processes hold some of the devices."""
         self._capacities = [_UNKNOWN if slot.capacity is None else slot.capacity for slot in table]
+        self._worths = [slot.worth for slot in table]
         self._groups: dict[tuple[int, ...], Group] = {}
         self._broken: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
         self._first: dict[tuple[tuple[int, ...], int], tuple[int, ...]] = {}
@@ -185,7 +186,10 @@ class Grants:
         idle = tuple([at for at in pool if not state[at]])
         if self._crowded:
             foreign, broken, capacities = self._foreign, self._broken_by(idle), self._capacities
-            best = [(foreign[at], state[at] > 0, capacities[at] - state[at], broken[at], at) for at in pool]
+            fits = [(capacities[at] - state[at],) if state[at] else self._worths[at] for at in pool]
+            best = [
+                (foreign[at], state[at] > 0, fit, broken[at], at) for at, fit in zip(pool, fits, strict=True)
+            ]
             return tuple(sorted([one[4] for one in sorted(best)[:count]]))
         return self._of_pool(state, pool, idle, count)
 
@@ -197,8 +201,8 @@ class Grants:
             case = idle, count
             found = self._first.get(case)
             if found is None:
-                broken, capacities = self._broken_by(idle), self._capacities
-                order = sorted(idle, key=lambda at: (capacities[at], broken[at], at))
+                broken, worths = self._broken_by(idle), self._worths
+                order = sorted(idle, key=lambda at: (worths[at], broken[at], at))
                 found = self._first[case] = tuple(sorted(order[:count]))
             return found
         broken, capacities = self._broken_by(idle), self._capacities

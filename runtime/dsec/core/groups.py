@@ -179,8 +179,7 @@ def _mesh(group: Sequence[Slot], count: int) -> list[Slot]:
     return grown([], group)
 
 
-def _group_fit(group: Sequence[Slot]) -> tuple[int, int, int, int]:
-    """No neighbours, then the smallest group, then the least memory, then the lowest index."""
+def _group_fit(group: Sequence[Slot]) -> tuple[int, int, tuple[int, int, int], int]:
+    """No neighbours, then the smallest group, then the devices of the least worth, then the lowest index."""
     first = group[0]
-    room = 2**63 if first.capacity is None else first.capacity
-    return (sum([slot.foreign for slot in group]), len(group), room, first.device.index)
+    return (sum([slot.foreign for slot in group]), len(group), first.worth, first.device.index)
