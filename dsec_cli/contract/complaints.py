@@ -300,6 +300,9 @@ def unknown_key(key: str, node: Node, at: Path, where: Where) -> Finding:
     if unread:
         advice = say("write `{key}: ...`", key=amending.before_colon(key))
         return finding._replace(reason=unread, help=advice)
+    if key.startswith(suggest.KEEPING):
+        advice = say("put the anchor where its value is first used: there are no keys that only keep anchors")
+        return finding._replace(help=advice)
     elsewhere = suggest.of_trainers(key, section)
     if elsewhere:
         return finding._replace(help=elsewhere)

@@ -97,6 +97,10 @@ def of_trainers(key: str, section: str) -> str:
     return TRAINER_KEYS.get(key, "")
 
 
+KEEPING = ("x-", ".")
+"""How keys begin in which other tools let one keep what anchors name."""
+
+
 class Suggestion(Record):
     """The likely word, and whether nothing else was likely (so that a fix may use it)."""
 

@@ -64,6 +64,12 @@ def test_a_whole_contract_is_quiet() -> None:
             "min_count belongs in elasticity.gpu or steps[].resources.gpu",
         ),
         (
+            "x-gpu: &g {count: 1}",
+            ("x-gpu",),
+            "unknown key 'x-gpu' in the document",
+            "put the anchor where its value is first used: there are no keys that only keep anchors",
+        ),
+        (
             "max_epochs: 3",
             ("max_epochs",),
             "unknown key 'max_epochs' in the document",

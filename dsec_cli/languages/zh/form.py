@@ -52,6 +52,7 @@ TEXTS: dict[str, str] = {
     "neither value nor source": "既没有 value 也没有 source",
     "both value and source": "同时有 value 和 source",
     "value: the text itself; source: where a secret is fetched, such as vault://... or env://NAME": "value：文本本身；source：从哪里取得机密，例如 vault://... 或 env://NAME",
+    "put the anchor where its value is first used: there are no keys that only keep anchors": "把锚点写在它的值第一次用到的地方：没有只用来存放锚点的键",
     "host name": "主机名",
     "package name": "包名",
     "a host name or an address, without scheme, port and path": "主机名或地址，不含协议、端口和路径",

@@ -18,6 +18,7 @@ TEXTS: dict[str, str] = {
     "put a space before the #": "在 # 前加一个空格",
     "write `# dsec: ignore[CODE] reason`": "写成 `# dsec: ignore[CODE] 原因`",
     "write `# dsec: ignore[DS203] reason`": "写成 `# dsec: ignore[DS203] 原因`",
+    "a comment names whole codes, such as {code}": "注释要写完整的代码，例如 {code}",
     "no rule has the code {named!r}": "没有代码为 {named!r} 的规则",
     "this suppression names no code": "这条豁免没有写规则代码",
     "this comment suppresses {code} without a reason": "这条注释豁免了 {code}，却没有写原因",

@@ -54,7 +54,12 @@ def _advice(named: str, codes: frozenset[str]) -> str:
     from dsec_cli.lint.register import known_rules  # as above
 
     called = [rule.code for rule in known_rules() if rule.name == named.lower()]
-    return say("did you mean {word!r}?", word=called[0]) if called else did_you_mean(named, codes)
+    if called:
+        return say("did you mean {word!r}?", word=called[0])
+    begun = sorted(code for code in codes if code.startswith(named.upper()))
+    if len(begun) > 1:
+        return say("a comment names whole codes, such as {code}", code=begun[0])
+    return did_you_mean(named, codes)
 
 
 RULE = Rule("DS902", "suppression-of-unknown-code", Severity.WARNING, check, TEXT, when=("suppression",))
