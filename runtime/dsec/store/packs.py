@@ -24,8 +24,9 @@ from dsec.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
+    from dsec.hashing import Hasher
     from dsec.store.compression import Codec
     from dsec.store.packform import Frame, Tables
 
@@ -113,6 +114,7 @@ class Packs:
         self.own: set[str] = set()
         """Packs that this process writes: whether they have an object, it knows without searching."""
         self._codec: Codec | None = None
+        self._hash: Callable[[bytes], Hasher] | None = None
         self._open: dict[str, OpenPack] = {}
         """Those that were asked for last stand last, here and among the frames."""
         self._frames: dict[tuple[str, int], bytes] = {}
@@ -149,11 +151,11 @@ class Packs:
         """Where the object is, or None."""
         if self.index is not None and (at := self.index.find(wanted)) >= 0:
             _, frame, offset, length, pack = self.index.row(at)
-            return Place(self.indexed[pack], frame, offset, length)
+            return Place._make((self.indexed[pack], frame, offset, length))
         for name, segment in self.loose.items():
             if (at := segment.find(wanted)) >= 0:
                 _, frame, offset, length, _kind = segment.row(at)
-                return Place(name, frame, offset, length)
+                return Place._make((name, frame, offset, length))
         return None
 
     def __contains__(self, wanted: bytes) -> bool:
@@ -222,7 +224,9 @@ class Packs:
         if place is None:
             raise Missing(say("the store has nothing with the id {id}", id=wanted.hex()))
         data = self.read(place)
-        self.check(place.pack, wanted, blake3_of()(data).digest())
+        if self._hash is None:
+            self._hash = blake3_of()
+        self.check(place.pack, wanted, self._hash(data).digest())
         return data
 
     def check(self, pack: str, wanted: bytes, found: bytes) -> None:
