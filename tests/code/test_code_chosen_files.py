@@ -33,6 +33,19 @@ GIVEN = {
         "from autogen_ext.code_executors.local import LocalCommandLineCodeExecutor as E; E(work_dir='/w')",
         {("/w", "read"), ("/w", "write")},
     ),
+    "loaders": (
+        "from langchain_community.document_loaders import DirectoryLoader, PyPDFLoader\n"
+        "PyPDFLoader('/d/a.pdf').load(), DirectoryLoader(path='/d/md', glob='*.md').load()",
+        {("/d/a.pdf", "read"), ("/d/md", "read")},
+    ),
+    "vectors": (
+        "from langchain_chroma import Chroma; Chroma.from_documents([], persist_directory='/o/c')",
+        {("/o/c", "read"), ("/o/c", "write")},
+    ),
+    "index": (
+        "from llama_index.core import StorageContext; StorageContext.from_defaults(persist_dir='/o/i')",
+        {("/o/i", "read")},
+    ),
     "executor-default": (
         "from autogen_ext.code_executors.local import LocalCommandLineCodeExecutor as E; E()",
         set(),

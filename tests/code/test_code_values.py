@@ -5,6 +5,10 @@ from __future__ import annotations
 import pytest
 
 HOSTS = {
+    "loader": (
+        "from langchain_community.document_loaders import WebBaseLoader as L; L(['https://h.com/a'])",
+        {"h.com:443"},
+    ),
     "alias": ("import requests as r; r.get('https://h.com/x')", {"h.com:443"}),
     "from": ("from requests import get as g; g('http://h.com/x')", {"h.com:80"}),
     "port": ("import httpx; httpx.post('http://h.com:8080/x')", {"h.com:8080"}),

@@ -59,6 +59,31 @@ FILES: dict[str, tuple[Use, ...]] = {
 }  # fmt: skip
 """What is done with which argument; place -2: by name only."""
 FILES["joblib.dump"] = ((WRITE, 1, ("filename",)),)
+_LOADERS = "langchain_community.document_loaders."
+FILES.update(
+    dict.fromkeys(
+        (
+            f"{_LOADERS}{name}"
+            for name in (
+                "BSHTMLLoader", "CSVLoader", "DirectoryLoader", "Docx2txtLoader", "JSONLoader", "NotebookLoader",
+                "PyMuPDFLoader", "PyPDFDirectoryLoader", "PyPDFLoader", "TextLoader", "UnstructuredFileLoader",
+                "UnstructuredHTMLLoader", "UnstructuredMarkdownLoader", "UnstructuredPDFLoader",
+            )
+        ),
+        ((READ, 0, ("file_path", "path")),),
+    )
+)  # fmt: skip
+FILES.update(
+    dict.fromkeys(
+        (
+            f"{package}.Chroma{way}"
+            for package in ("langchain_chroma", "langchain_community.vectorstores")
+            for way in ("", ".from_documents", ".from_texts")
+        ),
+        ((READ, -1, ("persist_directory",)), (WRITE, -1, ("persist_directory",))),
+    )
+)
+FILES["llama_index.core.StorageContext.from_defaults"] = ((READ, -1, ("persist_dir",)),)
 FILES["crewai.Task"] = FILES["crewai.task.Task"] = ((WRITE, -1, ("output_file",)),)
 
 PATH_METHODS: dict[str, tuple[str, ...]] = {

@@ -51,6 +51,12 @@ URLS: dict[str, tuple[int, tuple[str, ...]]] = {
     "urllib3.PoolManager().request": (1, ("url",)),
     "urllib3.PoolManager().urlopen": (1, ("url",)),
     "aiohttp.request": (1, ("url",)),
+    **{
+        f"langchain_community.document_loaders.{name}": (0, (argument,))
+        for name, argument in (("WebBaseLoader", "web_path"), ("AsyncHtmlLoader", "web_path"),
+                               ("RecursiveUrlLoader", "url"), ("SitemapLoader", "web_path"),
+                               ("UnstructuredURLLoader", "urls"))
+    },
 }  # fmt: skip
 """Calls that take an address; its place and its names."""
 
