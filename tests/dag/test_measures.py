@@ -266,6 +266,10 @@ def test_packed_lists_are_the_lists():
     assert packed(graph[:2], 12) == tuple(map(tuple, graph[:2]))
     assert not hasattr(packed(graph[:2], 12), "flat")
     assert wide_circles.circles(tight) == wide_circles.circles(graph)
+    assert wide.compact(tight) is wide.compact(tight)
+    assert (
+        wide_circles.circles(tight, few=0) == wide_circles.circles(graph) == components(range(3_000), graph)
+    )
 
 
 def test_a_contract_of_twenty_steps_is_analysed_without_numpy(tmp_path):

@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from array import array
     from collections.abc import Iterable
 
+    from dsec.core.wide import Csr
+
     Lists = tuple[tuple[int, ...], ...]
 
 PAYS = 10_000
@@ -24,6 +26,8 @@ class Packed(tuple[tuple[int, ...], ...]):
     """Of each list."""
     flat: array[int]
     """All targets, list after list."""
+    compact: Csr | None = None
+    """The same for numpy, from when it was first asked for."""
 
 
 def packed(lists: Iterable[Iterable[int]], edges: int) -> Lists:

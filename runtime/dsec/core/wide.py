@@ -49,7 +49,10 @@ def compact(successors: Adjacency) -> Csr:
     Targets are of the size that numpy takes places in: it would turn any others into such at every use.
     """
     if isinstance(successors, Packed):
-        return csr(np.frombuffer(successors.lengths, np.int64), np.frombuffer(successors.flat, np.int64))
+        if successors.compact is None:
+            both = (np.frombuffer(some, np.int64) for some in (successors.lengths, successors.flat))
+            successors.compact = csr(*both)
+        return successors.compact
     lengths = np.fromiter(map(len, successors), np.int64, len(successors))
     return csr(lengths, np.fromiter(chain.from_iterable(successors), np.int64, int(lengths.sum())))
 

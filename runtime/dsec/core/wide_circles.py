@@ -49,14 +49,18 @@ Known = tuple["Ints", "Ints"]
 class Part(Record):
     """Nodes that are not yet told apart, and the edges among them."""
 
-    names: Ints
-    """What each node is called in the whole graph, ascending."""
+    names: Ints | None
+    """What each node is called in the whole graph, ascending; None: this is the whole graph."""
     graph: Csr
+
+    def called(self, nodes: Ints) -> Ints:
+        """The names of some of the nodes."""
+        return nodes if self.names is None else self.names.take(nodes)
 
 
 def circles(successors: Adjacency, *, few: int = FEW) -> list[list[int]]:
     """Every strongly connected component that holds a circle: ascending, by its lowest node."""
-    part = Part(np.arange(len(successors)), compact(successors))
+    part = Part(None, compact(successors))
     found: list[list[int]] = []
     wide = True
     while wide and len(part.graph.targets) > few:
@@ -84,8 +88,9 @@ def _searched(part: Part) -> list[list[int]]:
     """The circles of `part`, node by node."""
     graph = part.graph
     flat, heads = graph.targets.tolist(), [*graph.heads.tolist(), len(graph.targets)]
-    near = [flat[heads[at] : heads[at + 1]] for at in range(len(part.names))]
-    names = part.names.tolist()
+    size = len(graph.lengths)
+    near = [flat[heads[at] : heads[at + 1]] for at in range(size)]
+    names = part.called(np.arange(size)).tolist()
     return [[names[at] for at in members] for members in one_by_one(near)]
 
 
@@ -113,7 +118,7 @@ def _only(part: Part, kept: Ints) -> Part:
     number = np.empty(len(kept), np.int64)
     number[nodes] = np.arange(len(nodes))
     targets = number.take(targets.take(inside))
-    return Part(part.names[nodes], csr(np.bincount(sources, minlength=len(nodes)), targets))
+    return Part(part.called(nodes), csr(np.bincount(sources, minlength=len(nodes)), targets))
 
 
 def _trimmed(part: Part) -> Part | None:
@@ -122,7 +127,7 @@ def _trimmed(part: Part) -> Part | None:
         levels = peeled(part.graph if turned is None else turned(part.graph))
         if levels is None:
             return None
-        kept = np.ones(len(part.names), bool)
+        kept = np.ones(len(part.graph.lengths), bool)
         for some, _ in levels:
             kept[some] = False
         part = _only(part, kept)
@@ -157,10 +162,10 @@ def _largest(graph: Csr) -> Known | None:
 
 def _coloured(graph: Csr) -> Known | None:
     """The lowest node that each reaches, and which nodes that one reaches, too; None: it takes too long."""
-    colours = _colours(graph)
-    if colours is None:
+    found = _colours(graph)
+    if found is None:
         return None
-    some = np.flatnonzero(colours == np.arange(len(colours)))
+    colours, some = found
     colours = colours.astype(np.int32)  # half as much to look through
     hidden = colours.copy()  # the colour of what is not seen yet, -1 elsewhere
     hidden[some] = -1
@@ -201,8 +206,8 @@ def _beyond_all(graph: Csr, nodes: Ints, *, colours: Ints, hidden: Ints) -> Ints
     return found.compress(wanted.take(colours.take(found)))
 
 
-def _colours(graph: Csr) -> Ints | None:
-    """The lowest node that each node reaches, itself included; None: it takes too many sweeps to find out."""
+def _colours(graph: Csr) -> tuple[Ints, Ints] | None:
+    """The lowest node that each node reaches, itself included, and which these are; None: too many sweeps."""
     own = np.arange(len(graph.lengths))
     low = _lowest_targets(graph, own)
     ends = np.flatnonzero(low >= own)
@@ -224,7 +229,7 @@ def _colours(graph: Csr) -> Ints | None:
     for _ in range(SWEEPS):
         inner = inner.compress(unsettled.take(colours.take(inner)))
         if not _sweep(graph, inner, colours=colours):
-            return colours
+            return colours, ends.compress(colours.take(ends) == ends)
     return None
 
 
@@ -339,8 +344,8 @@ def _components(part: Part, colours: Ints, *, told: Ints) -> list[list[int]]:
     single = ends - starts == 1
     alone = np.sort(nodes.take(starts.compress(single)))
     bounds = (some.compress(~single).tolist() for some in (starts, ends))
-    names = part.names.take(nodes)
+    names = part.called(nodes)
     groups = [names[first:last].tolist() for first, last in zip(*bounds, strict=True)]
     sources = np.repeat(alone, part.graph.lengths[alone])
     own = sources[sources == targets_of(part.graph, alone)]
-    return groups + [[name] for name in part.names[own].tolist()]
+    return groups + [[name] for name in part.called(own).tolist()]
