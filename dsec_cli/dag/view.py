@@ -208,7 +208,9 @@ def time_text(ms: int) -> str:
 def pace_text(found: Overlap, makespan: int) -> str:
     """How often an iteration ends: `one every 4s once they overlap`."""
     if found.period >= makespan:
-        return say("one after the other, they cannot overlap")
+        if found.loop is not None and found.loop.period >= makespan:
+            return say("one after the other, they cannot overlap")
+        return say("one after the other, as earlier ones go first")
     return say("one every {time} once they overlap", time=time_text(found.period))
 
 

@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dsec.core.overlap import Loop, Overlap
 from dsec_cli.cells import cells
 from dsec_cli.commands.opened import locator, open_contract
 from dsec_cli.dag.graph import step_graph
 from dsec_cli.dag.picture import picture_of
-from dsec_cli.dag.view import Observed, Run, View, state_text, time_text
+from dsec_cli.dag.view import Observed, Run, View, pace_text, state_text, time_text
 from dsec_cli.dag.views.dot import quoted
 from dsec_cli.dag.views.mermaid import escaped
 from dsec_cli.discovery import instances
@@ -175,6 +176,20 @@ def test_a_run_is_laid_over_every_view():
 )
 def test_attempts_are_counted_in_all(seen, iterations, said):
     assert state_text(seen, iterations) == said
+
+
+@pytest.mark.parametrize(
+    ("period", "loop", "text"),
+    [
+        (40, None, "one every 40ms once they overlap"),
+        (50, Loop((0, 1), 1, 50), "one after the other, they cannot overlap"),
+        # Nothing forbids it; in the order that a run follows it does not happen.
+        (50, Loop((0, 1), 2, 25), "one after the other, as earlier ones go first"),
+        (50, None, "one after the other, as earlier ones go first"),
+    ],
+)
+def test_that_nothing_overlaps_is_called_impossible_only_where_it_is(period, loop, text):
+    assert pace_text(Overlap(500, period, loop, None), 50) == text
 
 
 @pytest.mark.parametrize(

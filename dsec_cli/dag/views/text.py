@@ -121,7 +121,7 @@ def _analysis(picture: Picture, found: Analysis) -> Iterator[str]:
     yield from _labelled(picture, say("one iteration"), on)
     limit, bound = max(found.bounds_ms, key=lambda pair: pair[1])
     if any(found.slacks_ms):
-        meaning = say("how much later a Step may start without delaying the end")
+        meaning = say("how much a Step may be late before the critical path grows")
         yield from _labelled(picture, say("slack (+)"), meaning)
     low = say(
         "{time}, set by the {limit}",
