@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _WORTH = 2.0
 """A fork must stand still for so many times less than a copy: pages that are changed afterwards cost, too."""
+_TRIALS = 3
 
 
 def chosen(wanted: str, nbytes: int) -> tuple[str, str]:
@@ -34,15 +35,20 @@ def chosen(wanted: str, nbytes: int) -> tuple[str, str]:
 
 
 def measured(layout: Layout, slot: Slot, *, threads: int) -> tuple[str, str]:
-    """The way whose pause is the shorter one by a trial of each; `slot` holds the copy and is faulted in."""
+    """The way whose pause is the shorter one, by the best of three trials of each; `slot` is faulted in."""
     if against := against_fork():
         return "staging", f"there is memory for two copies of the state, and it cannot be forked: {against}"
-    begun = time.monotonic()
-    copy_in(layout, slot.fit(layout.nbytes), threads=threads)
-    copy_s = time.monotonic() - begun
-    fork_s = _fork_s()
+    copy_s = min(_copy_s(layout, slot, threads) for _ in range(_TRIALS))
+    fork_s = min(_fork_s() for _ in range(_TRIALS))
     found = f"a fork took {fork_s * 1e3:.1f} ms, a copy {copy_s * 1e3:.1f} ms"
     return ("fork" if fork_s * _WORTH < copy_s else "staging"), found
+
+
+def _copy_s(layout: Layout, slot: Slot, threads: int) -> float:
+    """Seconds that a copy of these tensors takes."""
+    begun = time.monotonic()
+    copy_in(layout, slot.fit(layout.nbytes), threads=threads)
+    return time.monotonic() - begun
 
 
 def _fork_s() -> float:
