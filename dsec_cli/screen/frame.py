@@ -5,7 +5,8 @@ from __future__ import annotations
 from dsec.core.reckoning import hours as hours_of
 from dsec.outcomes import recorded
 from dsec.outcomes import state as state_word
-from dsec.progress import span
+from dsec.progress import instance, span
+from dsec_cli.cells import plain, wrap
 from dsec_cli.screen.devices import devices, heat_map
 from dsec_cli.screen.line import BOLD, CYAN, DIM, GREEN, RED, REVERSE, YELLOW, fitted, line_width, trimmed
 from dsec_cli.screen.scene import chosen_of
@@ -16,12 +17,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dsec.events import Notice
     from dsec_cli.screen.line import Line
     from dsec_cli.screen.scene import Scene, Wish
 
     Tell = Callable[[str], str]
 
 LEAST = (40, 10)
+_ROOMY = 30
+"""Lines between head and foot from which a third notice is shown."""
 _STATES = {"running": CYAN, "succeeded": GREEN, "failed": RED, "dead": RED}
 KEYS = (
     ("q", say("leave")),
@@ -78,14 +82,16 @@ def _run(scene: Scene, wish: Wish, width: int, room: int, tell: Tell) -> list[Li
     """Devices, Steps, what waits, what happened, and the end of a log."""
     blocks: list[list[Line]] = [devices(scene, width, max(3, room // 3) if room else 99, tell)]
     left = room - sum(map(len, blocks)) - 2 if room else 0
-    told = _attention(scene, 3, tell)
+    told = _attention(scene, 2 if 0 < room < _ROOMY else 3, tell)
     wanted = min(len(scene.watch.steps) + 1, max(4, (left - len(told)) // 2)) if room else 200
     blocks.append(steps(scene, wish, width, wanted, tell))
     left -= len(blocks[-1]) + len(told) + 3
-    waits = queue(scene, min(7, max(0, left - 5)) if room else 20, tell)
+    # A log that is short leaves its lines to what waits.
+    log = min(5 if left > 7 else 3, 1 + len(scene.log))
+    waits = queue(scene, min(7, max(0, left - log)) if room else 20, tell)
     blocks += [waits, told]
     left -= len(waits)
-    if room == 0 or left >= 3:
+    if room == 0 or left >= log:
         blocks.append(_log(scene, wish, left if room else 12, tell))
     lines: list[Line] = []
     for block in blocks:
@@ -104,11 +110,21 @@ def _attention(scene: Scene, most: int, tell: Tell) -> list[Line]:
     if out:
         facts.append(say("GPUs out of use: {count}", count=len(out)))
     lines: list[Line] = [[(tell(joined(", ", facts)), YELLOW)]] if facts else []
-    lines += [
-        [("! ", YELLOW), (span(one.at_us / 1e6) + "  ", DIM), (tell(recorded(one.detail)), "")]
-        for one in list(watch.notices)[-most:]
-    ]
-    return lines
+    return [*lines, *(_notice(scene, one, tell) for one in list(watch.notices)[-most:])]
+
+
+def _notice(scene: Scene, one: Notice, tell: Tell) -> Line:
+    """When, of what, and what; GPUs by the numbers that the picture has for them."""
+    numbers = {device.uuid: device.index for device in scene.watch.plan.inventory.devices}
+    numbers |= {reading.uuid: reading.index for reading in scene.readings}
+    said = tell(recorded(one.detail))
+    for uuid, number in numbers.items():
+        said = said.replace(f"GPU {uuid}", f"GPU {number}").replace(uuid, f"GPU {number}")
+    of = [instance(one.step, one.iteration, of=scene.watch.plan.iterations.count)] if one.step else []
+    gpu = f"GPU {numbers[one.device]}" if one.device in numbers else ""
+    if gpu not in said:
+        of.append(gpu)
+    return [("! ", YELLOW), (span(one.at_us / 1e6) + "  ", DIM), (": ".join([*of, said]), "")]
 
 
 def _log(scene: Scene, wish: Wish, room: int, tell: Tell) -> list[Line]:
@@ -128,10 +144,18 @@ def _heat_view(scene: Scene, wish: Wish, width: int, room: int, tell: Tell) -> l
 
 
 def _notices_view(scene: Scene, wish: Wish, width: int, room: int, tell: Tell) -> list[Line]:
-    lines = _attention(scene, max(1, room - 2), tell)
-    if not lines:
-        lines.append([(tell(say("no notice so far")), DIM)])
-    return [[("─" * width, DIM)], *lines]
+    most = max(1, room - 2) if room else len(scene.watch.notices)
+    found = _attention(scene, most, tell) or [[(tell(say("no notice so far")), DIM)]]
+    lines = [part for line in found for part in _whole(line, width)]
+    return [[("─" * width, DIM)], *(lines[1 - room :] if room else lines)]
+
+
+def _whole(line: Line, width: int) -> list[Line]:
+    """The line in as many lines as its last piece takes."""
+    *before, (text, style) = line
+    indent = line_width(before)
+    first, *others = wrap(plain(text), max(1, width - indent)) or [""]
+    return [[*before, (first, style)], *([(" " * indent, ""), (part, style)] for part in others)]
 
 
 _VIEWS = {"run": _run, "log": _log_view, "heat": _heat_view, "notices": _notices_view}

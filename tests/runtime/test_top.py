@@ -271,6 +271,36 @@ def test_a_run_without_a_notice_says_so_and_one_with_one_does_not(plan):
     assert "no notice" not in shown
 
 
+def test_a_notice_says_of_which_step_and_gpu_and_is_whole_in_its_own_view(plan):
+    moved = "moved from GPU-1, GPU-2 to GPU-3: running again 20 ms after it was seen, and this goes on and on"
+    found = scene(
+        plan,
+        START,
+        Notice(1, "over-baseline", "update", 1, "GPU-2", "it holds 70 GiB of GPU memory and states 40 GiB"),
+        Notice(2, "moved", "rollout", 0, "", moved),
+        Notice(3, "device", "", -1, "GPU-0", "GPU GPU-0 is hot: 88 degrees"),
+    )
+    shown = text(found, Wish("", view="notices"), width=60)
+    flat = " ".join(shown.split())
+    assert "update@1: GPU 2: it holds 70 GiB of GPU memory and states 40 GiB" in flat
+    assert "rollout@0: moved from GPU 1, GPU 2 to GPU 3: running again 20 ms" in flat
+    assert "this goes on and on" in flat
+    assert "! 0.00s GPU 0 is hot: 88 degrees" in flat
+    assert max(map(len, shown.splitlines())) <= 60
+    first = next(line for line in text(found, width=60).splitlines() if "moved" in line)
+    assert first.endswith("…")
+
+
+def test_a_short_log_leaves_its_lines_to_what_waits(plan):
+    quiet = scene(plan, *RUNNING, readings=BUSY)
+    few = quiet._replace(log=(), log_name="logs/x")
+    many = quiet._replace(log=tuple(f"line {at}" for at in range(50)), log_name="logs/x")
+    waits = [[text(one, height=height).count("@") for one in (few, many)] for height in range(16, 40)]
+    assert all(short >= long for short, long in waits)
+    assert any(short > long for short, long in waits)
+    assert all(len(text(many, height=height).splitlines()) == height for height in range(16, 40))
+
+
 def test_the_small_curves_say_how_far_back_they_go(plan):
     young = scene(plan, START, *RUNNING, readings=BUSY, now=18 * SECOND)
     assert "since the start" in text(young, width=160)
