@@ -10,7 +10,6 @@ afterwards if a record names it (`trees=`, `contents=`). `docs/reference/store.m
 
 from __future__ import annotations
 
-from dsec.store.statcache import facts_of
 from dsec.store.store import Store, open_store
 from dsec.store.values import (
     Beside,
@@ -29,6 +28,7 @@ from dsec.store.values import (
     Unread,
     Usage,
     Verification,
+    facts_of,
 )
 
 __all__ = [

@@ -8,8 +8,7 @@ import struct
 import sys
 
 from dsec.hashing import blake3_of, framed
-from dsec.store.statcache import facts_of
-from dsec.store.values import StoreProblem, Unread
+from dsec.store.values import StoreProblem, Unread, facts_of
 from dsec.words import say, system
 
 TYPE_CHECKING = False

@@ -9,7 +9,7 @@ from dsec.hashing import blake3_of
 from dsec.record import Record
 from dsec.store.packform import BLOB, LIST
 from dsec.store.pieces import HOLE, PIECE_BYTES, encoded
-from dsec.store.statcache import facts_of
+from dsec.store.values import facts_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -28,7 +28,6 @@ from dsec.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterable, Sequence
     from typing import Any
 
@@ -81,12 +80,6 @@ class Same(Record):
     children: bytes
     counts: tuple[int, int, int, int]
     id: bytes
-
-
-def facts_of(found: os.stat_result) -> tuple[int, int, int, int, int]:
-    """What says that a file is the same as before."""
-    inode = found.st_ino if found.st_ino < 1 << 63 else found.st_ino - (1 << 64)
-    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, inode, found.st_mode
 
 
 def settled(facts: bytes, flat: Sequence[int], looked_ns: int, failed: set[int]) -> bytes:

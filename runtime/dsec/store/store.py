@@ -5,17 +5,8 @@ from __future__ import annotations
 import os
 import time
 
-from dsec.store import (
-    index,
-    layout,
-    locking,
-    records,
-    remembering,
-    scratch,
-)
+from dsec.store import index, layout, locking, records, scratch
 from dsec.store.disk import Disk
-from dsec.store.intake import Intake
-from dsec.store.looking import EntriesLook, FolderLook
 from dsec.store.objects import NewObjects
 from dsec.store.outcomes import Told
 from dsec.store.packform import BLOB
@@ -28,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from types import TracebackType
 
-    from dsec.store.intake import Look
+    from dsec.store.intake import Intake, Look
     from dsec.store.layout import Layout
     from dsec.store.packwriter import PackWriter
     from dsec.store.values import Beside, Change, Entry, Pruned, Report, TreeEntry, Usage, Verification
@@ -114,16 +105,23 @@ class Store:
 
         `times=False` leaves modification times out, so that two checkouts of the same code have one id.
         """
+        from dsec.store.looking import EntriesLook  # who only reads looks at nothing
+
         return self._take(root, EntriesLook(root, entries), times=times)
 
     def put_folder(
         self, root: bytes, *, skip: Callable[[bytes, bool], bool] | None = None, times: bool = True
     ) -> Tree:
         """Take in a whole folder; `skip(path, is_folder)` says what to leave out."""
+        from dsec.store.looking import FolderLook
+
         own = os.stat(self._place.root)
         return self._take(root, FolderLook(root, skip=skip, avoid=(own.st_dev, own.st_ino)), times=times)
 
     def _take(self, root: bytes, look: Look, *, times: bool) -> Tree:
+        from dsec.store import remembering
+        from dsec.store.intake import Intake
+
         with self._putting():
             path = remembering.path_of(self._place, root, f"{type(look).__name__} {times}")
             cache = remembering.load(path, frozenset(self._packs.known()))
@@ -267,7 +265,7 @@ class Store:
 
         Caches that vouch for what is damaged are removed, so that what is put in again is kept again.
         """
-        from dsec.store import verifying
+        from dsec.store import remembering, verifying
 
         held = self._lock >= 0
         with self._putting():
@@ -364,6 +362,8 @@ class Store:
                 raise
         packs = sorted(self._packs.known())
         for path, intake in self._unsaved.items():
+            from dsec.store import remembering
+
             remembering.save(self._disk, self._place, path, intake.seen(), packs, intake.whole)
         self._unsaved.clear()
         if index.is_wanted(self._packs):
