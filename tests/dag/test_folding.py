@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+from random import Random
 
 import pytest
 
@@ -123,3 +124,19 @@ def test_graphviz_reads_it(picture):
     shown = dot.render(picture(rounds(120))).encode()
     drawn = subprocess.run(["dot", "-Tsvg"], input=shown, capture_output=True, check=True, timeout=60)
     assert b"120 x rollout" in drawn.stdout
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="graphviz's dot is not installed")
+def test_a_deep_graph_of_long_edges_is_drawn_in_seconds(picture):
+    """Most edges cross many levels: left alone, Graphviz looks for the best layout for minutes."""
+    draw = Random(1)
+    lines = []
+    for at in range(1500):
+        some = draw.sample(range(max(0, at - 12), at), min(at, draw.choice([0, 1, 1, 2, 3])))
+        needs = ", ".join(f"S{one}" for one in sorted(some))
+        lines.append(f"  - {{id: S{at}, run: 'true', timeout: 1m, needs: [{needs}]}}")
+    drawn = dot.render(picture(HEAD + "\n".join(lines) + "\n"))
+    done = subprocess.run(["dot", "-Tsvg"], input=drawn.encode(), capture_output=True, check=True, timeout=60)
+    assert b"<svg" in done.stdout
+    assert 'splines="line"' in drawn
+    assert "splines" not in dot.render(picture(rounds(120))), "where it is quick the edges go around nodes"

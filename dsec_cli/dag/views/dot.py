@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dsec_cli.cells import plain
 from dsec_cli.dag.findings import edge_text
-from dsec_cli.dag.folding import Bundle, class_name, folded, states_text, times_text
+from dsec_cli.dag.folding import Bundle, Folded, class_name, folded, states_text, times_text
 from dsec_cli.dag.view import (
     Picture,
     View,
@@ -47,6 +47,10 @@ _GRAPH = {
     "labelloc": "t",
     "labeljust": "l",
 }
+_HURRIED = {"splines": "line", "mclimit": "0.1", "nslimit": "0.1", "nslimit1": "1"}
+"""Where Graphviz would look for the best layout for minutes: straight lines, and the best of some seconds."""
+_LONG = 2_000
+"""Levels that all edges cross together, from which that is so: each crossing costs a node in the layout."""
 _NODE = {
     "shape": "box",
     "style": "rounded,filled",
@@ -83,7 +87,7 @@ def render(picture: Picture) -> str:
 def _body(picture: Picture) -> Iterator[str]:
     drawn, reaches = folded(picture), reaches_of(picture)
     first = [members[0] for members in drawn.classes]
-    yield f"graph [{_graph_attributes(picture, first)}];"
+    yield f"graph [{_graph_attributes(picture, first, hurried=_crossed(picture, drawn) > _LONG)}];"
     yield f"node [{_attributes(_NODE)}];"
     yield f"edge [{_attributes(_EDGE)}];"
     on_path = set(picture.analysis.critical_path) if picture.analysis is not None else set()
@@ -106,8 +110,18 @@ def _body(picture: Picture) -> Iterator[str]:
         yield _edge(first, bundle, look, len(pairs))
 
 
-def _graph_attributes(picture: Picture, first: list[int]) -> str:
-    return f"{_attributes({**_GRAPH, 'rankdir': _direction(picture, first)})}, label={_title(picture)}"
+def _crossed(picture: Picture, drawn: Folded) -> int:
+    """How many levels all edges cross together; 0 for a graph without levels."""
+    level: dict[int, int] = {}
+    for number, members in enumerate(picture.analysis.levels if picture.analysis is not None else ()):
+        level.update(dict.fromkeys(members, number))
+    heads = [level.get(members[0], 0) for members in drawn.classes]
+    return sum(abs(heads[bundle.target] - heads[bundle.source]) for bundle in drawn.bundles)
+
+
+def _graph_attributes(picture: Picture, first: list[int], *, hurried: bool) -> str:
+    look = {**_GRAPH, "rankdir": _direction(picture, first), **(_HURRIED if hurried else {})}
+    return f"{_attributes(look)}, label={_title(picture)}"
 
 
 def _direction(picture: Picture, first: list[int]) -> str:
