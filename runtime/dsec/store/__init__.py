@@ -10,6 +10,7 @@ afterwards if a record names it (`trees=`, `contents=`). `docs/reference/store.m
 
 from __future__ import annotations
 
+from dsec.store.facts import facts_of
 from dsec.store.store import Store, open_store
 from dsec.store.values import (
     Beside,
@@ -28,7 +29,6 @@ from dsec.store.values import (
     Unread,
     Usage,
     Verification,
-    facts_of,
 )
 
 __all__ = [

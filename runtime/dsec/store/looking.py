@@ -8,7 +8,8 @@ import struct
 import sys
 
 from dsec.hashing import blake3_of, framed
-from dsec.store.values import StoreProblem, Unread, facts_of
+from dsec.store.facts import facts_of
+from dsec.store.values import StoreProblem, Unread
 from dsec.words import say, system
 
 TYPE_CHECKING = False

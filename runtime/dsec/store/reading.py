@@ -7,9 +7,9 @@ import stat
 
 from dsec.hashing import blake3_of
 from dsec.record import Record
+from dsec.store.facts import facts_of
 from dsec.store.packform import BLOB, LIST
 from dsec.store.pieces import HOLE, PIECE_BYTES, encoded
-from dsec.store.values import facts_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from dsec.record import Record as _Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping
     from typing import Literal
 
@@ -51,12 +50,6 @@ class Entry(_Record):
 
     A file is read again whenever it is not known to have looked like this when it was last read.
     """
-
-
-def facts_of(found: os.stat_result) -> Facts:
-    """What says that a file is the same as before."""
-    inode = found.st_ino if found.st_ino < 1 << 63 else found.st_ino - (1 << 64)
-    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, inode, found.st_mode
 
 
 class Unread(_Record):
