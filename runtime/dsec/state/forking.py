@@ -67,14 +67,15 @@ class Forked:
     def take(self, layout: Layout, wish: Wish) -> None:
         """Fork a child that has the state as it is now; raises OSError."""
         self._taken = (self._held + 1) % len(self._slots)
-        buffer = self._slots[self._taken].fit(layout.nbytes)
+        slot = self._slots[self._taken]
+        slot.fit(layout.nbytes)
         mine, theirs = socket.socketpair()
         with warnings.catch_warnings():
             # Python warns of threads in a process that forks; `chosen` has looked at them already.
             warnings.simplefilter("ignore", DeprecationWarning)
             child = os.fork()
         if child == 0:
-            _serve(layout, wish, self._base, buffer, theirs, threads=self._threads)
+            _serve(layout, wish, self._base, slot, theirs, threads=self._threads)
         theirs.close()
         self._child, self._link, self._wish, self._nbytes = child, mine, wish, layout.nbytes
 
@@ -116,7 +117,7 @@ class Forked:
 
 
 def _serve(
-    layout: Layout, wish: Wish, base: Base | None, buffer: memoryview, link: socket.socket, *, threads: int
+    layout: Layout, wish: Wish, base: Base | None, slot: Slot, link: socket.socket, *, threads: int
 ) -> None:
     """The child: write the state, make it the one to compare with, say so, and end.
 
@@ -127,7 +128,9 @@ def _serve(
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         try:
+            buffer = slot.fit(layout.nbytes)
             if threads:  # at the training's own priority: it may be waiting for its pages
+                slot.fault_in()  # at once; a fork leaves it to its child to find each page of the slot
                 copy_in(layout, buffer, threads=threads)
                 _let_go(layout)
             os.nice(_NICE)
