@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from dsec_cli.packages.alternatives import nearest
 from dsec_cli.packages.conflicts import find
+from dsec_cli.packages.disputes import in_turn
 from dsec_cli.packages.known import Row
 from dsec_cli.packages.markers import environment
 from dsec_cli.packages.ranges import holds, of
@@ -129,6 +130,44 @@ def test_an_alternative_brings_no_conflict_with_another_entry(making) -> None:
     found = nearest(find(entries, shelf)[0], entries, shelf)
     assert found is not None
     assert (found.entry.name, found.wanted) == ("transformers", "==4.31.0")
+
+
+SERVER = {
+    "server": {
+        "0.5.0": {"torch": "==2.3", "hub": ">=4.40,<4.42"},
+        "0.11.0": {"torch": "==2.8", "hub": ">=4.55"},
+    },
+    "torch": {"2.3": {}, "2.4": {}, "2.8": {}},
+    "hub": {"4.41": {}, "4.56": {}},
+}
+
+
+def test_ways_out_of_several_conflicts_go_together(making) -> None:
+    entries, shelf = making.entries("torch ==2.4", "server ==0.11.0", "hub ==4.41"), making.shelf(SERVER)
+    told = list(find(entries, shelf))
+    assert [(one.one.entry.name, one.other.entry.name) for one in told] == [
+        ("torch", "server"),
+        ("server", "hub"),
+    ]
+    ways = [way for _, way in in_turn(told, entries, shelf) if way is not None]
+    assert [(way.entry.name, way.wanted) for way in ways] == [("torch", "==2.8"), ("hub", "==4.56")]
+    wanted = {way.entry: way.wanted for way in ways}
+    changed = tuple(one._replace(wanted=wanted.get(one, one.wanted)) for one in entries)
+    assert not find(changed, shelf)
+    assert settle(changed, shelf) is not None
+
+
+def test_one_change_may_be_the_way_out_of_two_conflicts(making) -> None:
+    table = {
+        "a": {"1": {"c": "==1"}},
+        "b": {"1": {"c": "==1"}},
+        "c": {"1": {}, "2": {}},
+    }
+    entries, shelf = making.entries("a ==1", "c ==2", "b ==1"), making.shelf(table)
+    told = list(find(entries, shelf))
+    assert len(told) == 2
+    ways = [way for _, way in in_turn(told, entries, shelf)]
+    assert [way and (way.entry.name, way.wanted) for way in ways] == [("c", "==1"), ("c", "==1")]
 
 
 def test_a_range_is_answered_with_a_range(making) -> None:
