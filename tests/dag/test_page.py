@@ -44,6 +44,22 @@ def test_a_contract_cannot_write_markup(hostile: str) -> None:
     assert "default-src 'none'" in hostile
 
 
+def test_many_steps_of_one_kind_are_folded_by_stretches_of_levels(tmp_path: Path) -> None:
+    path = tmp_path / "ds_config.yaml"
+    lines = [
+        f"  - {{id: S{at}, run: 'true', timeout: 5s, needs: [{f'S{at - 8}' if at > 7 else ''}]}}"
+        for at in range(240)
+    ]
+    path.write_text("name: many\nsteps:\n" + "\n".join(lines) + "\n")
+    groups = [step["group"] for step in page_data(html.render(picture(path)))["steps"]]
+    assert groups[:24] == ["levels 0-2"] * 24
+    assert len(set(groups)) == 10
+    assert groups[-1] == "levels 27-29"
+    path.write_text(path.read_text().replace("id: S1,", "id: other,").replace("S1]", "other]"))
+    groups = [step["group"] for step in page_data(html.render(picture(path)))["steps"]]
+    assert set(groups) == {"S#", "other"}, "where ids tell kinds apart, these are the classes"
+
+
 def test_the_page_loads_nothing(hostile: str) -> None:
     assert not re.search(
         r"(src|href)\s*=|@import|url\((?!#|`#)|fetch\(|XMLHttp", hostile.partition("<script id=")[0]

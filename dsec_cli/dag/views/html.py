@@ -10,6 +10,7 @@ import json as encoder
 from importlib.resources import files
 
 from dsec_cli.dag.findings import MOST_EDGES, cut_text, edge_text, loop_text
+from dsec_cli.dag.rows import MANY
 from dsec_cli.dag.view import (
     Picture,
     View,
@@ -36,6 +37,8 @@ SCRIPTS = ("basics", "layout", "graph", "about", "timeline", "report", "start")
 """In the order in which they need each other."""
 _BAD = ("failed", "stopped", "not all done")
 """Outcomes that are bad news."""
+_STRETCHES = 12
+"""Classes that Steps of one kind are divided into, where there is but one kind of many."""
 CARRIED, LOOP, LONG = 1, 2, 4
 """Flags of an edge."""
 
@@ -96,13 +99,14 @@ def _steps(picture: Picture) -> list[dict[str, object]]:
     critical = set(picture.analysis.critical_path) if picture.analysis is not None else set()
     looped = {name for cycle in cycles_of(picture) for name in cycle.members}
     columns = _columns(picture)
+    groups = _groups(picture, columns)
     spans = {step: f", {text}" for step, text in reaches_of(picture).items()}
     return [
         {
             "id": step.id,
             "name": step.name,
             "level": picture.levels[at],
-            "group": kind_of(step.id),
+            "group": groups[at],
             "column": columns[at],
             "demand": demand_text(picture.demands[at], types=picture.demands[at].gpu_types)
             + spans.get(step.id, ""),
@@ -116,6 +120,20 @@ def _steps(picture: Picture) -> list[dict[str, object]]:
         }
         for at, step in enumerate(picture.graph.steps)
     ]
+
+
+def _groups(picture: Picture, columns: list[int]) -> list[str]:
+    """The class of each Step: its kind; of many Steps that are all of one kind, a stretch of levels."""
+    kinds = [kind_of(step.id) for step in picture.graph.steps]
+    last = max(columns, default=0)
+    if len(kinds) <= MANY or len(set(kinds)) > 1 or not last:
+        return kinds
+    wide = last // _STRETCHES + 1
+    names = [
+        f"levels {at}-{min(at + wide - 1, last)}" if wide > 1 else f"level {at}"
+        for at in range(0, last + 1, wide)
+    ]
+    return [names[column // wide] for column in columns]
 
 
 def _idle(picture: Picture, found: Analysis) -> list[list[object]]:
