@@ -25,7 +25,6 @@ WHOLE = sorted((GOLDEN / "all").glob("*.yaml"))
 NOT_MENDED = {
     ("input-nobody-writes", "misspelt-and-undeclared"): "it would bring DS503",
     ("odd-character", "spaces-as-indent"): "the rest of the document would read differently",
-    ("packages-conflict", "three-of-a-kind"): "it would bring DS110",
     ("unknown-step", "needs-carried-communication"): "it would bring DS503",
 }
 """Cases of which a fix is taken back, and why."""
