@@ -166,7 +166,6 @@ TEXTS: dict[str, str] = {
     "{job!r} cannot be a job id": "{job!r} 不能作任务 ID",
     "there is a run {name!r} already in {state}": "{state} 中已经有任务 {name!r}",
     "{filename}: {why}": "{filename}：{why}",
-    "run {job} is being carried out already": "任务 {job} 已经在执行",
     "dsec resume {name} continues it; or take another --job-id": "dsec resume {name} 会继续它；或换一个 --job-id",
     "letters, digits, . _ and -, at most 128": "字母、数字、. _ 和 -，最多 128 个",
     "name a contract or a plan": "写契约或计划的文件名",
