@@ -153,6 +153,7 @@ def _names_twice(contract: Contract) -> bool:
         [one.name for one in contract.env_vars],
         [one.target for one in contract.mounts],
         [(one.package, one.version) for one in contract.dependencies if one.package is not None],
+        [one.name for one in contract.dependencies if one.name],
     ]
     policy = contract.security_policy
     if policy is not None:

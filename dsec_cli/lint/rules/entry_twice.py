@@ -60,6 +60,7 @@ def _lists(contract: Contract) -> Iterator[list[Entry]]:
         for one in contract.dependencies
         if one.package is not None
     ]
+    yield [(one.path, one.name, one[2:]) for one in contract.dependencies if one.name]
     policy = contract.security_policy
     if policy is None:
         return
