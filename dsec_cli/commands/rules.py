@@ -12,7 +12,7 @@ from dsec_cli.diagnostics import SEVERITY_WORDS
 from dsec_cli.exit import YES
 from dsec_cli.lint import page
 from dsec_cli.lint.linter import lint
-from dsec_cli.lint.rule import find_rules
+from dsec_cli.lint.rule import NOTHING, find_rules
 from dsec_cli.report.format import as_it_is
 from dsec_cli.report.output import emit
 from dsec_cli.report.terminal import paint
@@ -21,7 +21,7 @@ from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from dsec_cli.lint.rule import Rule
+    from dsec_cli.lint.rule import Rule, Surroundings
     from dsec_cli.options import Args
     from dsec_cli.report.format import Tell
 
@@ -94,6 +94,21 @@ def fixable(rule: Rule) -> str:
         return ""
     first = bad.text.split("\n")[0]
     name = first[2:] if first.startswith("# ") and first.endswith(".yaml") else "dsandbox.yaml"
-    found = lint(SourceText.from_bytes(name, bad.text.encode()), rules=(rule,))
+    found = lint(SourceText.from_bytes(name, bad.text.encode()), rules=(rule,), around=_around(bad.text))
     safe = {fix.safe for one in found if one.code == rule.code for fix in one.fixes[:1]}
     return "" if not safe else "safe" if True in safe else "unsafe"
+
+
+_CODE = "# code: "
+"""Before the agent's code, in examples of rules that hold a contract against it."""
+
+
+def _around(example: str) -> Surroundings:
+    code = next((line[len(_CODE) :] for line in example.split("\n") if line.startswith(_CODE)), "")
+    if not code:
+        return NOTHING
+    from dsec_cli.code.analyse import analyse  # few rules read code
+    from dsec_cli.code.project import Project
+
+    text = SourceText.from_bytes("agent.py", code.encode())
+    return NOTHING._replace(needs=analyse(Project({"agent.py": text})))

@@ -53,6 +53,11 @@ def test_a_fix_is_found_by_running_the_bad_example(safe: tuple[bool, ...], said:
     assert fixable(Rule("DS203", model.name, Severity.WARNING, check)) == said
 
 
+def test_fixes_of_rules_that_read_code_are_listed() -> None:
+    said = {rule.code: fixable(rule) for rule in RULES if rule.code.startswith("DS80")}
+    assert {code for code, fix in said.items() if fix == "unsafe"} == {"DS801", "DS802", "DS803"}
+
+
 def test_the_first_version_is_the_pages_or_the_first_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
