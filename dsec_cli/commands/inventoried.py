@@ -6,7 +6,7 @@ import textwrap
 
 from dsec.cards import GIB, memory_text
 from dsec.core.groups import islands_of, link_groups
-from dsec.devices.described import AMPLE_CPU_M
+from dsec.inventory import AMPLE_CPU_M
 from dsec_cli.cells import cells, padded, plain
 from dsec_cli.words import say
 

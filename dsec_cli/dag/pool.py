@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dsec.inventory import Device, Inventory
+from dsec.inventory import AMPLE_CPU_M, Device, Inventory
 from dsec.plan import Terms
 from dsec_cli.dag.demand import tokens_of
 from dsec_cli.words import joined, say
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 BASELINE = "baseline"
 """Origin of the machine that is made of a contract's own words."""
-AMPLE = 1_000_000_000
+AMPLE = AMPLE_CPU_M
 """Thousandths of a core where the contract states no cpu: processors then hold nothing up."""
 
 

@@ -6,6 +6,7 @@ from dsec.core.leases import Ledger
 from dsec.core.overlap import Rounds, idle, overlap, thousandths
 from dsec.core.schedule import Work, list_schedule, makespan
 from dsec.record import Record
+from dsec_cli.dag.pool import AMPLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Use(Record):
     gpu_idle_permille: int | None
     """None without GPUs or time."""
     cpu_busy_permille: int | None
-    """None without time."""
+    """None without time, or where nobody knows how many cores there are."""
 
 
 def use_of(plan: Plan) -> Use:
@@ -70,5 +71,5 @@ def use_of(plan: Plan) -> Use:
     return Use(
         span,
         idle(slices, len(plan.inventory.devices), 0, span),
-        thousandths(busy, cores * span) if cores and span else None,
+        thousandths(busy, cores * span) if 0 < cores < AMPLE and span else None,
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dsec.core.starting import elastic_pool
 from dsec_cli.cells import cells, padded, plain, wrap
+from dsec_cli.dag.pool import AMPLE
 from dsec_cli.dag.replay import plan_overlap
 from dsec_cli.dag.view import cores_text, demand_text, link_text, pace_text, time_text
 from dsec_cli.words import joined, say
@@ -102,7 +103,7 @@ def inventory_text(inventory: Inventory) -> str:
     memory = inventory.memory_bytes
     parts = [
         inventory.origin,
-        cores_text(inventory.cpu_m),
+        cores_text(inventory.cpu_m) if inventory.cpu_m < AMPLE else say("any number of cores"),
         f"{memory / 2**30:.1f} GiB" if memory is not None else say("memory unknown"),
         *(say("{count} x {kind}", count=count, kind=kind) for kind, count in sorted(kinds.items())),
     ]

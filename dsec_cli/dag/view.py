@@ -210,7 +210,7 @@ def pace_text(found: Overlap, makespan: int) -> str:
     if found.period >= makespan:
         if found.loop is not None and found.loop.period >= makespan:
             return say("one after the other, they cannot overlap")
-        return say("one after the other, as earlier ones go first")
+        return say("one after the other, none overlaps")
     return say("one every {time} once they overlap", time=time_text(found.period))
 
 

@@ -11,6 +11,10 @@ FORMAT = "dsec.inventory/1"
 """Names the stored form: the fields of Inventory beside a `format`."""
 
 
+AMPLE_CPU_M = 1_000_000_000
+"""Thousandths of a processor where none are stated: processors then hold nothing up."""
+
+
 class Device(Record):
     """One GPU (or one MIG instance, which is a device of its own)."""
 

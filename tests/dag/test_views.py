@@ -184,8 +184,8 @@ def test_attempts_are_counted_in_all(seen, iterations, said):
         (40, None, "one every 40ms once they overlap"),
         (50, Loop((0, 1), 1, 50), "one after the other, they cannot overlap"),
         # Nothing forbids it; in the order that a run follows it does not happen.
-        (50, Loop((0, 1), 2, 25), "one after the other, as earlier ones go first"),
-        (50, None, "one after the other, as earlier ones go first"),
+        (50, Loop((0, 1), 2, 25), "one after the other, none overlaps"),
+        (50, None, "one after the other, none overlaps"),
     ],
 )
 def test_that_nothing_overlaps_is_called_impossible_only_where_it_is(period, loop, text):

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from dsec.cards import GIB, MIB
 from dsec.core.placement import feasible
 from dsec.devices import profiles
-from dsec.devices.described import AMPLE_CPU_M, DRIVER_MIB, from_document
+from dsec.devices.described import DRIVER_MIB, from_document
 from dsec.errors import InventoryProblem
-from dsec.inventory import Node
+from dsec.inventory import AMPLE_CPU_M, Node
 from dsec.plan import Demand
 from dsec_cli.commands.inventory import read_inventory
 

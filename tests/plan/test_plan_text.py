@@ -58,3 +58,17 @@ def test_a_step_that_is_not_cut_is_in_one_piece(planned):
     step = "  - {id: A, run: a, timeout: 1m, layers: {memory: 8Gi, count: 4}, resources: {gpu: {count: 1}}}\n"
     text = planned(step, "--what-if", "step=A,split=1")
     assert " 1  A in one piece\n" in text
+
+
+def test_processors_that_nobody_counted_are_no_number(planned, tmp_path, capfd):
+    """What `nvidia-smi -L` prints has none: no share of them can be told."""
+    (tmp_path / "pasted.txt").write_text("GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-11111111-aaaa)\n")
+    pasted = ["--inventory", "pasted.txt"]
+    step = "  - {id: A, run: a, timeout: 1m, resources: {gpu: {count: 1}}}\n"
+    planned(step)
+    assert run("dsec", ["plan", *pasted]) == 0
+    assert "any number of cores, memory unknown, 1 x" in capfd.readouterr().out
+    assert run("dsec", ["plan", *pasted, "--what-if", "step=A,cpu=4"]) == 0
+    assert "busy processors" not in capfd.readouterr().out
+    assert run("dsec", ["simulate", *pasted]) == 0
+    assert "CPU time held        unknown\n" in capfd.readouterr().out

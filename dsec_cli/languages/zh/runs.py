@@ -295,7 +295,7 @@ TEXTS: dict[str, str] = {
     "links": "互连",
     "health": "健康",
     "one after the other, they cannot overlap": "一轮接一轮，不能重叠",
-    "one after the other, as earlier ones go first": "一轮接一轮，因为较早的先行",
+    "one after the other, none overlaps": "一轮接一轮，没有重叠",
     "one every {time} once they overlap": "重叠之后每 {time} 一轮",
     "1 core": "1 核",
     "{count:g} cores": "{count:g} 核",

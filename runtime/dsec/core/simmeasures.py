@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dsec.core.overlap import covered, thousandths
+from dsec.inventory import AMPLE_CPU_M
 from dsec.record import Record
 
 TYPE_CHECKING = False
@@ -31,7 +32,7 @@ class Spread(Record):
 
 
 class Use(Record):
-    """How much of what there was is held, in thousandths; None: there was none, or no time."""
+    """How much of what there was is held, in thousandths; None: there was none, no time, or nobody knows."""
 
     gpu: int | None
     """Device time during which at least one Step holds the device."""
@@ -219,7 +220,8 @@ def _cpu(scene: Scene, real: Sequence[Piece], end: int) -> int | None:
         min(steps[piece.at].demand.cpu_m, scene.machines[piece.machine].cpu_m) * (piece.to_ms - piece.from_ms)
         for piece in real
     )
-    return _share(held, sum(machine.cpu_m for machine in scene.machines) * end)
+    there = [machine.cpu_m for machine in scene.machines]
+    return None if max(there, default=0) >= AMPLE_CPU_M else _share(held, sum(there) * end)
 
 
 def _twice(intervals: Sequence[tuple[int, int]]) -> int:

@@ -8,12 +8,9 @@ from dataclasses import dataclass
 
 from dsec import cards
 from dsec.errors import InventoryProblem
-from dsec.inventory import Device, Inventory, Node
+from dsec.inventory import AMPLE_CPU_M, Device, Inventory, Node
 from dsec.units import BitsPerSecond, Bytes, UnitProblem, parse
 from dsec.words import say
-
-AMPLE_CPU_M = 1_000_000_000
-"""Thousandths of a processor where none are stated: processors then hold nothing up."""
 
 DRIVER_MIB = 640
 """What the driver keeps of a card's total where it is not measured: the most that data-centre cards

@@ -9,13 +9,13 @@ from __future__ import annotations
 from xml.etree import ElementTree
 
 from dsec.devices import smitext
-from dsec.devices.described import AMPLE_CPU_M, uuid_of
+from dsec.devices.described import uuid_of
 from dsec.devices.instances import share
 from dsec.devices.procfs import members
 from dsec.devices.seen import CUT, Instance, Seen, devices_of
 from dsec.devices.topology import Matrix, matrix
 from dsec.errors import InventoryProblem
-from dsec.inventory import Device, Inventory
+from dsec.inventory import AMPLE_CPU_M, Device, Inventory
 from dsec.words import say
 
 TYPE_CHECKING = False
