@@ -143,7 +143,8 @@ class Saver:
 
     def _choose(self, layout: Layout) -> Staged | Forked:
         way = self._way
-        if way is not None and way.name == "fork" and self._copy == "auto" and choosing.against_fork():
+        is_free = self._copy == "auto" and self._pending is None
+        if is_free and way is not None and way.name == "fork" and choosing.against_fork():
             way.close()  # threads were begun since
             self._way = None
         if self._way is None:
