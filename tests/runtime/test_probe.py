@@ -158,7 +158,8 @@ def test_the_library_is_built_once(built, tmp_path):
 def test_a_process_with_nothing_long_leaves_nothing(built, tmp_path):
     found, said = probed(built, tmp_path, "import json, threading; print(json.dumps([1]))")
     assert said == "[1]\n"
-    assert all(one.took_ns >= LEAST_NS for one in found), "a busy machine may hold up any call, then it is long"
+    # A busy machine may hold up any call, and then it is long.
+    assert all(one.took_ns >= LEAST_NS for one in found)
     assert bool(os.listdir(tmp_path)) == bool(found)
 
 
