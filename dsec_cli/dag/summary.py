@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from dsec.inventory import Inventory
-    from dsec.plan import Plan, PlannedStep, Schedule
+    from dsec.plan import Elastic, Plan, PlannedStep, Schedule
 
     Tell = Callable[[str], str]
 
@@ -48,9 +48,7 @@ def plan_text(plan: Plan, tell: Tell = str) -> str:
     for number, step in enumerate(plan.steps, 1):
         lines += _step(number, step, critical=step.id in critical, tell=tell)
         if step.id in spans:
-            one = spans[step.id]
-            starts = say("      starts on {least} to {most} GPUs", least=one.least, most=one.most)
-            lines.append(tell(starts))
+            lines.append(tell(_starts(spans[step.id], step.demand.gpu_count, len(plan.inventory.devices))))
     lines.append("")
     for label, text in _analysis(plan):
         lines += _told(tell(label), tell(text), _LABEL)
@@ -63,6 +61,20 @@ def plan_text(plan: Plan, tell: Tell = str) -> str:
         lines += _told("", tell(say("note: {note}", note=note)), 0, deeper=6)
     lines.append(tell(say("hash: {hash}", hash=plan.hash)))
     return "\n".join(map(plain, lines)) + "\n"
+
+
+def _starts(span: Elastic, base: int, gpus: int) -> str:
+    """On how many GPUs it may start by the contract, and on how many where the pool lends so few."""
+    most = base + elastic_pool(gpus)
+    if most >= span.most:
+        return say("      starts on {least} to {most} GPUs", least=span.least, most=span.most)
+    return say(
+        "      starts on {least} to {most} GPUs, here on {here} at most: the pool lends {pool}",
+        least=span.least,
+        most=span.most,
+        here=most,
+        pool=elastic_pool(gpus),
+    )
 
 
 def _columns(row: tuple[str, ...]) -> str:

@@ -42,6 +42,13 @@ def test_a_bound_is_one_for_the_numbers_of_gpus_that_are_stated(planned):
     assert "nothing can be faster there\n" in planned(step % "")
 
 
+def test_a_step_may_start_on_no_more_than_the_pool_lends(planned):
+    """Of 8 GPUs the pool has 2."""
+    step = "  - {id: A, run: a, timeout: 1m, resources: {gpu: {count: 1, max_count: %d}}}\n"
+    assert "      starts on 1 to 3 GPUs\n" in planned(step % 3)
+    assert "      starts on 1 to 4 GPUs, here on 3 at most: the pool lends 2\n" in planned(step % 4)
+
+
 def test_a_bound_with_many_types_is_wrapped(planned, capfd):
     steps = "".join(
         f"  - {{id: s{at}, run: a, timeout: 1m, resources: {{gpu: {{count: 3, type: a100}}}}}}\n"

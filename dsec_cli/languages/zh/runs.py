@@ -309,6 +309,9 @@ TEXTS: dict[str, str] = {
     "takes": "占用",
     "on": "设备",
     "      starts on {least} to {most} GPUs": "      以 {least} 到 {most} 张 GPU 启动",
+    "      starts on {least} to {most} GPUs, here on {here} at most: the pool lends {pool}": (
+        "      以 {least} 到 {most} 张 GPU 启动，此处至多 {here} 张：弹性池借出 {pool} 张"
+    ),
     "link": "链路",
     "hash: {hash}": "哈希：{hash}",
     "{count} in flight": "{count} 轮同时进行",
