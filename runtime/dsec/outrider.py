@@ -7,6 +7,7 @@ never started so: a copy is for what is ours.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import fcntl
 import gc
@@ -119,7 +120,11 @@ def _leave(handles: tuple[int, ...], log: int) -> None:
     os.dup2(high[-1], 2)
     for at, handle in enumerate(high[:-1]):
         os.dup2(handle, _FIRST + at, inheritable=False)
-    os.closerange(_FIRST + len(handles), os.sysconf("SC_OPEN_MAX"))
+    # Not by a range up to the limit: without the system call for that, it takes as long as the limit is high.
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) >= _FIRST + len(handles):
+            with contextlib.suppress(OSError):  # the list itself was one of them
+                os.close(int(name))
     os.setsid()
     signal.set_wakeup_fd(-1)
     for number in signal.valid_signals():
