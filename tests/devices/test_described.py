@@ -73,6 +73,10 @@ def test_several_machines_are_counted_together_and_joined_by_nothing() -> None:
     found = from_document(LAB, "lab.yaml")
     assert (found.cpu_m, found.memory_bytes, found.numa_nodes) == (96_000, 768 * GIB, 2)
     assert found.nodes == (Node("left", 100 * 10**9, True), Node("right", None, None))
+    assert found.notes == (
+        "cores and memory of the 2 machines are counted together: "
+        "no single Step should take more than 64 cores or 512.0 GiB",
+    )
     assert [(one.uuid, one.node) for one in found.devices] == [
         ("GPU-rtx-3090-0", "left"),
         ("GPU-rtx-3090-1", "left"),

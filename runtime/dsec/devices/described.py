@@ -75,6 +75,7 @@ def from_document(document: object, name: str) -> Inventory:
     notes += [f"type {type_} is not in the card table" for type_ in unknown]
     numa = {(group.node, node) for group in groups for node in group.numa if node is not None}
     several = len(machines) > 1
+    notes += [_together(machines)] if several else []
     return Inventory(
         origin=f"described:{title or name}",
         cpu_m=sum(processors) if known else AMPLE_CPU_M,
@@ -85,6 +86,16 @@ def from_document(document: object, name: str) -> Inventory:
         notes=tuple(dict.fromkeys(notes)),
         nodes=tuple(machine.node for machine in machines) if several or "network" in stated else None,
     )
+
+
+def _together(machines: Sequence[_Machine]) -> str:
+    """What an inventory of several machines does not know, with what one of them has."""
+    cores = [machine.cpu_m for machine in machines if machine.cpu_m is not None]
+    sizes = [machine.memory_bytes for machine in machines if machine.memory_bytes is not None]
+    most = [f"{max(cores) / 1000:g} cores"] if cores else []
+    most += [f"{max(sizes) / 2**30:.1f} GiB"] if sizes else []
+    text = f"cores and memory of the {len(machines)} machines are counted together"
+    return f"{text}: no single Step should take more than {' or '.join(most)}" if most else text
 
 
 @dataclass(frozen=True, slots=True)
