@@ -7,6 +7,7 @@ import os
 import sys
 import time
 
+from dsec.state.forking import forked
 from dsec.state.problems import StateError
 from dsec.state.staging import Slot, copy_in
 
@@ -54,7 +55,7 @@ def _copy_s(layout: Layout, slot: Slot, threads: int) -> float:
 def _fork_s() -> float:
     """Seconds that a fork of this process takes."""
     begun = time.monotonic()
-    child = os.fork()
+    child = forked()
     if child == 0:
         os._exit(0)
     took = time.monotonic() - begun

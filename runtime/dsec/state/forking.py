@@ -70,10 +70,7 @@ class Forked:
         slot = self._slots[self._taken]
         slot.fit(layout.nbytes)
         mine, theirs = socket.socketpair()
-        with warnings.catch_warnings():
-            # Python warns of threads in a process that forks; `chosen` has looked at them already.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            child = os.fork()
+        child = forked()
         if child == 0:
             _serve(layout, wish, self._base, slot, theirs, threads=self._threads)
         theirs.close()
@@ -114,6 +111,13 @@ class Forked:
         self._base = None
         for slot in self._slots:
             slot.close()
+
+
+def forked() -> int:
+    """`os.fork` without Python's warning of threads: whoever chose this way has looked at them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
 
 
 def _serve(
