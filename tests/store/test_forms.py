@@ -212,7 +212,7 @@ SEEN = st.dictionaries(
 @given(SEEN, MUTATIONS)
 def test_a_cache_comes_back_and_a_damaged_one_is_empty(folders, how):
     rows = [(path, statcache.Seen(*parts, (1, 2, 3, 4), bytes(32))) for path, parts in folders.items()]
-    data = statcache.encoded(rows, ["ab" * 32])
+    data = statcache.encoded([statcache.packed(*row) for row in rows], ["ab" * 32])
     cache = statcache.StatCache(data, frozenset(["ab" * 32]))
     assert cache.vouched
     assert {path: cache.get(path) for path in folders} == dict(rows)

@@ -12,7 +12,7 @@ from dsec.store.descent import Folder
 from dsec.store.looking import NOT_STORED, Listing
 from dsec.store.packform import TREE
 from dsec.store.reading import CHANGED, NotAFileError, Reading
-from dsec.store.statcache import FACTS, NO_WHOLE, Seen, Whole, settled
+from dsec.store.statcache import FACTS, NO_WHOLE, Seen, Whole, packed, settled
 from dsec.store.trees import DEEPEST, FILE, FOLDER, LINK, PIECES, kept_mode
 from dsec.store.values import Unread
 from dsec.words import system
@@ -166,12 +166,10 @@ class Intake:
         self._folders.append((folder.path, Seen._make((names, kept, data, children, counts, one))))
         return one
 
-    def seen(self) -> Iterator[tuple[bytes, Seen]]:
+    def seen(self) -> Iterator[tuple[bytes, bytes]]:
         """Every folder, as the stat cache is to remember it."""
         for path, seen in self._folders:
-            known = seen or self._cache.get(path)
-            assert known is not None, "a folder is the same as one that is remembered"
-            yield path, known
+            yield self._cache.packed(path) if seen is None else packed(path, seen)
 
     def _add(self, counts: tuple[int, int, int, int], *, reused: int) -> None:
         totals = self.totals

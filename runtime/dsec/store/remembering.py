@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from dsec.store.disk import Disk
     from dsec.store.layout import Layout
-    from dsec.store.statcache import Seen, Whole
+    from dsec.store.statcache import Whole
 
 _PREFIX = "seen-"
 _MOST = 16
@@ -44,7 +44,7 @@ def save(
     disk: Disk,
     place: Layout,
     path: str,
-    folders: Iterable[tuple[bytes, Seen]],
+    folders: Iterable[tuple[bytes, bytes]],
     packs: Sequence[str],
     whole: Whole = NO_WHOLE,
 ) -> None:

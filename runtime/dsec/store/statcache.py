@@ -152,6 +152,11 @@ class StatCache:
         end += row[3]
         return Same._make((self._data[end : end + row[4]], row[5:9], row[9]))
 
+    def packed(self, path: bytes) -> tuple[bytes, bytes]:
+        """A folder that is known, as it was read."""
+        at, row = self._cuts[path]
+        return _PARTS.pack(*row), self._data[at - row[0] : at + sum(row[1:5])]
+
     def get(self, path: bytes) -> Seen | None:
         """The folder as it was."""
         if (cut := self._cuts.get(path)) is None:
@@ -162,13 +167,16 @@ class StatCache:
         return Seen(names, facts, tree, children, row[5:9], row[9])
 
 
-def encoded(folders: Iterable[tuple[bytes, Seen]], packs: Sequence[str], whole: Whole = NO_WHOLE) -> bytes:
-    """The file of these folders, whose objects are in these packs."""
-    lengths, parts = list[bytes](), list[bytes]()
-    for path, seen in folders:
-        row = (path, seen.names, seen.facts, seen.tree, seen.children)
-        lengths.append(_PARTS.pack(*map(len, row), *seen.counts, seen.id))
-        parts += row
+def packed(path: bytes, seen: Seen) -> tuple[bytes, bytes]:
+    """A folder as `encoded` takes it: lengths and counts, and all its parts."""
+    row = (path, seen.names, seen.facts, seen.tree, seen.children)
+    return _PARTS.pack(*map(len, row), *seen.counts, seen.id), b"".join(row)
+
+
+def encoded(folders: Iterable[tuple[bytes, bytes]], packs: Sequence[str], whole: Whole = NO_WHOLE) -> bytes:
+    """The file of these `packed` folders, whose objects are in these packs."""
+    rows = list(folders)
+    lengths, parts = zip(*rows, strict=True) if rows else ((), ())
     rest = b"".join((
         _COUNTS.pack(len(packs), len(lengths)), _WHOLE.pack(whole.look, *whole.counts, whole.id),
         bytes.fromhex("".join(packs)), *lengths, *parts,
