@@ -354,3 +354,21 @@ def test_a_grant_without_gpus_looks_at_no_device() -> None:
 
     bare, full = Ledger(inventory()), Ledger(inventory(*(gpu(at) for at in range(64))))
     assert calls(bare) == calls(full) < 16
+
+
+def test_planned_devices_give_way_to_quicker_ones_where_these_were_chosen_for_a_step() -> None:
+    """Quick ones were held when it was planned; in a later iteration they may be free."""
+    slow, quick = gpu(0), gpu(1)._replace(speed=300)
+    free = Ledger(inventory(slow, quick))
+    lease = free.grant(need(), ("GPU-0",), quick=True)
+    assert lease is not None
+    assert lease.devices == ("GPU-1",)
+    lease = free.grant(need(), ("GPU-0",), quick=True)
+    assert lease is not None
+    assert lease.devices == ("GPU-0",), "nothing quicker is left"
+    lease = Ledger(inventory(slow, quick)).grant(need(), ("GPU-1",))
+    assert lease is not None
+    assert lease.devices == ("GPU-1",), "as planned, although the slow one fits as well"
+    lease = Ledger(inventory(gpu(0), gpu(1))).grant(need(), ("GPU-1",), quick=True)
+    assert lease is not None
+    assert lease.devices == ("GPU-1",), "as planned: the other one is no quicker"

@@ -5,7 +5,7 @@ Not thread-safe: the executor has one thread. Every grant is paired with one rel
 
 from __future__ import annotations
 
-from dsec.core.placement import Slot, choose, slots
+from dsec.core.placement import Slot, best_speed, choose, slots
 from dsec.inventory import Inventory
 from dsec.plan import Demand, Terms
 from dsec.record import Record
@@ -41,6 +41,7 @@ class Ledger:
         self.inventory = inventory
         self._slots = slots(inventory) if table is None else table
         self._by_uuid = {slot.device.uuid: slot for slot in self._slots}
+        self._mixed = len({slot.device.speed for slot in self._slots}) > 1
         self._cpu_m = self.cpu_free_m = inventory.cpu_m
         self._memory_free = 2**63 if inventory.memory_bytes is None else inventory.memory_bytes
         self._tokens = dict(inventory.tokens or ())
@@ -59,7 +60,7 @@ class Ledger:
     def grant(self, demand: Demand, preferred: tuple[str, ...] = (), *, quick: bool = False) -> Lease | None:
         """Hold what `demand` asks for, on `preferred` devices when they are free; None: not now.
 
-        `quick`: else the quickest devices rather than those that fit best.
+        `quick`: else the quickest devices rather than those that fit best; also if the preferred are slower.
         """
         cpu_m = demand.cpu_m if demand.cpu_m < self._cpu_m else self._cpu_m
         if cpu_m > self.cpu_free_m or demand.memory_bytes > self._memory_free:
@@ -68,7 +69,8 @@ class Ledger:
             return None
         devices: tuple[str, ...] = ()
         if demand.gpu_count:
-            chosen = self._preferred(demand, preferred) or choose(demand, self._slots, quickest=quick)
+            chosen = self._preferred(demand, preferred, quick=quick)
+            chosen = chosen or choose(demand, self._slots, quickest=quick)
             if chosen is None:
                 return None
             for slot in chosen:
@@ -85,12 +87,17 @@ class Ledger:
         self._held[self._serial] = lease
         return lease
 
-    def _preferred(self, demand: Demand, preferred: tuple[str, ...]) -> tuple[Slot, ...] | None:
+    def _preferred(
+        self, demand: Demand, preferred: tuple[str, ...], *, quick: bool
+    ) -> tuple[Slot, ...] | None:
         if len(set(preferred)) != demand.gpu_count:
             return None
         found = [self._by_uuid[uuid] for uuid in preferred if uuid in self._by_uuid]
         # Asked as any others are: what the plan found joined may not be so on the machine that it runs on.
-        return choose(demand, found) if len(found) == demand.gpu_count else None
+        chosen = choose(demand, found) if len(found) == demand.gpu_count else None
+        if chosen is not None and quick and self._mixed and _speed(chosen) < best_speed(demand, self._slots):
+            return None  # quicker ones were held when it was planned, and are free now
+        return chosen
 
     def release(self, lease: Lease) -> None:
         """Take back what `lease` holds; a lease is given back once."""
@@ -242,3 +249,8 @@ class Ledger:
     def held(self) -> tuple[Lease, ...]:
         """Leases not given back yet, oldest first."""
         return tuple(self._held.values())
+
+
+def _speed(chosen: tuple[Slot, ...]) -> int:
+    """Of the slowest of them."""
+    return min(slot.device.speed for slot in chosen)
