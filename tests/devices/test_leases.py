@@ -194,6 +194,14 @@ def test_devices_that_others_use_come_last_and_count_less() -> None:
     assert "60 GiB of it held by other processes" in refused.text
 
 
+def test_instances_of_one_gpu_are_told_apart() -> None:
+    two = inventory(gpu(0, mig=True, gib=10), gpu(1, mig=True, gib=10)._replace(index=0))
+    places = [place(need(gib=5), two, taken) for taken in ([], [("MIG-0", 5 * GIB)])]
+    assert [one.reason for one in places if isinstance(one, Placement)] == [
+        f"a100-sxm-80gb 0: NUMA 0, MIG instance MIG-{at}, never shared" for at in range(2)
+    ]
+
+
 def test_a_process_sees_one_mig_instance() -> None:
     boxes = inventory(gpu(0, mig=True, gib=10), gpu(1, mig=True, gib=10))
     assert feasible(need(1, 10), boxes) is None

@@ -35,7 +35,8 @@ def reason(chosen: Sequence[Slot], demand: Demand | None = None) -> str:
         facts.append(f"NUMA {devices[0].numa}")
     facts += _stated(demand) if demand is not None and demand.terms is not None else []
     if all(slot.mig for slot in chosen):
-        facts.append("MIG instance, never shared")
+        # The index is that of the GPU, which several instances of a type may be part of.
+        facts.append(f"MIG instance {devices[0].uuid}, never shared")
     if any(slot.holders for slot in chosen):
         facts.append("shared, memory packed")
     return f"{' + '.join(kinds)} {where}{machine}" + (f": {', '.join(facts)}" if facts else "")
