@@ -111,8 +111,10 @@ def _of_name(site: Site, argument: str) -> bool:
         return call_address(site, tuple(bases))
     providers = site.texts(None, ("model_provider", "custom_llm_provider")) or ()
     given = [Text(f"{one.text}/", one.why, one.variable) for one in providers]
-    values = given or site.values(0, (argument,)) or ()
-    names = [value for value in values if isinstance(value, Text | NotKnown)]
+    values = given or site.values(0, (argument,))
+    if values is None and site.last == "init_chat_model":
+        values = (NotKnown("it is read while the program runs"),)
+    names = [value for value in values or () if isinstance(value, Text | NotKnown)]
     for value in names:
         _by_name(site, value, keyed=not site.has("api_key"))
     return bool(names)

@@ -454,6 +454,10 @@ def test_models_that_agents_are_given(name: str, reading) -> None:
             "it is not known who offers the model mine",
         ),
         (
+            "from langchain.chat_models import init_chat_model; init_chat_model(temperature=0)",
+            "the model is not known: it is read while the program runs",
+        ),
+        (
             "from langchain_mine import ChatMine; ChatMine(model='m')",
             "it is not known where ChatMine asks its models",
         ),
