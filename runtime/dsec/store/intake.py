@@ -12,14 +12,14 @@ from dsec.store.descent import Folder
 from dsec.store.looking import NOT_STORED, Listing
 from dsec.store.packform import TREE
 from dsec.store.reading import CHANGED, NotAFileError, Reading
-from dsec.store.statcache import FACTS, NO_WHOLE, Seen, Whole, packed, settled
+from dsec.store.statcache import LOOK, NO_WHOLE, Seen, Whole, packed, settled
 from dsec.store.trees import DEEPEST, FILE, FOLDER, LINK, PIECES, kept_mode
 from dsec.store.values import Unread
 from dsec.words import system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Protocol
 
     from dsec.store.reading import Facts, Objects
@@ -192,20 +192,22 @@ class Intake:
 
     def _kept(self, folder: _Open, seen: Seen) -> dict[bytes, Row]:
         """The rows of what looks as it did, by name; folders are not among them."""
-        before = seen.by_name()
         old = {row[0]: row for row in trees.decoded(seen.tree)}
-        kept, facts = {}, folder.looks[1]
-        for at, name in enumerate(folder.listing.names):
-            row = (
-                old.get(name) if before.get(name) == facts[at * FACTS.size : (at + 1) * FACTS.size] else None
-            )
-            if row is not None and row[1] != FOLDER and self._is_there(row):
+        names, (joined, facts) = folder.listing.names, folder.looks
+        before: Iterable[tuple[bytes | None]] = LOOK.iter_unpack(seen.facts)
+        if seen.names != joined:
+            known = seen.by_name()
+            before = [(known.get(name),) for name in names]
+        kept, vouched = {}, self._cache.vouched
+        for name, was, now in zip(names, before, LOOK.iter_unpack(facts), strict=True):
+            row = old.get(name) if was == now else None
+            if row is not None and row[1] != FOLDER and (vouched or self._is_there(row)):
                 kept[name] = row
         return kept
 
     def _is_there(self, row: Row) -> bool:
         """Whether the store still has a file that the cache knows; of pieces only a vouched cache can say."""
-        return self._cache.vouched or row[1] == LINK or (row[1] == FILE and row[5] in self._objects)
+        return row[1] == LINK or (row[1] == FILE and row[5] in self._objects)
 
     def _row(self, folder: _Open, at: int, name: bytes) -> Row | None:
         size, mtime, ctime, inode, mode = folder.listing.facts[at * 5 : at * 5 + 5]

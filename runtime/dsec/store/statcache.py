@@ -38,6 +38,8 @@ _START = 8 + 32 + _COUNTS.size + _WHOLE.size
 _PARTS = struct.Struct("<5I4Q32s")
 FACTS = struct.Struct("<5q")
 """Of one inode: size, mtime, ctime (ns), number, mode."""
+LOOK = struct.Struct(f"{FACTS.size}s")
+"""The same as it is."""
 _RACY_NS = 2_000_000_000
 _NEVER = -(1 << 63)
 """An mtime that no file has."""
