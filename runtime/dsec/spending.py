@@ -21,7 +21,9 @@ _DETAILS = {
 
 
 def respond(told: dict[str, Any], attention: Attention, runner: Runner) -> None:
-    """Act on a tell of the kind `budget`."""
+    """Act on a tell of the kind `budget`; a run with nothing left to do is neither ended nor blamed."""
+    if runner.complete:
+        return
     detail = line(told)
     attention.notice("budget", detail)
     if told["word"] == "stop":

@@ -130,10 +130,13 @@ def test_what_is_told_can_be_said_in_another_language(word):
 def test_only_a_stop_ends_the_run():
     notices, reasons = [], []
     attention = SimpleNamespace(notice=lambda kind, detail: notices.append((kind, detail)))
-    runner = SimpleNamespace(give_up=reasons.append)
+    runner = SimpleNamespace(give_up=reasons.append, complete=False)
     for word in ("warn", "stop"):
         told = {"tell": "budget", "word": word, "used_us": us(1), "most_us": us(1), "expected_us": None}
         spending.respond(told, attention, runner)
     assert [kind for kind, _ in notices] == ["budget", "budget"]
     [reason] = reasons
     assert reason.startswith(spending.ENDED)
+    runner.complete = True
+    spending.respond(told, attention, runner)
+    assert (len(notices), len(reasons)) == (2, 1), "the last Step ended while the monitor looked"

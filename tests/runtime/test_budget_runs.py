@@ -38,7 +38,7 @@ def test_a_run_that_would_take_much_more_is_ended_in_order(job, hold):
     assert "go on with: dsec resume j" in out
     [end] = job.events("run-end")
     assert (end["outcome"], end["detail"]) == ("stopped", details(job)[-1])
-    # A second of budget is used up within the second execution, or within the third where little else goes on.
+    # A second of budget is used up within the second execution, or, where little else goes on, the third.
     assert 1 <= len([one for one in job.events("exit") if one["cause"] == "ok"]) < 60
     found = json.loads(job.dsec("report", "j", "--json"))
     assert found["outcome"] == "stopped"
