@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 from collections import deque
 
@@ -36,7 +37,8 @@ class _Gathered:
     __slots__ = ("_memory", "parts", "size")
 
     def __init__(self) -> None:
-        self._memory = memoryview(bytearray(2 * FRAME_BYTES))
+        # Memory that the system clears page by page when it is used: a few objects use little of it.
+        self._memory = memoryview(mmap.mmap(-1, 2 * FRAME_BYTES, flags=mmap.MAP_PRIVATE))
         self.size = 0
         self.parts: list[Part] = []
 

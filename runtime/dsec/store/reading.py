@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import stat
 
@@ -63,8 +64,9 @@ class Reading:
 
     def __init__(self, objects: Objects) -> None:
         self._objects = objects
-        self._view = memoryview(b"")
-        self._into: tuple[memoryview, ...] = ()
+        # Memory that the system clears page by page when it is used: most files use little of it.
+        self._view = memoryview(mmap.mmap(-1, PIECE_BYTES + 1, flags=mmap.MAP_PRIVATE))
+        self._into = (self._view,)
 
     def file(self, name: bytes, facts: Facts, *, folder: int) -> Content:
         """Read and keep a file of an open folder that looked like this; raises OSError and NotAFileError.
@@ -80,9 +82,6 @@ class Reading:
         return content
 
     def _once(self, name: bytes, facts: Facts, folder: int) -> Content:
-        if not self._into:  # it is filled with zeros, which whoever reads nothing need not wait for
-            self._view = memoryview(bytearray(PIECE_BYTES + 1))
-            self._into = (self._view,)
         fd = os.open(name, _FLAGS, dir_fd=folder)
         try:
             size = facts[0]
