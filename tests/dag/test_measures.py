@@ -124,6 +124,7 @@ def test_circles_of_clusters_are_the_same_each_way(seed, data):
             "DENSE": st.sampled_from([1, 4, 1_000]),
             "BLOCK": st.sampled_from([1, 7, 100]),
             "SWEEPS": st.sampled_from([1, 12]),
+            "SMALL": st.sampled_from([1, 32]),
         }
     ),
 )

@@ -40,6 +40,8 @@ SAMPLED = 3
 """Edges of a node that are looked at before all of them, where it has more than twice as many on average."""
 DENSE = 4
 """Where more than one in so many nodes is gone on from, all edges are looked at, not theirs picked out."""
+SMALL = 32
+"""Nodes of a component below which it is quicker cut from a list than from an array."""
 
 
 Known = tuple["Ints", "Ints"]
@@ -345,7 +347,11 @@ def _components(part: Part, colours: Ints, *, told: Ints) -> list[list[int]]:
     alone = np.sort(nodes.take(starts.compress(single)))
     bounds = (some.compress(~single).tolist() for some in (starts, ends))
     names = part.called(nodes)
-    groups = [names[first:last].tolist() for first, last in zip(*bounds, strict=True)]
+    if len(nodes) < SMALL * len(starts):
+        flat = names.tolist()
+        groups = [flat[first:last] for first, last in zip(*bounds, strict=True)]
+    else:
+        groups = [names[first:last].tolist() for first, last in zip(*bounds, strict=True)]
     sources = np.repeat(alone, part.graph.lengths[alone])
     own = sources[sources == targets_of(part.graph, alone)]
     return groups + [[name] for name in part.called(own).tolist()]
