@@ -113,23 +113,14 @@ def _merged(own: Contract, extra: Contract, added: set[str]) -> Contract:
 
 def locator(opened: Opened, name_of: Callable[[str], str]) -> Callable[[Path], Source]:
     """From paths to places; `name_of` decides how files are called."""
-    places = [_placing(part, name_of(part.text.name)) for part in opened.parts]
+    places = [
+        placing(part.document, part.text.line_starts, name_of(part.text.name), Source._make)
+        for part in opened.parts
+    ]
     owners = opened.owners
     if not owners:
         return places[0]
     return lambda path: places[owners.get(str(path[0]), 0) if path else 0](path)
-
-
-def _placing(part: Part, name: str) -> Callable[[Path], Source]:
-    """Of one part; lines are counted once a place is asked for, since unread texts may have millions."""
-    made: list[Callable[[Path], Source]] = []
-
-    def place(path: Path) -> Source:
-        if not made:
-            made.append(placing(part.document, part.text.line_starts(), name, Source._make))
-        return made[0](path)
-
-    return place
 
 
 NAMES = {

@@ -181,12 +181,16 @@ def _placements(found: analysis.Analysis, inventory: Inventory) -> list[Placemen
     shared = _shared(found)
     table = {slot.device.uuid: slot for slot in slots(inventory)}
     known: dict[tuple[tuple[str, ...], Demand, bool], Placement] = {}
+    quickly: dict[tuple[int, int, bool], Placement] = {}  # by `id`: to look a demand up is to read all of it
     places: list[Placement] = []
-    for at, part in enumerate(found.slices):
-        case = part.devices, found.demands[at], at in shared
-        if case not in known:
-            known[case] = _placement(*case, table)
-        places.append(known[case])
+    for at, ((_, _, devices), demand) in enumerate(zip(found.slices, found.demands, strict=True)):
+        place = quickly.get((id(devices), id(demand), at in shared))
+        if place is None:
+            case = devices, demand, at in shared
+            if case not in known:
+                known[case] = _placement(*case, table)
+            place = quickly[id(devices), id(demand), at in shared] = known[case]
+        places.append(place)
     return places
 
 
@@ -206,9 +210,9 @@ def _placement(
 def _shared(found: analysis.Analysis) -> set[int]:
     """Steps that have another one beside them on a device at some time of the schedule."""
     by_device: dict[str, list[tuple[int, int, int]]] = {}
-    for at, part in enumerate(found.slices):
-        for uuid in part.devices:
-            by_device.setdefault(uuid, []).append((part.start, part.end, at))
+    for at, (start, end, devices) in enumerate(found.slices):
+        for uuid in devices:
+            by_device.setdefault(uuid, []).append((start, end, at))
     shared: set[int] = set()
     for intervals in by_device.values():
         until, holder = 0, -1

@@ -22,8 +22,9 @@ def demands_of(steps: Iterable[Step], contract: Contract) -> list[Demand]:
     known: dict[object, Demand] = {}
     found: list[Demand] = []
     for step in steps:
-        _, gpu, cpu_m, memory, disk, _, network, *_, tokens, _ = step.demand
-        case = cpu_m, memory, disk, network, tokens, gpu and (*gpu[1:], step.layers)
+        stated = step.demand
+        gpu, cpu_m, memory, disk, _, network = stated[1:7]
+        case = cpu_m, memory, disk, network, stated.tokens, gpu and (gpu[1:], step.layers)
         demand = known.get(case)
         if demand is None:
             demand = known[case] = demand_of(step, contract)

@@ -8,6 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from dsec.units import Duration
     from dsec_cli.contract.values import Step
 
 DEFAULT_MS = 1000
@@ -23,15 +24,17 @@ class Estimate(Record):
 
 def estimate(steps: Iterable[Step], learned: Mapping[str, int]) -> list[Estimate]:
     """Per Step: what earlier runs took, else what the contract expects, else one second."""
-    return [_one(step, learned.get(step.id)) for step in steps]
-
-
-def _one(step: Step, learned_ms: int | None) -> Estimate:
-    if learned_ms is not None:
-        return Estimate(_two_digits(learned_ms), "history")
-    if step.expect is not None:
-        return Estimate._make((step.expect.ms, "declared"))
-    return Estimate(DEFAULT_MS, "default")
+    declared: dict[Duration | None, Estimate] = {None: Estimate(DEFAULT_MS, "default")}
+    found: list[Estimate] = []
+    for step in steps:
+        expect = step.expect
+        if step.id in learned:
+            found.append(Estimate(_two_digits(learned[step.id]), "history"))
+            continue
+        if expect not in declared:
+            declared[expect] = Estimate(expect.ms if expect is not None else DEFAULT_MS, "declared")
+        found.append(declared[expect])
+    return found
 
 
 def _two_digits(ms: int) -> int:

@@ -80,8 +80,11 @@ def step_graph(contract: Contract) -> StepGraph:
 def adjacency(size: int, index: dict[str, int], edges: list[Edge]) -> tuple[tuple[int, ...], ...]:
     """Successor lists of `edges`: ascending, without doubles."""
     targets: list[list[int]] = [[] for _ in range(size)]
+    last, number = "", -1
     for source, target, _, _, _ in edges:
-        targets[index[source]].append(index[target])
+        if target is not last:  # most edges have the target of the one before
+            last, number = target, index[target]
+        targets[index[source]].append(number)
     return packed((sorted(set(some)) if len(some) > 1 else some for some in targets), len(edges))
 
 

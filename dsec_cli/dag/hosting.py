@@ -19,26 +19,25 @@ def host_needs(
 ) -> tuple[HostNeed, ...] | None:
     """By the names of `dsec doctor`, each with the Step or key that asks for it; None: nothing."""
     found: list[HostNeed] = []
-    users = [step.id for step, demand in zip(steps, demands, strict=True) if demand.gpu_count]
+    users = [at for at, demand in enumerate(demands) if demand.gpu_count]
     if users:
-        found.append(HostNeed("driver", _asks(users, "GPUs")))
+        found.append(HostNeed("driver", _asks(steps, users, "GPUs")))
     cut = [
-        step.id
-        for step, demand in zip(steps, demands, strict=True)
-        if demand.terms is not None and demand.terms.share == "mig"
+        at for at, demand in enumerate(demands) if demand.terms is not None and demand.terms.share == "mig"
     ]
     if cut:
-        found.append(HostNeed("mig", _asks(cut, "MIG instances")))
+        found.append(HostNeed("mig", _asks(steps, cut, "MIG instances")))
     if nvlink_mode in _JOINED and users:
         found.append(HostNeed("nvlink", f"nvlink_mode is {nvlink_mode}"))
-    keepers = [step.id for step, demand in zip(steps, demands, strict=True) if demand.disk_bytes]
+    keepers = [at for at, demand in enumerate(demands) if demand.disk_bytes]
     if keepers:
-        found.append(HostNeed("space", _asks(keepers, "disk")))
+        found.append(HostNeed("space", _asks(steps, keepers, "disk")))
     return tuple(found) or None
 
 
-def _asks(ids: Sequence[str], what: str) -> str:
+def _asks(steps: Sequence[Step], who: Sequence[int], what: str) -> str:
     """`Step train asks for GPUs`, `Step train and 3 more ask for GPUs`."""
-    if len(ids) == 1:
-        return f"Step {ids[0]} asks for {what}"
-    return f"Step {ids[0]} and {len(ids) - 1} more ask for {what}"
+    first = steps[who[0]].id
+    if len(who) == 1:
+        return f"Step {first} asks for {what}"
+    return f"Step {first} and {len(who) - 1} more ask for {what}"

@@ -13,7 +13,7 @@ from dsec_cli.dag.tolerance import LEVEL, contract_level
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from dsec.plan import Demand, Placement, Source
     from dsec_cli.contract.values import Contract, EnvVar, Step
@@ -166,8 +166,13 @@ class _Needs:
         self._locate, self._words = decided.locate, texts.words
         self._staleness = stated.max_staleness if stated is not None else 0
         self._edges: list[list[Stated]] = [[] for _ in graph.steps]
+        last = ""
+        mine: list[Stated] = []
         for edge in graph.edges:
-            self._edges[numbers[edge[1]]].append(edge)
+            if edge[1] is not last:  # most edges have the target of the one before
+                last = edge[1]
+                mine = self._edges[numbers[last]]
+            mine.append(edge)
         self._carried: dict[int, list[Stated]] = {}
         for edge in graph.carried:
             self._carried.setdefault(numbers[edge.target], []).append(edge)
@@ -179,20 +184,29 @@ class _Needs:
         if not self._edges[at] and at not in self._carried:
             return (), "[]", []
         mine: dict[str, Edge] = {}
+        texts: list[str] = []
         make, locate, words = Edge._make, self._locate, self._words
         for source, _, kind, path, _ in self._edges[at]:
             if source not in mine:
-                mine[source] = make((source, kind, 0, locate(path)))
-        before = [self.keys[name] for name in sorted(mine)]
-        needs = (*mine.values(), *self._late(at)) if at in self._carried else tuple(mine.values())
-        return needs, f"[{','.join([edge_text(edge, words) for edge in needs])}]", before
+                file, line, column = src = locate(path)
+                mine[source] = make((source, kind, 0, src))
+                texts.append(
+                    f'{{"kind":{words[kind]},"src":{{"column":{column},"file":{words[file]},"line":{line}}}'
+                    f',"staleness":0,"step":{quoted(source)}}}'
+                )
+        before = list(map(self.keys.__getitem__, sorted(mine)))
+        if at not in self._carried:
+            return tuple(mine.values()), f"[{','.join(texts)}]", before
+        late = self._late(at)
+        texts += [edge_text(edge, words) for edge in late]
+        return (*mine.values(), *late), f"[{','.join(texts)}]", before
 
-    def _late(self, at: int) -> Iterable[Edge]:
+    def _late(self, at: int) -> list[Edge]:
         late: dict[str, Edge] = {}
         for edge in self._carried[at]:
             if edge.source not in late:
                 late[edge.source] = Edge(edge.source, "carried", self._staleness, self._locate(edge.path))
-        return late.values()
+        return list(late.values())
 
 
 class _Reasons:
@@ -205,17 +219,19 @@ class _Reasons:
         tolerance = decided.contract.fault_tolerance
         stated = tolerance is not None and tolerance.level is not None
         self._level = "level: as fault_tolerance.level has it" if stated else f"level: {LEVEL}, the default"
-        self._known: dict[tuple[str, bool, str, bool], tuple[str, ...]] = {}
+        self._known: dict[object, tuple[str, ...]] = {}
 
     def of(
         self, step: Step, needs: tuple[Edge, ...], demand: Demand, place: Placement, source: str
     ) -> tuple[str, ...]:
         """Those about one Step."""
-        devices = _gpu_reason(step, demand, place, self._contract) if demand.gpu_count else _NO_GPU
-        case = devices, step.demand.cpu_m is None, source, step.level is None
+        stated, no_level, count = step.demand, step.level is None, demand.gpu_count
+        gpu, no_cpu = stated.gpu, stated.cpu_m is None
+        case = count and (id(place), count, gpu and gpu.type), no_cpu, source, no_level
         reasons = self._known.get(case)
         if reasons is None:
-            reasons = self._known[case] = tuple(self._written(*case))
+            devices = _gpu_reason(step, demand, place, self._contract) if count else _NO_GPU
+            reasons = self._known[case] = tuple(self._written(devices, no_cpu, source, no_level))
         carried = [edge for edge in needs if edge.kind == "carried"] if self._carried else ()
         if carried:
             cut = [(edge.step, step.id) in self._cut for edge in carried]

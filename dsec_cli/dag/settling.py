@@ -46,11 +46,13 @@ def settle(
     counted = tokens_of(contract)
     machine = inventory if counted is None else inventory._replace(tokens=counted)
     machine, notes = _with_speeds(machine, known)
-    found = joined(graph, contract, demands, machine)
-    found = found if isinstance(found, Unjoined) else near(graph, found, machine)
+    found: list[Demand] | Unjoined = list(demands)
+    if contract.communication or _labelled(graph):
+        found = joined(graph, contract, demands, machine)
+        found = found if isinstance(found, Unjoined) else near(graph, found, machine)
+        notes += unkept(graph, machine)
     if isinstance(found, Unjoined):
         return _unjoined(found, inventory)
-    notes += unkept(graph, machine)
     avoided: dict[int, str] = {}
     for at, step in enumerate(graph.steps) if known.ran_out else ():
         types = known.ran_out.get(step.id)
@@ -61,6 +63,12 @@ def settle(
             elif text:
                 notes.append(f"Step {step.id} ran out of memory on {text} before, and nothing else fits it")
     return Settled(found, machine, avoided, tuple(notes))
+
+
+def _labelled(graph: StepGraph) -> bool:
+    """Whether some Step asks to be near others; most graphs are not looked through three times for none."""
+    stated = [step.demand for step in graph.steps]
+    return any(one.nvlink_affinity or one.numa_affinity for one in stated)
 
 
 def _with_speeds(inventory: Inventory, known: Experience) -> tuple[Inventory, list[str]]:
@@ -103,14 +111,17 @@ def _unjoined(wrong: Unjoined, inventory: Inventory) -> Finding:
 def refused(steps: Sequence[Step], demands: Sequence[Demand], inventory: Inventory) -> list[Finding]:
     """DS210, one per Step that fits not even the empty inventory; equal demands are asked once."""
     answers: dict[Demand, Refusal | None] = {}
+    known: dict[int, Refusal | None] = {}  # by the demand's `id`: to look a demand up is to read all of it
     findings: list[Finding] = []
     for step, demand in zip(steps, demands, strict=True):
         gpu = step.demand.gpu
         if gpu is not None and gpu.share == "fraction" and gpu.memory is None and demand.gpu_count:
             findings.append(_shares_nothing(step, gpu))
-        if demand not in answers:
-            answers[demand] = feasible(demand, inventory)
-        refusal = answers[demand]
+        if id(demand) not in known:
+            if demand not in answers:
+                answers[demand] = feasible(demand, inventory)
+            known[id(demand)] = answers[demand]
+        refusal = known[id(demand)]
         if refusal is not None:
             findings.append(_refusal_finding(step, demand, refusal, inventory))
     return findings

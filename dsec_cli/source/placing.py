@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import chain, islice, repeat
 
 from dsec_cli.source.locate import locate
 from dsec_cli.source.tree import Document, Mapping, Node, Path, Scalar, Sequence
@@ -18,18 +19,24 @@ if TYPE_CHECKING:
 
 
 def placing(
-    document: Document, lines: Row[int], name: str, make: Callable[[tuple[str, int, int]], Made]
+    document: Document,
+    lines: Callable[[], Row[int]],
+    name: str,
+    make: Callable[[tuple[str, int, int]], Made],
 ) -> Callable[[Path], Made]:
     """From a path to what `make` makes of `name`, line and column of where `locate` begins.
 
     Whoever asks for a part of one item of a list asks for that of nearly all, so these are found for all
-    when the first is asked for: one after the other, as they lie in the memory. `lines` are the
-    offsets at which the document's lines start.
+    when the first is asked for: one after the other, as they lie in the memory. `lines` tells the
+    offsets at which the document's lines start, and is not asked before a place is: an unread text may
+    have millions of them.
     """
 
-    def made(start: int) -> Made:
-        line = bisect_right(lines, start)
-        return make((name, line, start - lines[line - 1] + 1))
+    def made(starts: Row[int]) -> list[Made]:
+        table = lines()
+        numbers = list(map(bisect_right, repeat(table), starts))
+        columns = [start - table[line - 1] + 1 for start, line in zip(starts, numbers, strict=True)]
+        return list(map(make, zip(repeat(name), numbers, columns, strict=False)))
 
     root = document.root
     lists = {
@@ -58,7 +65,7 @@ def placing(
                 return found
         except (LookupError, TypeError, ValueError):
             pass  # it is written in a way of its own, or not at all
-        return made(locate(document, path).start)
+        return made([locate(document, path).start])[0]
 
     return place
 
@@ -70,14 +77,15 @@ class _Kept(dict["Key", "list[tuple[Made, ...]]"]):
         self,
         items: tuple[Node, ...],
         starts: Callable[[tuple[Node, ...], Key], Iterator[tuple[int, ...]]],
-        made: Callable[[int], Made],
+        made: Callable[[Row[int]], list[Made]],
     ) -> None:
         super().__init__()
         self._items, self._starts, self._made = items, starts, made
 
     def __missing__(self, key: Key) -> list[tuple[Made, ...]]:
-        made = self._made
-        rows = self[key] = [tuple(map(made, row)) for row in self._starts(self._items, key)]
+        starts = list(self._starts(self._items, key))
+        found = iter(self._made(list(chain.from_iterable(starts))))
+        rows = self[key] = [tuple(islice(found, len(row))) for row in starts]
         return rows
 
 

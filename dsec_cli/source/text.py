@@ -7,6 +7,7 @@ UTF-16 columns and byte offsets are derived here, once, when something is shown.
 from __future__ import annotations
 
 from bisect import bisect_right
+from itertools import accumulate
 
 from dsec.record import Record
 
@@ -240,10 +241,6 @@ def _first_line_end(text: str) -> int:
 def _line_starts(text: str) -> list[int]:
     if "\r" in text:
         text = text.replace("\r\n", " \n").replace("\r", "\n")
-    starts = [0]
-    at = 0
-    for line in text.split("\n"):
-        at += len(line) + 1
-        starts.append(at)
-    starts.pop()
-    return starts
+    lines = text.split("\n")
+    lines.pop()
+    return [before + feeds for feeds, before in enumerate(accumulate(map(len, lines), initial=0))]

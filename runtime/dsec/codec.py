@@ -36,7 +36,8 @@ def _plain(value: object) -> object:
     if kind is str or kind is int or kind is bool or value is None:
         return value
     if kind is tuple or kind is list:
-        return [_plain(item) for item in value]  # type: ignore[attr-defined]  # kind is known to iterate
+        # Of a kind that is known to iterate; and most lists that are long are of names.
+        return [item if type(item) is str else _plain(item) for item in value]  # type: ignore[attr-defined]
     names = _FIELDS.get(kind)
     if names is not None:
         plain = {name: _plain(getattr(value, name)) for name in names}

@@ -52,3 +52,30 @@ def test_what_has_devices_or_a_worker_is_not_lean():
     assert Machine([Work(plain, 1, 0, "")], inventory).lean
     assert not Machine([Work(plain, 1, 0, ""), Work(plain, 1, 0, "w")], inventory).lean
     assert not Machine([Work(plain._replace(gpu_count=1), 1, 0, "")], inventory).lean
+
+
+@given(task=tasks(), scale=st.sampled_from([2, 7, 1_000_003]), spare=st.integers(0, 1))
+def test_amounts_in_another_unit_are_decided_alike(task, scale, spare):
+    works, inventory, graph, order, manner = task
+    machine = Machine(works, inventory)
+    memory = inventory.memory_bytes
+    larger = [
+        work._replace(
+            demand=work.demand._replace(
+                cpu_m=work.demand.cpu_m * scale, memory_bytes=work.demand.memory_bytes * scale
+            )
+        )
+        for work in works
+    ]
+    room = inventory._replace(
+        cpu_m=inventory.cpu_m * scale, memory_bytes=None if memory is None else memory * scale + spare
+    )
+    assert Machine(larger, room).run(graph, order, manner) == machine.run(graph, order, manner)
+
+
+def test_equal_demands_share_a_bucket_whether_or_not_they_are_one_object():
+    inventory = Inventory("described:test", 4000, None, None, None, (), ())
+    demand = Demand(1000, GIB, 0, 0, (), 0, 0)
+    twin = Demand(1000, GIB, 0, 0, (), 0, 0)
+    works = [Work(demand, 1, 0, ""), Work(twin, 1, 0, ""), Work(demand, 1, 0, "w"), Work(twin, 1, 0, "w")]
+    assert Machine(works, inventory).bucket_of == [0, 0, 1, 1]

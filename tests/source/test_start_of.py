@@ -38,7 +38,21 @@ def paths(node, path=()):
 def test_it_begins_where_the_located_range_does(name):
     text = SourceText.from_bytes("x.yaml", TEXTS[name].encode())
     for document in parse(text).documents:
-        place = placing(document, text.line_starts(), "x", tuple)
+        place = placing(document, text.line_starts, "x", tuple)
         for path in paths(document.root):
             at = text.position(locate(document, path).start)
             assert place(path) == ("x", at.line, at.column), path
+
+
+def test_lines_are_not_counted_before_a_place_is_asked_for():
+    text = SourceText.from_bytes("x.yaml", TEXTS["block"].encode())
+    asked = []
+
+    def lines():
+        asked.append(1)
+        return text.line_starts()
+
+    place = placing(parse(text).documents[0], lines, "x", tuple)
+    assert not asked
+    assert place(("steps", 0)) == ("x", 3, 5)
+    assert asked

@@ -158,13 +158,16 @@ class _Grid:
         heads, tails = ends if ends is not None else ([0] * len(works), [0] * len(works))
         self._heads, self._tails = _quantiles(heads), _quantiles(tails)
         wide = self._wide = len(self._tails)
-        row = {head: (bisect_right(self._heads, head) - 1) * wide for head in set(heads)}
-        column = {tail: bisect_right(self._tails, tail) - 1 for tail in set(tails)}
+        rows, columns = self._heads, self._tails
         numbers: dict[Demand, int] = {}
+        firsts: dict[int, int] = {}  # by the demand's `id`, its first cell: to look a demand up is to read it
         times: dict[int, int] = {}
-        size = wide * len(self._heads)
+        size = wide * len(rows)
         for (demand, duration, _, _), head, tail in zip(works, heads, tails, strict=True):
-            cell = numbers.setdefault(demand, len(numbers)) * size + row[head] + column[tail]
+            first = firsts.get(id(demand))
+            if first is None:
+                first = firsts[id(demand)] = numbers.setdefault(demand, len(numbers)) * size
+            cell = first + (bisect_right(rows, head) - 1) * wide + bisect_right(columns, tail) - 1
             times[cell] = times.get(cell, 0) + duration
         demands = list(numbers)
         self.cells = {(demands[cell // size], cell % size): time for cell, time in times.items()}

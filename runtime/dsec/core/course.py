@@ -6,7 +6,7 @@ decision. `machine` says what is decided and why.
 
 from __future__ import annotations
 
-from bisect import bisect_left, insort
+from bisect import bisect_left
 from heapq import heappop, heappush
 
 from dsec.core.grants import NOT_ASKED
@@ -48,11 +48,13 @@ def course(  # noqa: C901  # a call per Step and decision is what this spares
     answers = grants.answers(quick=False), grants.answers(quick=True)
     place_of, arrived = places(order), [step for step, count in enumerate(waits) if not count]
     buckets: list[list[int]] = [[] for _ in cpus]
-    many = len(cpus)
     for at, step in enumerate(arrived):
         heappush(buckets[bucket_of[step]], at * n * queued + place_of[step])
-    # The first of each bucket, in order; with the bucket's number, which is not asked for step by step.
-    line = sorted([bucket[0] * many + number for number, bucket in enumerate(buckets) if bucket])
+    # The first of each bucket, in order, and whose it is: most are passed over for what their bucket needs.
+    line = sorted([bucket[0] for bucket in buckets if bucket])
+    whose = sorted(
+        [number for number, bucket in enumerate(buckets) if bucket], key=lambda one: buckets[one][0]
+    )
     before = len(arrived) * n * queued
     running: list[int] = []
     busy: set[str] = set()
@@ -60,30 +62,37 @@ def course(  # noqa: C901  # a call per Step and decision is what this spares
     starts, ends, groups = [-1] * n, [0] * n, [None] * n  # type: list[int], list[int], list[Group | None]
     now, cpu, memory, state = 0, machine.cpu, machine.memory, grants.empty
     waiting, (until, cpu_then, memory_then, state_then) = -1, _NONE
+    promised, cpu_first, memory_first, busy_first = -1, cpu, memory, busy
     while True:
+        rest: Sequence[int] = ()
         if cpu >= least or waiting < 0:
             refused.clear()
-            waiting, promised, at = -1, waiting, 0
+            waiting, promised = -1, waiting
             cpu_first, memory_first, busy_first = cpu, memory, busy.copy()
-            while at < len(line) and (cpu >= least or waiting < 0):
-                entry = line[at]
-                at += 1
-                number = entry % many
+            rest = whose
+        while rest:
+            for number in rest:
                 needed, more = cpus[number], memories[number]
-                fits = needed <= cpu and more <= memory
-                if workers[number] in busy:
-                    # What never fitted waits for room, not for its worker, that was free at first.
-                    if (needed <= cpu_first and more <= memory_first) or workers[number] in busy_first:
+                if needed > cpu or more > memory:
+                    if waiting >= 0:
                         continue
-                    fits = False
-                kind = devices[number]
-                if not fits or kind in refused:
-                    if waiting < 0:
-                        waiting = order[entry // many % n]
-                        if waiting != promised:
-                            until = -1
+                    # What never fitted waits for room, not for its worker, that was free at first.
+                    if workers[number] in busy and (
+                        (needed <= cpu_first and more <= memory_first) or workers[number] in busy_first
+                    ):
+                        continue
+                    waiting = order[buckets[number][0] % n]
+                    if waiting != promised:
+                        until = -1
+                    if cpu < least:
+                        rest = ()
+                        break
                     continue
-                step = order[entry // many % n]
+                kind = devices[number]
+                if workers[number] in busy or kind in refused:
+                    continue
+                bucket = buckets[number]
+                step = order[bucket[0] % n]
                 end, after, group = now + durations[step], state, None
                 if waiting >= 0 and 0 <= until < end and (needed > cpu_then or more > memory_then):
                     continue  # whatever its devices, it would take what is reserved
@@ -97,6 +106,9 @@ def course(  # noqa: C901  # a call per Step and decision is what this spares
                             waiting = step
                             if waiting != promised:
                                 until = -1
+                            if cpu < least:
+                                rest = ()
+                                break
                         continue
                     after, group = answer
                     if group.speed < speeds[number]:
@@ -137,12 +149,17 @@ def course(  # noqa: C901  # a call per Step and decision is what this spares
                 if workers[number]:
                     busy.add(workers[number])
                 heappush(running, end * n + step)
-                bucket = buckets[number]
                 heappop(bucket)
-                at -= 1
-                del line[at]
+                at = whose.index(number)
+                del line[at], whose[at]
                 if bucket:
-                    insort(line, bucket[0] * many + number, at)
+                    to = bisect_left(line, bucket[0], at)
+                    line.insert(to, bucket[0])
+                    whose.insert(to, number)
+                rest = whose[at:] if cpu >= least or waiting < 0 else ()
+                break
+            else:
+                break
         if not running:
             break
         now = running[0] // n
@@ -161,11 +178,13 @@ def course(  # noqa: C901  # a call per Step and decision is what this spares
                 if not left:
                     number, entry = bucket_of[target], before + place_of[target]
                     bucket = buckets[number]
-                    if not bucket:
-                        insort(line, entry * many + number)
-                    elif entry < bucket[0]:
-                        del line[bisect_left(line, bucket[0] * many + number)]
-                        insort(line, entry * many + number)
+                    if not bucket or entry < bucket[0]:
+                        if bucket:
+                            at = whose.index(number)
+                            del line[at], whose[at]
+                        at = bisect_left(line, entry)
+                        line.insert(at, entry)
+                        whose.insert(at, number)
                     heappush(bucket, entry)
                     if queued:
                         arrived.append(target)

@@ -8,6 +8,8 @@ held of them; which of the devices that are free belong together. Who is asked i
 
 from __future__ import annotations
 
+from math import gcd
+
 from dsec.core.groups import NVLINK, sizes, together
 from dsec.core.placement import best_speed, slots
 
@@ -23,11 +25,14 @@ _ALL = 2**62
 """Held of a device that one holder has whole."""
 _UNKNOWN = 2**63
 """Left of a device whose memory is not known: it fits worst."""
-_MOST_KNOWN = 50_000
-"""Answers remembered at once; beyond it all are forgotten and asked anew."""
+_MOST_KNOWN, _OF_MANY = 50_000, 5_000
+"""Answers remembered at once; beyond it all are forgotten and asked anew. The second is for graphs so large
+that an answer is asked for again at once or never."""
+_MANY = 20_000
+"""Steps of such a graph."""
 
 State = tuple[int, ...]
-"""Per device the memory that is held of it, or all; then what is left of each token."""
+"""Per device what is held of it, in a unit of the `Grants`, or all; then what is left of each token."""
 
 
 class Group:
@@ -54,7 +59,7 @@ class _Kind:
 
     __slots__ = ("by_speed", "count", "demand", "fit", "holds", "most", "pools", "quick", "rooms", "tokens")
 
-    def __init__(self, demand: Demand, table: Sequence[Slot], tokens: dict[str, int]) -> None:
+    def __init__(self, demand: Demand, table: Sequence[Slot], tokens: dict[str, int], grain: int) -> None:
         self.demand = demand
         self.count = demand.gpu_count
         self.holds = [0] * len(table)
@@ -66,8 +71,8 @@ class _Kind:
                 slot.take(demand)
                 alone, room = slot.whole, slot.capacity or 0
                 slot.give_back(demand.gpu_memory_bytes)
-                self.holds[at] = _ALL if alone else demand.gpu_memory_bytes
-                self.most[at] = 0 if alone else room - demand.gpu_memory_bytes
+                self.holds[at] = _ALL if alone else demand.gpu_memory_bytes // grain
+                self.most[at] = 0 if alone else (room - demand.gpu_memory_bytes) // grain
         self.rooms = [(at, most) for at, most in enumerate(self.most) if most >= 0]
         speeds = sorted({table[at].device.speed for at, _ in self.rooms}, reverse=True)
         self.by_speed = [[one for one in self.rooms if table[one[0]].device.speed == each] for each in speeds]
@@ -84,11 +89,15 @@ class _Kind:
 class Grants:
     """Grants of an inventory's devices to a few different demands, named by their number."""
 
-    def __init__(self, inventory: Inventory, demands: Sequence[Demand]) -> None:
+    def __init__(self, inventory: Inventory, demands: Sequence[Demand], *, steps: int = 0) -> None:
+        """`steps`: how many there are that have these demands."""
         table = self._slots = slots(inventory)
+        self._most_known = _OF_MANY if steps >= _MANY else _MOST_KNOWN
         there = inventory.tokens or ()
         tokens = {name: len(table) + at for at, (name, _) in enumerate(there)}
-        kinds = {one: _Kind(one, table, tokens) for one in dict.fromkeys(map(_of_devices, demands))}
+        # Sizes in the largest unit of which all are multiples: small numbers take half the time.
+        grain = gcd(*(slot.capacity or 0 for slot in table), *(one.gpu_memory_bytes for one in demands)) or 1
+        kinds = {one: _Kind(one, table, tokens, grain) for one in dict.fromkeys(map(_of_devices, demands))}
         self._kinds = [kinds[_of_devices(demand)] for demand in demands]
         self.empty: State = (*(0 for _ in table), *(amount for _, amount in there))
         numbers = {kind: at for at, kind in enumerate(kinds.values())}
@@ -102,7 +111,7 @@ class Grants:
         self._foreign = [slot.foreign for slot in table]
         self._crowded = any(self._foreign)
         """Whether other processes hold some of the devices."""
-        self._capacities = [_UNKNOWN if slot.capacity is None else slot.capacity for slot in table]
+        self._capacities = [_UNKNOWN if slot.capacity is None else slot.capacity // grain for slot in table]
         self._worths = [slot.worth for slot in table]
         self._groups: dict[tuple[int, ...], Group] = {}
         self._broken: dict[tuple[int, ...], list[tuple[int, ...]]] = {}
@@ -119,7 +128,7 @@ class Grants:
     def ask(self, state: State, number: int, *, quick: bool) -> Answer | None:
         """The same, not looked up but found out and remembered."""
         kind = self._kinds[number]
-        if self._known >= _MOST_KNOWN:
+        if self._known >= self._most_known:
             self._forget()
         self._known += 1
         chosen = self._chosen(state, kind, quick=quick)

@@ -155,9 +155,14 @@ def idle(slices: Sequence[Slice], gpus: int, start: int, end: int) -> int | None
     if not gpus or end <= start:
         return None
     by_device: dict[str, list[tuple[int, int]]] = {}
-    for part in slices:
-        for uuid in part.devices:
-            by_device.setdefault(uuid, []).append((max(part.start, start), min(part.end, end)))
+    for began, ended, devices in slices:
+        for uuid in devices:
+            by_device.setdefault(uuid, []).append(
+                (
+                    began if began > start else start,
+                    ended if ended < end else end,
+                )  # `max` takes three times as long
+            )
     busy = sum(covered(intervals) for intervals in by_device.values())
     return thousandths(gpus * (end - start) - busy, gpus * (end - start))
 
@@ -171,7 +176,7 @@ def covered(intervals: list[tuple[int, int]]) -> int:
     """Length of the union of intervals; empty and inverted ones count nothing."""
     total, until = 0, -(2**63)
     for start, end in sorted(intervals):
-        if end > start:
-            total += max(0, end - max(start, until))
-            until = max(until, end)
+        if end > start and end > until:
+            total += end - (start if start > until else until)
+            until = end
     return total

@@ -64,10 +64,8 @@ def list_schedule(
 
 def slices_of(run: Run) -> list[Slice]:
     """The run, Step by Step."""
-    return [
-        Slice(start, end, group.uuids if group is not None else ())
-        for start, end, group in zip(run.starts, run.ends, run.groups, strict=True)
-    ]
+    held = [group.uuids if group is not None else () for group in run.groups]
+    return list(map(Slice._make, zip(run.starts, run.ends, held, strict=True)))
 
 
 def makespan(slices: Sequence[Slice]) -> int:

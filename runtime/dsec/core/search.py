@@ -103,6 +103,8 @@ def _searched(contest: Contest, start: Candidate, bound: int, trials: int) -> tu
 
     Half of the changes from each way to choose devices led less far: these change on the way, too.
     """
+    if not trials:
+        return start, 0
     draw = Draw(contest.durations)
     best, tried = start, 0
     may = (
