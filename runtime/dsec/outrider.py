@@ -1,7 +1,7 @@
 """Starts a process that rides beside an executor: as a copy of it, or as an interpreter of its own.
 
 A copy has the modules and the plan already, which an interpreter would have to load and to read again: of the
-processor time of a run of 1,000 short Steps with a monitor and a file of metrics that was a tenth. Steps are
+processor time of a run of 1,000 short Steps with a monitor and a file of metrics that was 6 %. Steps are
 never started so: a copy is for what is ours.
 """
 
