@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import time
 
 from dsec import __version__, wholefile
@@ -94,6 +95,23 @@ class Scanned:
         elif stamp and spared == self._redactor.spared:  # what was accepted this time may not be the next
             self._clean[name] = stamp
         return Secrets(found, clean) if found else None
+
+    def now(self, path: bytes) -> Secrets | None:
+        """What the file holds now, and all of it without that; None: it is no file, or is not looked at."""
+        folder = os.path.dirname(self._below + path)
+        root = self._below[:-1]
+        try:
+            inside = os.path.realpath(folder) == os.path.realpath(root) + folder[len(root) :]
+            regular = stat.S_ISREG(os.lstat(self._below + path).st_mode)
+            data = self._content(path) if inside and regular else None
+        except OSError:
+            data = None
+        if data is None:
+            return None
+        name = os.fsdecode(path)
+        self._clean.pop(name, None)
+        clean, found = self._redactor.file(data, name)
+        return Secrets(found, clean)
 
     def _content(self, path: bytes) -> bytes | None:
         """None: it is too large. Raises OSError."""

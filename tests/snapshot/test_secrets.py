@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -238,3 +239,73 @@ def test_a_file_that_became_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     assert found.secrets(b"pipe") is None
     assert found.secrets(b"link") is None
     assert found.unread == [b"link"]
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Have something happen once, between the search for secrets and the taking in of the files."""
+    put, todo = Store.put_tree, [act]
+
+    def putting(self: Store, *args: Any, **more: Any) -> Any:
+        while todo:
+            todo.pop()()
+        return put(self, *args, **more)
+
+    monkeypatch.setattr(Store, "put_tree", putting)
+
+
+@pytest.mark.parametrize("size", [0, 3 << 20])
+def test_a_secret_that_was_written_after_the_search_is_not_taken_in(
+    size: int, tmp_path: Path, store: Store, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = repository(tmp_path / "p", {"train.py": "1\n", "log.txt": "x" * size, "b.py": "1\n"})
+    text = f"OPENAI_API_KEY={EDITED}\n" + "x" * size
+    meanwhile(monkeypatch, lambda: (folder / "log.txt").write_text(text))
+    view = take(scene(folder, store, state), "one")
+    (said,) = view.side("code").data["redacted"]
+    assert (said["path"], said["line"]) == ("log.txt", 1)
+    assert view.side("code").data["files"] == 3
+    store.close()
+    assert not any(EDITED.encode() in data for _, data in all_bytes(state))
+    assert (folder / "log.txt").read_text() == text
+
+
+def test_what_changed_after_the_search_is_there_as_it_is_now(
+    tmp_path: Path, store: Store, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = repository(
+        tmp_path / "p", {"train.py": "1\n", "log.txt": "a\n", "gone.txt": "b\n", "link.txt": "c\n"}
+    )
+
+    def act() -> None:
+        (folder / "log.txt").write_text("a\nlonger\n")
+        (folder / "gone.txt").unlink()
+        (folder / "link.txt").unlink()
+        (folder / "link.txt").symlink_to("/etc/passwd")
+
+    meanwhile(monkeypatch, act)
+    view = take(scene(folder, store, state), "one")
+    side = view.side("code")
+    assert side.data["files"] == 2
+    assert "gone.txt: vanished" in side.reason
+    assert "link.txt: " in side.reason
+    assert "log.txt" not in side.reason
+    restore(view, str(tmp_path / "out"), live=str(tmp_path / "nowhere"), redactor=Redactor(b"k" * 32))
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["log.txt", "train.py"]
+    assert (tmp_path / "out" / "log.txt").read_text() == "a\nlonger\n"
+
+
+def test_a_folder_that_became_a_link_is_not_followed(
+    tmp_path: Path, store: Store, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = repository(tmp_path / "p", {"train.py": "1\n", "src/a.py": "2\n"})
+    write(tmp_path / "else", {"a.py": "not of this project\n"})
+
+    def act() -> None:
+        (folder / "src").rename(folder / "old")
+        (folder / "src").symlink_to(tmp_path / "else")
+
+    meanwhile(monkeypatch, act)
+    view = take(scene(folder, store, state), "one")
+    assert view.side("code").data["files"] == 1
+    store.close()
+    assert not any(b"not of this project" in data for _, data in all_bytes(state))

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from dsec.store import Entry, descent, facts_of, intake, open_store
+from dsec.store import CHANGED, Entry, descent, facts_of, intake, open_store
 from dsec.store.reading import Reading
 
 
@@ -16,9 +16,9 @@ def reads(monkeypatch):
     found = []
     real = Reading.file
 
-    def spied(self, name, facts, *, folder):
+    def spied(self, name, facts, **more):
         found.append(name)
-        return real(self, name, facts, folder=folder)
+        return real(self, name, facts, **more)
 
     monkeypatch.setattr(Reading, "file", spied)
     return found
@@ -218,11 +218,11 @@ def test_a_file_that_changes_once_is_read_again(place, folder, monkeypatch):
 def test_a_file_that_becomes_a_link_or_vanishes_meanwhile(place, folder, monkeypatch):
     real = Reading.file
 
-    def swapped(self, name, facts, *, folder):
+    def swapped(self, name, facts, *, folder, exact):
         os.unlink(name, dir_fd=folder)
         if name == b"train.py":
             os.symlink("/etc/passwd", name, dir_fd=folder)
-        return real(self, name, facts, folder=folder)
+        return real(self, name, facts, folder=folder, exact=exact)
 
     monkeypatch.setattr(Reading, "file", swapped)
     with open_store(str(place)) as store:
@@ -369,3 +369,14 @@ def test_a_folder_that_became_a_link_is_not_looked_through(place, folder, settle
             (b"src", "link"), (b"train.py", "file"),
         ]  # fmt: skip
     assert [one.reason for one in taken.unread] == ["a folder when it was named, now something else"]
+
+
+def test_what_is_not_as_it_was_seen_is_not_taken_in_where_it_is_to_be_exact(place, folder):
+    entries = looked_at(folder, *NAMES)
+    (folder / "train.py").write_bytes(b"other content")
+    with open_store(str(place)) as store:
+        one = store.put_tree(os.fsencode(folder), entries, exact=0)
+        assert (one.files, one.unread) == (len(NAMES) - 1, ())  # it is larger, and one is a link
+        two = store.put_tree(os.fsencode(folder), entries, exact=100)
+        assert [(one.path, one.reason, one.kept) for one in two.unread] == [(b"train.py", CHANGED, False)]
+        assert two.files == len(NAMES) - 2

@@ -6,12 +6,12 @@ import contextlib
 import os
 
 from dsec.errors import DSecError
-from dsec.store import Damaged, Entry, Missing
+from dsec.store import CHANGED, Damaged, Entry, Missing
 from dsec.words import say
 from dsec_cli.snapshot.codediff import compare
 from dsec_cli.snapshot.git import GitProblem, dirty_diff
 from dsec_cli.snapshot.listing import list_code
-from dsec_cli.snapshot.scanned import Scanned, opened
+from dsec_cli.snapshot.scanned import MOST_BYTES, Scanned, opened
 from dsec_cli.snapshot.secretfiles import is_dotenv, withheld
 from dsec_cli.snapshot.section import Captured, Part, absent, judged
 from dsec_cli.snapshot.spelling import spelled
@@ -57,7 +57,9 @@ def capture(scene: Scene) -> Captured:
     )
     clean, dirty = _secrets(scene, listing, scanned)
     root = os.fsencode(scene.folder)
-    code = scene.store.put_tree(root, [one.entry for one in clean], times=False)
+    code = scene.store.put_tree(root, [one.entry for one in clean], times=False, exact=MOST_BYTES)
+    changed = [one.path for one in code.unread if one.reason == CHANGED and not one.kept]
+    aside = [path for path in changed if _aside(scene, path, dirty, scanned)]
     trees = [("code", code.id)]
     size = code.size_bytes
     if dirty.files:
@@ -70,7 +72,7 @@ def capture(scene: Scene) -> Captured:
     contents, diffed = _diff(scene, listing, dirty)
     data = {**_facts(scene, listing, dirty), "files": code.files + len(dirty.files), "bytes": size}
     data["redacted"], data["withheld"] = dirty.told, dirty.withheld
-    reasons = [*listing.reasons, *diffed, *_unread(code), *dirty.reasons]
+    reasons = [*listing.reasons, *diffed, *_unread(code, aside), *dirty.reasons]
     return judged(reasons, data, trees=tuple(trees), contents=contents, size=size)
 
 
@@ -117,6 +119,20 @@ def _secrets(scene: Scene, listing: Listing, scanned: Scanned) -> tuple[list[Tak
         for secret in held.found:
             _tell(scene, one.path, secret, dirty)
     return clean, dirty
+
+
+def _aside(scene: Scene, path: bytes, dirty: _Dirty, scanned: Scanned) -> bool:
+    """Take in what a file holds that has changed since it was looked at; False: it cannot be read as one.
+
+    It goes with those that held secrets: what is kept of them is what was looked at, byte by byte.
+    """
+    held = scanned.now(path)
+    if held is None:
+        return False
+    dirty.files[path] = held.clean
+    for secret in held.found:
+        _tell(scene, path, secret, dirty)
+    return True
 
 
 def _tell(scene: Scene, path: bytes, secret: Found, dirty: _Dirty) -> None:
@@ -183,7 +199,8 @@ def _redacted_tree(scene: Scene, files: dict[bytes, bytes]) -> Tree:
             os.makedirs(os.path.dirname(target), exist_ok=True)
             with open(target, "wb") as file:
                 file.write(data)
-            os.chmod(target, os.stat(os.path.join(os.fsencode(scene.folder), path)).st_mode & 0o755)
+            with contextlib.suppress(OSError):  # it may be gone by now
+                os.chmod(target, os.stat(os.path.join(os.fsencode(scene.folder), path)).st_mode & 0o755)
         return scene.store.put_tree(room, [Entry(path) for path in files], times=False)
     finally:
         shutil.rmtree(room, ignore_errors=True)
@@ -262,8 +279,8 @@ def _remotes(scene: Scene, remotes: tuple[tuple[str, str], ...]) -> list[Plain]:
     return out
 
 
-def _unread(tree: Tree) -> list[str]:
-    return [f"{spelled(one.path)}: {one.reason}" for one in tree.unread]
+def _unread(tree: Tree, aside: list[bytes]) -> list[str]:
+    return [f"{spelled(one.path)}: {one.reason}" for one in tree.unread if one.path not in aside]
 
 
 PART = Part("code", "code", 10, capture, compare)

@@ -15,8 +15,9 @@ from dsec_cli.snapshot.listing import list_code
 from dsec_cli.snapshot.manifest import ABSENT
 from dsec_cli.snapshot.packagecauses import cause_of
 from dsec_cli.snapshot.planned import plan_of
-from dsec_cli.snapshot.scanned import Scanned
+from dsec_cli.snapshot.scanned import MOST_BYTES, Scanned
 from dsec_cli.snapshot.section import Captured, Difference, Pair, Part, absent, judged
+from dsec_cli.snapshot.spelling import spelled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,7 +116,9 @@ def _follow(scene: Scene, one: Plain, reasons: list[str]) -> None:
     clean = _without_secrets(scene, folder, taken)
     if len(clean) < len(taken):
         reasons.append(f"{len(taken) - len(clean)} files of {one['name']} hold secrets, and are not taken")
-    tree = scene.store.put_tree(os.fsencode(folder), [each.entry for each in clean], times=False)
+    entries = [each.entry for each in clean]
+    tree = scene.store.put_tree(os.fsencode(folder), entries, times=False, exact=MOST_BYTES)
+    reasons += [f"{one['name']}: {spelled(each.path)}: {each.reason}" for each in tree.unread]
     one["editable"] = {
         "commit": repository.commit or None if repository is not None else None,
         "dirty": bool(listing.states) if repository is not None else None,

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dsec.store.facts import facts_of
 from dsec.store.store import Store, open_store
 from dsec.store.values import (
+    CHANGED,
     Beside,
     Change,
     Damage,
@@ -32,6 +33,7 @@ from dsec.store.values import (
 )
 
 __all__ = [
+    "CHANGED",
     "Beside",
     "Change",
     "Damage",

@@ -9,12 +9,13 @@ import time
 
 from dsec.store import descent, trees
 from dsec.store.descent import Folder
+from dsec.store.facts import facts_of
 from dsec.store.looking import NOT_STORED, Listing
 from dsec.store.packform import TREE
-from dsec.store.reading import CHANGED, NotAFileError, Reading
+from dsec.store.reading import ChangedError, NotAFileError, Reading
 from dsec.store.statcache import LOOK, NO_WHOLE, Seen, Whole, packed, settled
 from dsec.store.trees import DEEPEST, FILE, FOLDER, LINK, PIECES, kept_mode
-from dsec.store.values import Unread
+from dsec.store.values import CHANGED, Unread
 from dsec.words import system
 
 TYPE_CHECKING = False
@@ -70,7 +71,11 @@ class _Open:
 class Intake:
     """One tree that is being taken in."""
 
-    def __init__(self, root: bytes, look: Look, objects: Objects, cache: StatCache, *, times: bool) -> None:
+    def __init__(
+        self, root: bytes, look: Look, objects: Objects, cache: StatCache, *, times: bool, exact: int = -1
+    ) -> None:
+        self._exact = exact
+        """Files of at most so many bytes, and links, are to be as the listing says, or are not taken in."""
         self._root, self._look, self._objects, self._cache = root, look, objects, cache
         self._times, self._reading = times, Reading(objects)
         self._looked_ns = time.time_ns()
@@ -229,6 +234,8 @@ class Intake:
             why = NOT_STORED
         except NotAFileError:
             why = NOT_STORED
+        except ChangedError:
+            why = CHANGED
         except OSError as problem:
             why = _why(problem)
         self.totals.unread.append(Unread(_joined(folder.path, name), why))
@@ -239,12 +246,17 @@ class Intake:
         return name, FOLDER, kept_mode(facts[4]), self._time(facts[1]), 0, one, b""
 
     def _link_row(self, folder: _Open, name: bytes, facts: Facts) -> Row:
-        target = os.readlink(name, dir_fd=folder.folder.reach())
+        inside = folder.folder.reach()
+        target = os.readlink(name, dir_fd=inside)
+        if self._exact >= 0 and facts_of(os.lstat(name, dir_fd=inside)) != facts:
+            raise ChangedError
         one = self._objects.id_of(target)
         return name, LINK, kept_mode(facts[4]), self._time(facts[1]), len(target), one, target
 
     def _file_row(self, folder: _Open, name: bytes, facts: Facts) -> Row:
-        one, size, pieces, facts, steady = self._reading.file(name, facts, folder=folder.folder.reach())
+        one, size, pieces, facts, steady = self._reading.file(
+            name, facts, folder=folder.folder.reach(), exact=facts[0] <= self._exact
+        )
         if not steady:
             self.totals.unread.append(Unread(_joined(folder.path, name), CHANGED, kept=True))
         kind = PIECES if pieces else FILE

@@ -22,7 +22,6 @@ else:
     Protocol = object
 
 TRIES = 3
-CHANGED = "changed while it was read"
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 _ZEROS = bytes(PIECE_BYTES)
 
@@ -47,6 +46,10 @@ class NotAFileError(Exception):
     """What is there is no file any more, or never was; caught where files are taken in."""
 
 
+class ChangedError(Exception):
+    """A file is not as it was seen; caught where files are taken in."""
+
+
 class Content(Record):
     """A file that was read and kept."""
 
@@ -68,12 +71,15 @@ class Reading:
         self._view = memoryview(mmap.mmap(-1, PIECE_BYTES + 1, flags=mmap.MAP_PRIVATE))
         self._into = (self._view,)
 
-    def file(self, name: bytes, facts: Facts, *, folder: int) -> Content:
+    def file(self, name: bytes, facts: Facts, *, folder: int, exact: bool = False) -> Content:
         """Read and keep a file of an open folder that looked like this; raises OSError and NotAFileError.
 
-        One that changes while it is read is read again, a few times; then what was read last is kept.
+        One that changes while it is read is read again, a few times; then what was read last is kept. If it
+        is to be `exact`, one that does not look like this any more is not: raises ChangedError.
         """
-        content = self._once(name, facts, folder)
+        content = self._once(name, facts, folder, exact=exact)
+        if exact and (content.facts != facts or not content.steady):
+            raise ChangedError
         if not content.steady:
             for _ in range(TRIES - 1):
                 content = self._once(name, content.facts, folder)
@@ -81,7 +87,7 @@ class Reading:
                     break
         return content
 
-    def _once(self, name: bytes, facts: Facts, folder: int) -> Content:
+    def _once(self, name: bytes, facts: Facts, folder: int, *, exact: bool = False) -> Content:
         fd = os.open(name, _FLAGS, dir_fd=folder)
         try:
             size = facts[0]
@@ -91,6 +97,8 @@ class Reading:
                 if length == size and facts_of(after) == facts and not _seems_sparse(after):
                     one = self._objects.put(self._view[:length], BLOB)
                     return Content._make((one, size, b"", facts, True))
+            if exact and facts_of(os.fstat(fd)) != facts:
+                raise ChangedError
             return _read_large(fd, self._objects)
         finally:
             os.close(fd)

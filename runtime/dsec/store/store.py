@@ -100,14 +100,16 @@ class Store:
         """Whether something is kept under this id."""
         return _id(content) in self._objects
 
-    def put_tree(self, root: bytes, entries: Iterable[Entry], *, times: bool = True) -> Tree:
+    def put_tree(self, root: bytes, entries: Iterable[Entry], *, times: bool = True, exact: int = -1) -> Tree:
         """Take in these entries of a folder.
 
         `times=False` leaves modification times out, so that two checkouts of the same code have one id.
+        Files of at most `exact` bytes, and links, that do not look any more as their entries say are not
+        taken in: `unread` names them with the reason CHANGED.
         """
         from dsec.store.looking import EntriesLook  # who only reads looks at nothing
 
-        return self._take(root, EntriesLook(root, entries), times=times)
+        return self._take(root, EntriesLook(root, entries), times=times, exact=exact)
 
     def put_folder(
         self, root: bytes, *, skip: Callable[[bytes, bool], bool] | None = None, times: bool = True
@@ -118,7 +120,7 @@ class Store:
         own = os.stat(self._place.root)
         return self._take(root, FolderLook(root, skip=skip, avoid=(own.st_dev, own.st_ino)), times=times)
 
-    def _take(self, root: bytes, look: Look, *, times: bool) -> Tree:
+    def _take(self, root: bytes, look: Look, *, times: bool, exact: int = -1) -> Tree:
         from dsec.store import remembering
         from dsec.store.intake import Intake
 
@@ -126,7 +128,7 @@ class Store:
             path = remembering.path_of(self._place, root, f"{type(look).__name__} {times}")
             cache = remembering.load(path, frozenset(self._packs.known()))
             count, size = self._objects.count, self._objects.size_bytes
-            intake = Intake(root, look, self._objects, cache, times=times)
+            intake = Intake(root, look, self._objects, cache, times=times, exact=exact)
             name = intake.take().hex()
             if intake.changed or not cache.vouched:
                 self._unsaved[path] = intake

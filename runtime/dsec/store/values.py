@@ -52,6 +52,9 @@ class Entry(_Record):
     """
 
 
+CHANGED = "changed while it was read"
+
+
 class Unread(_Record):
     """An entry that was not taken in as it stands."""
 
