@@ -377,6 +377,6 @@ def test_what_is_not_as_it_was_seen_is_not_taken_in_where_it_is_to_be_exact(plac
     with open_store(str(place)) as store:
         one = store.put_tree(os.fsencode(folder), entries, exact=0)
         assert (one.files, one.unread) == (len(NAMES) - 1, ())  # it is larger, and one is a link
-        two = store.put_tree(os.fsencode(folder), entries, exact=100)
+        two = store.put_tree(os.fsencode(folder), entries, exact=1 << 20)
         assert [(one.path, one.reason, one.kept) for one in two.unread] == [(b"train.py", CHANGED, False)]
         assert two.files == len(NAMES) - 2
