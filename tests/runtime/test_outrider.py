@@ -71,7 +71,7 @@ def test_a_monitor_and_an_exporter_keep_nothing_of_their_executor(job, kit):
         status = dict(line.split(":\t", 1) for line in (place / "status").read_text().splitlines())
         assert int(status["SigBlk"], 16) == int(status["SigCgt"], 16) == 0
         ignored = (1 << signal.SIGPIPE - 1) | (1 << signal.SIGXFSZ - 1)
-        # Signals 32 and 33 are the C library's own: nobody can set them, and they stay as they were inherited.
+        # 32 and 33 are the C library's own: nobody can set them, and they stay as inherited.
         assert int(status["SigIgn"], 16) & ~(0b11 << 31) == ignored
         assert os.getsid(pid) == pid
     (job.folder / "go").touch()
