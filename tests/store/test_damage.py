@@ -69,6 +69,26 @@ def test_every_region_of_every_pack(kept):
     assert verify(kept).damage == ()
 
 
+def test_a_difference_reads_nothing_that_is_not_as_it_was_written(kept):
+    """Of packs that the index knows only frames are read: whatever byte is wrong, it is told or not read."""
+    with open_store(str(kept)) as store:
+        two = [store.get_record(name).trees[0] for name in ("first", "second")]
+        right = list(store.diff(*two))
+    told = []
+    for path in sorted((kept / "packs").iterdir()):
+        size = path.stat().st_size
+        for at in {*range(0, size, max(1, size // 60)), *range(size - 56 - 3 * 36, size)}:
+            flip(path, at)
+            try:
+                with open_store(str(kept)) as store:
+                    assert list(store.diff(*two)) == right, at
+            except (Damaged, StoreProblem) as problem:
+                told.append((path.name, str(problem)))
+            flip(path, at)
+    assert len(told) > 100
+    assert all(name in problem for name, problem in told)
+
+
 def test_the_snapshots_that_are_hit_and_no_other(kept):
     with open_store(str(kept)) as store:
         by_name = {name: store.get_record(name).trees[0] for name in ("first", "second")}

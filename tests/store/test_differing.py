@@ -122,3 +122,13 @@ def test_zstandard_as_a_whole_can_be_imported_too(first):
     code = f"{first}; import zstandard; zstandard.ZstdCompressor(level=3).compress(b'x')"
     code += "; from dsec.store.compression import Zstd; Zstd().compress(b'x', 1)"
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, timeout=60)
+
+
+@given(st.integers(0, 40), st.sets(st.tuples(st.integers(0, 39), st.integers(0, 54)), max_size=20))
+def test_rows_that_differ_are_found_however_many(count, places):
+    before = bytes(range(55)) * count
+    after = bytearray(before)
+    for number, at in places:
+        if number < count:
+            after[number * 55 + at] ^= 1
+    assert trees._unlike(before, bytes(after)) == sorted({number for number, _ in places if number < count})

@@ -51,7 +51,7 @@ class Compressor(Protocol):
     def compress(self, data: Plain, level: int) -> bytes:
         """The data, smaller."""
 
-    def decompress(self, data: bytes, size: int) -> bytes:
+    def decompress(self, data: Plain, size: int) -> bytes:
         """The data back, which must be `size` bytes; raises CodecError."""
 
 
@@ -97,7 +97,7 @@ class Zstd:
         tuned = self._library.ZstdCompressionParameters(**_TUNED)
         return self._library.ZstdCompressor(compression_params=tuned)
 
-    def decompress(self, data: bytes, size: int) -> bytes:
+    def decompress(self, data: Plain, size: int) -> bytes:
         """Never takes more memory than `size`: what the frame says of itself is compared first."""
         try:
             if self._library.get_frame_parameters(data).content_size != size:
@@ -118,7 +118,7 @@ class Zlib:
         """One stream."""
         return zlib.compress(data, 6 if level == _SMALL else level)
 
-    def decompress(self, data: bytes, size: int) -> bytes:
+    def decompress(self, data: Plain, size: int) -> bytes:
         """Stops one byte after `size`."""
         stream = zlib.decompressobj()
         try:
@@ -210,23 +210,23 @@ class Codec:
             code, stored = self._smallest(plane, _LARGE)
         return bytes((code,)) + len(stored).to_bytes(4, "little") + stored
 
-    def unpack(self, code: int, stored: bytes, size: int) -> bytes:
+    def unpack(self, code: int, stored: Plain, size: int) -> bytes:
         """The `size` bytes that were packed; raises CodecError and NoZstdError."""
         planes, how = code >> 4, code & 15
         if planes:
             return self._joined(planes, stored, size)
         return self._plain(how, stored, size)
 
-    def _plain(self, how: int, stored: bytes, size: int) -> bytes:
+    def _plain(self, how: int, stored: Plain, size: int) -> bytes:
         if how == RAW:
             if len(stored) != size:
                 raise CodecError("it is of another length")
-            return stored
+            return bytes(stored)  # the same object if it is one
         if how not in self._known:
             self._known[how] = _of_code(how)
         return self._known[how].decompress(stored, size)
 
-    def _joined(self, planes: int, stored: bytes, size: int) -> bytes:
+    def _joined(self, planes: int, stored: Plain, size: int) -> bytes:
         if planes not in _PLANES:
             raise CodecError("it was split in a way that this version does not know")
         whole, at = bytearray(size), 0

@@ -8,13 +8,16 @@ from dsec.errors import DSecError
 from dsec.hashing import blake3_of
 from dsec.record import Record
 from dsec.store.packform import (
+    FRAME,
     HEADER,
     TRAILER,
     CodecError,
     NewerPackError,
     NoZstdError,
     PackError,
+    Tables,
     check_header,
+    read_frames,
     read_tables,
     where,
 )
@@ -28,11 +31,13 @@ if TYPE_CHECKING:
 
     from dsec.hashing import Hasher
     from dsec.store.compression import Codec
-    from dsec.store.packform import Frame, Tables
+    from dsec.store.packform import Frame
 
 SUFFIX = ".pack"
 _OPEN = 12
-"""Packs that are kept open at a time."""
+"""Packs that are kept open at a time, of each kind."""
+_LARGEST_STORED = 4 << 20
+"""Of a frame that is read into memory that is kept."""
 _KEPT_BYTES = 12 << 20
 """Content of frames that is kept at hand."""
 
@@ -71,9 +76,32 @@ def open_pack(path: str) -> OpenPack:
     return OpenPack(fd, tables)
 
 
-def read_frame(fd: int, frame: Frame, codec: Codec) -> bytes:
-    """The content of a frame; raises PackError, NoZstdError and OSError."""
-    stored = os.pread(fd, frame.stored, frame.offset)
+def _open_frames(path: str) -> OpenPack:
+    """The same without the table of objects, which the index has."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        size = os.fstat(fd).st_size
+        check_header(os.pread(fd, HEADER.size, 0))
+        place = where(os.pread(fd, TRAILER.size, max(0, size - TRAILER.size)), size)
+        length = place[2] * FRAME.size
+        frames = read_frames(os.pread(fd, length, size - TRAILER.size - length), place)
+    except BaseException:
+        os.close(fd)
+        raise
+    return OpenPack(fd, Tables(b"", frames, place[3].hex()))
+
+
+def read_frame(fd: int, frame: Frame, codec: Codec, into: memoryview | None = None) -> bytes:
+    """The content of a frame; raises PackError, NoZstdError and OSError.
+
+    `into` is memory for what is stored, if it is large enough: memory that was used costs less than new.
+    """
+    stored: bytes | memoryview
+    if into is not None and frame.stored <= len(into):
+        stored = into[: frame.stored]
+        stored = stored[: os.preadv(fd, (stored,), frame.offset)]
+    else:
+        stored = os.pread(fd, frame.stored, frame.offset)
     if blake3_of()(stored).digest()[:16] != frame.digest:
         raise PackError("a frame is damaged")
     try:
@@ -116,7 +144,10 @@ class Packs:
         self._codec: Codec | None = None
         self._hash: Callable[[bytes], Hasher] | None = None
         self._open: dict[str, OpenPack] = {}
-        """Those that were asked for last stand last, here and among the frames."""
+        self._framed: dict[str, OpenPack] = {}
+        """Those of which only frames are known. Who was asked for last stands last, as among the frames."""
+        self._into = memoryview(bytearray())
+        """Memory for what a frame is stored as."""
         self._frames: dict[tuple[str, int], bytes] = {}
         self._held = 0
 
@@ -169,17 +200,20 @@ class Packs:
 
     def opened(self, name: str) -> OpenPack:
         """The pack, open; raises Damaged and Missing."""
-        found = self._open.pop(name, None)
+        return self._opened(name, self._open, open_pack)
+
+    def _opened(self, name: str, among: dict[str, OpenPack], how: Callable[[str], OpenPack]) -> OpenPack:
+        found = among.pop(name, None)
         if found is None:
             try:
-                found = open_pack(self.path(name))
+                found = how(self.path(name))
             except FileNotFoundError:
                 raise Missing(say("the pack {name} is gone from the store", name=name)) from None
             except (PackError, NewerPackError) as problem:
                 raise pack_problem(self.path(name), problem) from None
-        self._open[name] = found
-        if len(self._open) > _OPEN:
-            os.close(self._open.pop(next(iter(self._open))).fd)
+        among[name] = found
+        if len(among) > _OPEN:
+            os.close(among.pop(next(iter(among))).fd)
         return found
 
     def frame(self, name: str, number: int) -> bytes:
@@ -188,13 +222,19 @@ class Packs:
         if (data := self._frames.pop(key, None)) is not None:
             self._frames[key] = data
             return data
-        pack = self.opened(name)
+        if name in self._open or name not in self.indexed:
+            pack = self.opened(name)
+        else:
+            pack = self._opened(name, self._framed, _open_frames)
         if self._codec is None:
             from dsec.store.compression import Codec  # what did not change is put in without reading
 
             self._codec = Codec()
         try:
-            data = read_frame(pack.fd, pack.tables.frames[number], self._codec)
+            frame = pack.tables.frames[number]
+            if len(self._into) < frame.stored <= _LARGEST_STORED:
+                self._into = memoryview(bytearray(frame.stored))
+            data = read_frame(pack.fd, frame, self._codec, self._into)
         except IndexError:
             raise pack_problem(self.path(name), PackError("it lacks a frame")) from None
         except (PackError, NoZstdError) as problem:
@@ -218,12 +258,18 @@ class Packs:
             have += len(parts[-1])
         return b"".join(parts)[: place.length]
 
-    def get(self, wanted: bytes) -> bytes:
-        """The object of that id; raises Missing and Damaged."""
+    def get(self, wanted: bytes, *, checked: bool = True) -> bytes:
+        """The object of that id; raises Missing and Damaged.
+
+        Not `checked`: what the packs have under that id. Their frames have digests of their own, so that only
+        a pack that was written wrongly has something else there.
+        """
         place = self.find(wanted)
         if place is None:
             raise Missing(say("the store has nothing with the id {id}", id=wanted.hex()))
         data = self.read(place)
+        if not checked:
+            return data
         if self._hash is None:
             self._hash = blake3_of()
         self.check(place.pack, wanted, self._hash(data).digest())
@@ -238,9 +284,10 @@ class Packs:
 
     def forget(self) -> None:
         """Close everything; what was found by then is not known any more."""
-        for pack in self._open.values():
+        for pack in (*self._open.values(), *self._framed.values()):
             os.close(pack.fd)
         self._open.clear()
+        self._framed.clear()
         self._frames.clear()
         self._held = 0
         self.loose.clear()

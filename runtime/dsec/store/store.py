@@ -150,7 +150,8 @@ class Store:
         """What differs between two trees, files and links one by one; equal folders are not visited."""
         from dsec.store import treewalk
 
-        return treewalk.differences(self._reading(), _id(before), _id(after))
+        self._reading()
+        return treewalk.differences(self._get_as_packed, _id(before), _id(after))
 
     def content(self, entry: TreeEntry) -> Iterator[bytes]:
         """The bytes of a stored file, piece by piece, holes as zeros; checked against its id at the end."""
@@ -341,15 +342,19 @@ class Store:
             self._settle()
         return self._get
 
-    def _get(self, name: bytes) -> bytes:
+    def _get_as_packed(self, name: bytes) -> bytes:
+        """An object that is not hashed again: what is read of a pack was checked as a whole."""
+        return self._get(name, checked=False)
+
+    def _get(self, name: bytes, *, checked: bool = True) -> bytes:
         """An object; packs may have been replaced since we looked."""
         try:
-            return self._packs.get(name)
+            return self._packs.get(name, checked=checked)
         except (Missing, OSError):
             with Told(self.path):
                 self._packs.forget()
                 index.refresh(self._packs, self._place.table)
-                return self._packs.get(name)
+                return self._packs.get(name, checked=checked)
 
     def _settle(self) -> None:
         """Everything that was put in is on the disk when this returns, and folders are remembered."""

@@ -31,6 +31,7 @@ _ANY = struct.Struct("55s")
 """A row as it is."""
 _ID = struct.Struct("<B22x32s")
 """Of a row, kind and id alone."""
+_FEW = 8
 _MAGIC, _VERSION = b"DSTR", 1
 _KINDS = frozenset((FILE, PIECES, FOLDER, LINK))
 _NO_NAMES = frozenset((b"", b".", b".."))
@@ -117,14 +118,11 @@ def _same_names(before: bytes, after: bytes) -> tuple[list[Row], list[Row]] | No
     end = _HEAD.size + count * _ROW.size
     if before[: _HEAD.size] != after[: _HEAD.size] or before[end:] != after[end:] or len(before) < end:
         return None
-    pairs = zip(
-        _ANY.iter_unpack(before[_HEAD.size : end]), _ANY.iter_unpack(after[_HEAD.size : end]), strict=True
-    )
     low, high = before[_HEAD.size + 1 : end : _ROW.size], before[_HEAD.size + 2 : end : _ROW.size]
     old: list[Row] = []
     new: list[Row] = []
     at, done = end, 0
-    for number in [number for number, (one, other) in enumerate(pairs) if one != other]:
+    for number in _unlike(before[_HEAD.size : end], after[_HEAD.size : end]):
         at += sum(low[done:number]) + (sum(high[done:number]) << 8)
         done = number
         place = _HEAD.size + number * _ROW.size
@@ -135,6 +133,26 @@ def _same_names(before: bytes, after: bytes) -> tuple[list[Row], list[Row]] | No
         old.append((name, was[0], *was[2:], b""))
         new.append((name, now[0], *now[2:], b""))
     return (old, new) if at + sum(low[done:]) + (sum(high[done:]) << 8) <= len(before) else None
+
+
+def _unlike(before: bytes, after: bytes) -> list[int]:
+    """Numbers of the rows that differ; the first few, which mostly are all, by halving what differs."""
+    found: list[int] = []
+    width, at = _ROW.size, 0
+    while before[at * width :] != after[at * width :]:
+        if len(found) == _FEW:
+            pairs = zip(_ANY.iter_unpack(before), _ANY.iter_unpack(after), strict=True)
+            return [number for number, (one, other) in enumerate(pairs) if one != other]
+        end = len(before) // width
+        while end - at > 1:
+            middle = (at + end) // 2
+            if before[at * width : middle * width] == after[at * width : middle * width]:
+                at = middle
+            else:
+                end = middle
+        found.append(at)
+        at += 1
+    return found
 
 
 def _count(data: bytes) -> int:
