@@ -29,9 +29,10 @@ from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Problem, Scalar
 from dsec_cli.words import message_id, say
 
-_KEY = r"""[^\s#\[\]{},&*!|>'"%@`-][^\n#:]*|"[^"\n]*"|'[^'\n]*'"""
-_ENTRY = re.compile(rf"[ \t]*(?:-[ ]+)*(?:{_KEY})[ ]*:[ \t]+(?=\S)")
-_ANY_ENTRY = re.compile(rf"[ \t]*(?:-[ ]+)*(?:{_KEY})[ ]*:(?=\s|$)")
+_KEY = r"""[^\s#\[\]{},&*!|>'"%@`-][^\n#:]*|"[^"\n]*"[ ]*|'[^'\n]*'[ ]*"""
+"""With the blanks behind it; only in one way, so that many of them do not take the square of their number."""
+_ENTRY = re.compile(rf"[ \t]*(?:-[ ]+)*(?:{_KEY}):[ \t]+(?=\S)")
+_ANY_ENTRY = re.compile(rf"[ \t]*(?:-[ ]+)*(?:{_KEY}):(?=\s|$)")
 _TEMPLATE = re.compile(r"\{\{|\{%")
 _MOST_RELATED = 8
 _FURTHEST = 10_000

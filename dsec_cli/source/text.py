@@ -45,6 +45,10 @@ class Position(Record):
     column: int
 
 
+_LONG, _NEAR = 1 << 20, 4096
+"""Characters: of a longer text the lines of places so near to its beginning are counted alone."""
+
+
 class SourceText:
     """A named text. `text` has no byte order mark; what could not be decoded reads U+FFFD.
 
@@ -105,8 +109,10 @@ class SourceText:
         """Line and column of `offset`; an offset past the end counts as the end."""
         if offset <= 0:
             return Position(1, 1)
-        starts = self._lines()
         offset = min(offset, len(self.text))
+        # A text of millions of lines is mostly not read, and what is said of it is at its beginning.
+        near = self._starts is None and offset < _NEAR and len(self.text) > _LONG
+        starts = _line_starts(self.text[: offset + 1]) if near else self._lines()
         line = bisect_right(starts, offset)
         return Position(line, offset - starts[line - 1] + 1)
 

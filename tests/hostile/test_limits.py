@@ -57,6 +57,13 @@ def test_a_lint_is_bounded(name: str, tmp_path: Path) -> None:
     bounded(name, LINT, tmp_path)
 
 
+@pytest.mark.parametrize(("name", "change"), [("long-blanks", "byte"), ("megabytes-of-line-ends", "mark")])
+def test_a_lint_of_a_changed_file_that_was_slow_or_large_is_bounded(
+    name: str, change: str, tmp_path: Path
+) -> None:
+    bounded(name, LINT, tmp_path, data=changed(FILES[name], f"{name} 0", change))
+
+
 def test_a_lint_of_a_changed_file_with_most_findings_is_bounded(tmp_path: Path) -> None:
     name = "twenty-thousand-keys"
     bounded(name, LINT, tmp_path, data=changed(FILES[name], f"{name} 0", "slices"))

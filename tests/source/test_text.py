@@ -114,6 +114,16 @@ def test_places_agree_with_counting(text: str, encoding: str) -> None:
         assert data[source.byte_offset(offset) :].decode(source.encoding) == text[offset:]
 
 
+@given(st.text(st.sampled_from("a\r\n")))
+def test_places_near_the_beginning_of_a_long_text_are_the_same(text: str) -> None:
+    known = _text(text.encode())
+    known.line_starts()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dsec_cli.source.text._LONG", -1)
+        found = [_text(text.encode()).position(offset) for offset in range(len(text) + 1)]
+    assert found == [known.position(offset) for offset in range(len(text) + 1)]
+
+
 @given(st.text(), st.integers(1, 7), st.integers(0, 40), st.sampled_from(["utf-8", "utf-16-le"]))
 def test_sizes_are_those_of_what_is_in_front(text: str, piece: int, at: int, encoding: str) -> None:
     text = text.encode("utf-16", "replace").decode("utf-16")
