@@ -103,9 +103,8 @@ class Store:
     def put_tree(self, root: bytes, entries: Iterable[Entry], *, times: bool = True, exact: int = -1) -> Tree:
         """Take in these entries of a folder.
 
-        `times=False` leaves modification times out, so that two checkouts of the same code have one id.
-        Files of at most `exact` bytes, and links, that do not look any more as their entries say are not
-        taken in: `unread` names them with the reason CHANGED.
+        `times=False` leaves modification times out: two checkouts of the same code have one id. Of files of
+        at most `exact` bytes, and links, those that do not look as their entries say are `unread`: CHANGED.
         """
         from dsec.store.looking import EntriesLook  # who only reads looks at nothing
 
@@ -150,8 +149,8 @@ class Store:
         """What differs between two trees, files and links one by one; equal folders are not visited."""
         from dsec.store import treewalk
 
-        self._reading()
-        return treewalk.differences(self._get_as_packed, _id(before), _id(after))
+        get = self._reading()  # what is read of a pack is checked as a whole
+        return treewalk.differences(lambda name: get(name, checked=False), _id(before), _id(after))
 
     def content(self, entry: TreeEntry) -> Iterator[bytes]:
         """The bytes of a stored file, piece by piece, holes as zeros; checked against its id at the end."""
@@ -336,15 +335,11 @@ class Store:
         self._packs.add([name])
         self._packs.own.add(name)
 
-    def _reading(self) -> Callable[[bytes], bytes]:
+    def _reading(self) -> Callable[..., bytes]:
         """How objects are got now."""
         if self._writer is not None and self._writer.pending:
             self._settle()
         return self._get
-
-    def _get_as_packed(self, name: bytes) -> bytes:
-        """An object that is not hashed again: what is read of a pack was checked as a whole."""
-        return self._get(name, checked=False)
 
     def _get(self, name: bytes, *, checked: bool = True) -> bytes:
         """An object; packs may have been replaced since we looked."""
