@@ -9,7 +9,6 @@ Without zstandard, zlib of the standard library takes its place; what is stored 
 from __future__ import annotations
 
 import sys
-import zlib
 from importlib.machinery import PathFinder
 
 from dsec.store.outcomes import Expected
@@ -116,10 +115,14 @@ class Zlib:
 
     def compress(self, data: Plain, level: int) -> bytes:
         """One stream."""
+        import zlib  # few stores have any, and loading it takes a fiftieth of a comparison
+
         return zlib.compress(data, 6 if level == _SMALL else level)
 
     def decompress(self, data: Plain, size: int) -> bytes:
         """Stops one byte after `size`."""
+        import zlib
+
         stream = zlib.decompressobj()
         try:
             plain = stream.decompress(data, size + 1)
