@@ -119,4 +119,4 @@ def test_we_take_minisigns_keys_and_signatures(tmp_path: Path, program: str) -> 
     assert m.checks(m.read_signature((tmp_path / "f.minisig").read_text(), "f"), public, b"data")
     secret = m.read_secret((tmp_path / "k").read_text(), "", "k")
     assert secret.public == public
-    assert public.shown in (tmp_path / "p").read_text()
+    assert public.shown.lstrip("0") in (tmp_path / "p").read_text()  # it writes no leading zeros
