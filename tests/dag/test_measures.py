@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import random
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -289,3 +291,22 @@ def test_a_contract_of_twenty_steps_is_analysed_without_numpy(tmp_path):
     done = subprocess.run(line, check=True, timeout=60, cwd=tmp_path, capture_output=True, text=True)
     assert json.loads(done.stdout)["analysis"]["use"]["steps"]["widest"] == 1
     assert done.stderr.splitlines()[-1] == "False"
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_the_search_for_garbage_is_left_as_it_was(collects, monkeypatch):
+    seen = []
+
+    def failing(*_):
+        seen.append(gc.isenabled())
+        raise ValueError
+
+    monkeypatch.setattr(measures, "numpy_for", lambda _: SimpleNamespace(walked=failing))
+    if not collects:
+        gc.disable()
+    try:
+        with pytest.raises(ValueError):
+            measures.measure([[1], []], [1, 1])
+        assert (seen, gc.isenabled()) == ([False], collects)
+    finally:
+        gc.enable()
