@@ -36,7 +36,8 @@ OURS = "dsec"
 MOST_PEAK_MIB = 150.0
 TASKS = ("first", "unchanged", "changed", "diff", "verify")
 PROGRAM = f"""
-import os, sys
+import gc, os, sys
+gc.disable()
 sys.path.insert(0, {str(ROOT / "runtime")!r})
 from dsec.store import open_store
 task, place, tree, name = sys.argv[1:]
@@ -52,7 +53,7 @@ with open_store(place) as store:
 sys.stdout.flush()
 os._exit(0)
 """
-"""Ends as `dsec` does, which leaves without taking the interpreter apart."""
+"""As `dsec snapshot` does, it looks for no garbage, and leaves without taking the interpreter apart."""
 
 
 @dataclass
