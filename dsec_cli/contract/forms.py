@@ -63,7 +63,9 @@ def is_content_hash(text: str) -> bool:
     return algorithm in ("blake3", "sha256") and len(digits) == 64 and _HEX.issuperset(digits)
 
 
-_NOT_IN_HOST = frozenset(" \t\r\n/:@?#")
+_BLANK = (*range(0x21), *range(0x7F, 0xA1), 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF)
+"""Blanks, line ends and characters that control or are none."""
+_NOT_IN_HOST = frozenset(map(chr, _BLANK)) | frozenset("/:@?#")
 
 
 def is_host(text: str) -> bool:
@@ -105,7 +107,7 @@ FORMS = {
     ),
     "host name": Form(
         say("a host name or an address, without scheme, port and path"),
-        "^([^ \\t\\r\\n/:@?#]+|[0-9.]+/[0-9]+|[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*(/[0-9]+)?)$",
+        "^([^\\u0000-\\u0020/:@?#\\u007f-\\u00a0\\u2028\\u2029\\ufeff\\ufffe\\uffff]+|[0-9.]+/[0-9]+|[0-9A-Fa-f.]*:[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*(/[0-9]+)?)$",
         is_host,
         "api.websearch.com",
     ),
