@@ -9,7 +9,7 @@ import time
 
 from dsec.core import endings
 from dsec.events import STANDING, Notice
-from dsec.outcomes import recorded, state, words
+from dsec.outcomes import recorded, state, why
 from dsec.progress import instance, span
 from dsec.quickplan import read_plan
 from dsec.resume import is_alive, read_run
@@ -133,13 +133,7 @@ def _failure(state: RunState, end: Exit, timeouts: dict[str, int]) -> dict[str, 
         "iteration": end.iteration,
         "cause": end.cause,
         "code": end.code,
-        "text": words(
-            end.cause,
-            code=end.code,
-            signal=end.signal,
-            detail=end.detail,
-            timeout_ms=timeouts[end.step],
-        ),
+        "text": why(end, timeouts[end.step]),
         "log": state.logs.get((end.step, end.iteration), ""),
     }
 

@@ -6,6 +6,10 @@ import signal as signals
 
 from dsec.words import say
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec.events import Exit
+
 CAUSES = (
     "ok",
     "exit",
@@ -54,6 +58,11 @@ def signal_name(number: int) -> str:
         return signals.Signals(number).name
     except ValueError:
         return f"signal {number}"
+
+
+def why(end: Exit, timeout_ms: int) -> str:
+    """One clause that says why an attempt with this end ended; `timeout_ms`: its Step's, 0 for none."""
+    return words(end.cause, code=end.code, signal=end.signal, detail=end.detail, timeout_ms=timeout_ms)
 
 
 def words(

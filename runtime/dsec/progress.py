@@ -18,7 +18,7 @@ from dsec.events import (
     WorkerStart,
     WorkerStop,
 )
-from dsec.outcomes import PAUSES, length, recorded, state, words
+from dsec.outcomes import PAUSES, length, recorded, state, why
 from dsec.remaining import Remaining
 from dsec.words import joined, say
 
@@ -259,14 +259,7 @@ class Progress:
         step = self._called(event)
         if event.cause == "ok":
             return say("{step} done in {time}", step=step, time=span(event.wall_us / 1e6))
-        why = words(
-            event.cause,
-            code=event.code,
-            signal=event.signal,
-            detail=event.detail,
-            timeout_ms=self._timeouts_ms[event.step],
-        )
-        return say("{step} {why}", step=step, why=why)
+        return say("{step} {why}", step=step, why=why(event, self._timeouts_ms[event.step]))
 
     def _noticed(self, event: Notice) -> str:
         """Whom a notice is about, and what it says."""

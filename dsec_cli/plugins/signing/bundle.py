@@ -21,10 +21,11 @@ _RATIO = 200
 
 
 _DAMAGED = (
-    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, NotImplementedError),
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
     *(EOFError, RuntimeError, ValueError, OSError),
 )
-"""What Python's zipfile raises for a zip that is damaged; ValueError: names and sizes that are none."""
+"""What Python's zipfile raises for a zip that is damaged; ValueError: names and sizes that are none,
+RuntimeError: a password, or a way of compressing that it does not know."""
 
 
 class Package(NamedTuple):

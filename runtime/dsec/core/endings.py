@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec.outcomes import recorded, words
+from dsec.outcomes import recorded, why
 from dsec.words import say
 
 TYPE_CHECKING = False
@@ -66,13 +66,7 @@ def told(plan: Plan, state: RunState, ends: Ends) -> list[dict[str, Any]]:
             "cause": end.cause,
             "code": end.code,
             "signal": end.signal,
-            "text": words(
-                end.cause,
-                code=end.code,
-                signal=end.signal,
-                detail=end.detail,
-                timeout_ms=timeouts[step],
-            ),
+            "text": why(end, timeouts[step]),
             "log": state.logs.get((step, iteration), ""),
         }
         for (step, iteration), end in ends.items()
