@@ -56,11 +56,14 @@ def start(what: Outrider, environ: Mapping[bytes, bytes], *, plan: Plan | None) 
     if plan is None or len(os.listdir("/proc/self/task")) > 1:
         return _spawn(what, environ)
     log = os.open(what.log, _APPENDING | os.O_CLOEXEC, 0o644)
+    # Until the copy has let go of our handlers none may run in it: they would tell us of a second Ctrl-C.
+    held = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     try:
         pid = os.fork()
         if not pid:
             _ride(what, log, plan)
     finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, held)
         os.close(log)
     return pid
 
@@ -129,5 +132,6 @@ def _leave(handles: tuple[int, ...], log: int) -> None:
     signal.set_wakeup_fd(-1)
     for number in signal.valid_signals():
         if number not in _KEPT and signal.getsignal(number) not in (signal.SIG_DFL, None):
+            signal.signal(number, signal.SIG_IGN)  # which forgets what was meant for the executor
             signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())

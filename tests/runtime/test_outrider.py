@@ -57,6 +57,44 @@ def test_a_copy_where_there_is_one_thread_and_an_interpreter_where_there_are_mor
     assert ("RuntimeError: on the way" in told) == (word == "fails")
 
 
+INTERRUPTED = """
+import os, signal, sys
+sys.path.insert(0, {folder!r})
+from dsec import outrider
+
+seen = []
+signal.signal(signal.SIGINT, lambda *_: seen.append("here"))
+read, write = os.pipe()
+ours, theirs = os.pipe()
+os.set_blocking(theirs, False)
+signal.set_wakeup_fd(theirs)
+leave = outrider._leave
+
+def leaving(*handles):
+    os.kill(os.getpid(), signal.SIGINT)  # as the terminal does to all of the group
+    leave(*handles)
+
+outrider._leave = leaving
+what = outrider.Outrider("rider", "rides", ("rides",), {log!r}, (write,))
+pid = outrider.start(what, os.environb, plan="the plan")
+_, status = os.waitpid(pid, 0)
+os.set_blocking(ours, False)
+try:
+    told = os.read(ours, 10)
+except BlockingIOError:
+    told = b""
+print(told, seen, os.waitstatus_to_exitcode(status), signal.pthread_sigmask(signal.SIG_BLOCK, ()))
+"""
+
+
+def test_a_signal_to_the_copy_that_just_begins_is_neither_ours_nor_its_end(tmp_path):
+    (tmp_path / "rider.py").write_text(RIDER)
+    script = INTERRUPTED.format(folder=str(tmp_path), log=str(tmp_path / "log"))
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    out = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, timeout=60, check=True)
+    assert (out.stdout.decode(), out.stderr) == ("b'' [] 7 set()\n", b"")
+
+
 def test_a_monitor_and_an_exporter_keep_nothing_of_their_executor(job, kit):
     job.save(kit.plan(kit.step("a", shell="until [ -e go ]; do sleep 0.1; done")))
     running = job.start("run", "plan.json", "--job-id", "j", "--metrics-file", "m.prom")

@@ -36,7 +36,7 @@ def test_a_state_comes_back_as_it_was(tmp_path_factory, state, shards):
 
 
 def test_arrays_come_back_with_their_types_and_shapes(tmp_path):
-    np = pytest.importorskip("numpy")
+    np = pytest.importorskip("numpy", reason="arrays need numpy")
     rng = np.random.default_rng(0)
     state = {
         "weights": rng.normal(size=(33, 17)).astype(np.float32),
@@ -57,7 +57,7 @@ def test_arrays_come_back_with_their_types_and_shapes(tmp_path):
 
 
 def test_a_tensor_is_saved_through_its_array(tmp_path):
-    np = pytest.importorskip("numpy")
+    np = pytest.importorskip("numpy", reason="arrays need numpy")
 
     class Tensor:
         def __init__(self, array):
@@ -90,7 +90,7 @@ def test_what_cannot_be_kept_is_refused_before_anything_is_written(tmp_path, sta
 
 
 def test_an_array_of_objects_is_refused(tmp_path):
-    np = pytest.importorskip("numpy")
+    np = pytest.importorskip("numpy", reason="arrays need numpy")
     with pytest.raises(TypeError, match="a: "):
         save_sharded(str(tmp_path), {"a": np.array([object()])})
 

@@ -54,7 +54,9 @@ def test_a_bit_changed_anywhere_is_refused(seed: bytes, message: bytes, bit: int
 @given(st.binary(min_size=32, max_size=32), st.binary(max_size=80))
 @settings(max_examples=15)
 def test_openssl_signs_and_checks_the_same(seed: bytes, message: bytes) -> None:
-    kinds = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.ed25519")
+    kinds = pytest.importorskip(
+        "cryptography.hazmat.primitives.asymmetric.ed25519", reason="it is compared with cryptography"
+    )
     theirs = kinds.Ed25519PrivateKey.from_private_bytes(seed)
     assert theirs.sign(message) == ed25519.sign_plainly(seed, message)
     assert theirs.public_key().public_bytes_raw() == ed25519.public_key(seed)

@@ -23,7 +23,7 @@ def shell(tmp_path: Path) -> Shell:
 
 
 def test_the_last_policy_is_the_recorded_one(shell: Shell) -> None:
-    pytest.importorskip("numpy")
+    pytest.importorskip("numpy", reason="the example needs numpy")
     shell.ok("run -q --job-id first")
     shell.ok("snapshot create --name v1 --include-code --include-deps")
 

@@ -290,17 +290,22 @@ def test_limits_of_the_process(shell: Shell, number: int, value: int) -> None:
     assert "intact" in shell.ok("snapshot verify")
 
 
+def creating(shell: Shell) -> subprocess.Popen[str]:
+    """A snapshot of files that do not compress, which takes a while."""
+    write(shell.project, {f"d{name}/f.txt": os.urandom(40_000).hex() for name in range(100)})
+    return subprocess.Popen(
+        command("dsec", "snapshot", "create", "--name", "v1"),
+        cwd=shell.project, env=shell.environ, stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.battery)]
 )
 def test_ended_again_and_again(shell: Shell, number: signal.Signals, code: int) -> None:
     """Who holds Ctrl-C down, because the first did not seem to do anything."""
-    write(shell.project, {f"d{name}/f.txt": os.urandom(40_000).hex() for name in range(100)})
-    running = subprocess.Popen(
-        command("dsec", "snapshot", "create", "--name", "v1"),
-        cwd=shell.project, env=shell.environ, stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    running = creating(shell)
     until = time.monotonic() + 60
     while not (shell.project / ".dsec" / "store" / "packs").exists():
         assert running.poll() is None
@@ -340,12 +345,7 @@ def test_a_hundred_thousand_untracked_files(shell: Shell) -> None:
     "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.battery), signal.SIGKILL]
 )
 def test_ended_in_the_middle(shell: Shell, number: signal.Signals) -> None:
-    write(shell.project, {f"d{name}/f.txt": os.urandom(40_000).hex() for name in range(100)})
-    running = subprocess.Popen(
-        command("dsec", "snapshot", "create", "--name", "v1"),
-        cwd=shell.project, env=shell.environ, stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+    running = creating(shell)
     until = time.monotonic() + 60
     while running.poll() is None and not (shell.project / ".dsec" / "store").exists():
         assert time.monotonic() < until

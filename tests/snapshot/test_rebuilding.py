@@ -40,7 +40,7 @@ def _digest(text: str) -> str:
 @pytest.fixture
 def wheels(tmp_path: Path, shell: Shell) -> Path:
     """The version that the snapshot knows is installed, and lies in the folder; then another one is."""
-    pytest.importorskip("pip")
+    pytest.importorskip("pip", reason="packages are installed with pip")
     for path in shell.site.iterdir():
         shutil.rmtree(path)
     first = wheel(tmp_path / "wheels", "1.0", "X = 1\n")
@@ -100,7 +100,7 @@ PROJECT = '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-pat
 
 @pytest.mark.battery
 def test_a_package_of_a_repository_and_one_of_a_folder_and_conda(shell: Shell, tmp_path: Path) -> None:
-    pytest.importorskip("pip")
+    pytest.importorskip("pip", reason="packages are installed with pip")
     source = repository(
         tmp_path / "mod", {"mod.py": "X = 1\n", "backend.py": BACKEND, "pyproject.toml": PROJECT}
     )

@@ -34,7 +34,7 @@ def test_what_a_killed_process_left_is_removed(tmp_path: Path, monkeypatch: pyte
     environ = {"HOME": str(tmp_path)}
     redaction_key(environ)
     signing_seed(environ)
-    pytest.importorskip("cryptography")
+    pytest.importorskip("cryptography", reason="keys need cryptography")
     own_identity(environ)
     assert sorted(one.name for one in keys.iterdir()) == ["identity", "redaction", "signing"]
 

@@ -92,14 +92,19 @@ def test_deep_trees_need_few_open_files(place, tmp_path):
     assert len(os.listdir("/proc/self/fd")) <= used
 
 
+def deeper_than_held(tmp_path):
+    """A project, and the path of its deepest folder."""
+    project = tmp_path / "project"
+    project.mkdir()
+    deep(project, descent.HELD + 8)
+    return project, b"/".join([b"d"] * (descent.HELD + 8))
+
+
 def test_a_closed_parent_is_found_again_by_its_name_when_what_was_in_it_moved_away(
     place, tmp_path, outside, monkeypatch
 ):
     """The `..` of a folder in it is another one then: what is there is not taken for what it was."""
-    project = tmp_path / "project"
-    project.mkdir()
-    deep(project, descent.HELD + 8)
-    path = b"/".join([b"d"] * (descent.HELD + 8))
+    project, path = deeper_than_held(tmp_path)
     at_listing_of(monkeypatch, path, lambda: os.rename(project / "d" / "d", outside / "d"))
     with open_store(str(place)) as store:
         taken = store.put_folder(os.fsencode(project))
@@ -114,10 +119,7 @@ def test_a_closed_parent_that_is_another_folder_meanwhile_is_said_to_have_change
     place, tmp_path, outside, monkeypatch
 ):
     """Neither the `..` of what was in it nor its name leads to it."""
-    project = tmp_path / "project"
-    project.mkdir()
-    deep(project, descent.HELD + 8)
-    path = b"/".join([b"d"] * (descent.HELD + 8))
+    project, path = deeper_than_held(tmp_path)
 
     def swap():
         os.rename(project / "d" / "d", outside / "d")
