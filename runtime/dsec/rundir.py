@@ -100,16 +100,38 @@ def new_job(name: str, *, now_s: float, chance: bytes) -> str:
 
 
 def began(run: RunDir) -> bool:
-    """Whether the run got as far as a first record; one killed earlier did nothing and is no run."""
+    """Whether the run got as far as a first record; one killed earlier did nothing and is no run.
+
+    One that has left something did begin, whatever became of its journal.
+    """
     try:
         with open(run.journal, "rb") as file:
-            return file.readline(_RECORD_BYTES).endswith(b"\n")
+            if file.readline(_RECORD_BYTES).endswith(b"\n"):
+                return True
     except FileNotFoundError:
-        return False
+        pass
+    return _left_something(run)
+
+
+def _left_something(run: RunDir) -> bool:
+    """Whether a Step of it has started, or been done."""
+    for folder in (run.logs, run.work):
+        try:
+            with os.scandir(folder) as entries:
+                if next(entries, None) is not None:
+                    return True
+        except OSError:
+            continue
+    return False
 
 
 def never_began(run: RunDir) -> RunProblem:
     """What to say of a run without a first record: it was cut off before that, or is just beginning."""
+    if _left_something(run):
+        return RunProblem(
+            say("the journal of run {job} is damaged: its first record cannot be read", job=run.job),
+            hint=say("what the run has made is in {work}", work=run.work),
+        )
     if _held(run.journal):
         return RunProblem(say("run {job} is just beginning", job=run.job), hint="ask again in a moment")
     return RunProblem(

@@ -125,3 +125,13 @@ def test_who_cannot_take_a_leftover_away_says_that_it_is_there(tmp_path, monkeyp
         Journal(run.journal, clock=time.monotonic)
     give_up(made, journal)
     assert os.listdir(tmp_path / "runs") == []
+
+
+def test_a_run_whose_journal_is_damaged_keeps_what_it_has_made(job, kit):
+    job.save(kit.plan(kit.step("a", shell="echo made > $DSEC_RUN_DIR/made")))
+    job.dsec("run", "plan.json", "--job-id", "j")
+    (job.run_dir / "journal").write_bytes(bytes(range(128, 228)))
+    for words in (("status", "j"), ("report", "j"), ("resume", "j")):
+        assert "the journal of run j is damaged" in job.dsec(*words, expect=3), words
+    job.dsec("run", "plan.json", "--job-id", "j", expect=2)
+    assert (job.run_dir / "work" / "made").read_text() == "made\n"

@@ -6,6 +6,8 @@ TEXTS: dict[str, str] = {
     "ran out of GPU memory": "GPU 显存不足",
     "lost its GPU": "失去了 GPU",
     "waited too long for other ranks": "等待其他 rank 超时",
+    "the journal of run {job} is damaged: its first record cannot be read": "任务 {job} 的日志已损坏：无法读取其第一条记录",
+    "what the run has made is in {work}": "该任务产生的内容在 {work}",
     "run {job} never began: it was cut off before its first record": "任务 {job} 从未开始：它在写出第一条记录之前就被中断",
     "start it with: dsec run --job-id {job}": "用以下命令开始：dsec run --job-id {job}",
     "the run's folder was removed: {path}": "任务的文件夹已被删除：{path}",
