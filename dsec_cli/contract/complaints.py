@@ -315,9 +315,8 @@ def unknown_key(key: str, node: Node, at: Path, where: Where) -> Finding:
     if meant is None:
         return finding._replace(help=_legal(free))
     finding = finding._replace(help=say("did you mean {word}?", word=meant.word))
-    return (
-        amending.replaced(finding, node, meant.word, safe=meant.sure) if isinstance(node, Scalar) else finding
-    )
+    safe = meant.sure and not belongs  # a word of the language may be meant, in another place
+    return amending.replaced(finding, node, meant.word, safe=safe) if isinstance(node, Scalar) else finding
 
 
 def _called(heading: str) -> str:

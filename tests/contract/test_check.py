@@ -256,6 +256,13 @@ def test_no_edit_where_the_meaning_is_a_guess(text: str) -> None:
     assert only(text).fixes == ()
 
 
+def test_a_word_that_is_right_elsewhere_is_no_safe_edit() -> None:
+    """Who writes how many processors there may be means no GPUs."""
+    finding = only("elasticity: {cpu: {min_count: 1}}")
+    assert finding.help == "did you mean gpu?"
+    assert [fix.safe for fix in finding.fixes] == [False]
+
+
 def test_a_guess_is_no_safe_edit() -> None:
     fixes = only("elasticity: {gpu: {max_count: 4, max_cuont: 4}}").fixes
     assert [fix.safe for fix in fixes] == [False]
