@@ -52,7 +52,7 @@ def look(plan: Plan, args: Args, *, folder: str, state: str) -> Looked:
     checked = check(plan.dependencies, _surroundings(plan, args, folder=folder, state=state))
     code = _code(checked)
     tell = listener(args.lang)
-    _warn("".join(f"{_printable(tell(text))}\n" for text in _troubles(checked)))
+    _warn("".join(f"{_printable(tell(text))}\n" for text in _troubles(checked, folder)))
     if code == YES and not args.json and not args.quiet:
         found = (
             say("dependency {name}: {text}", name=_name(one), text=said(one.text))
@@ -98,7 +98,7 @@ def _odd(one: Checked) -> bool:
     return one.verdict in ("wrong", "unknown", "unverified")
 
 
-def _troubles(checked: tuple[Checked, ...]) -> list[str]:
+def _troubles(checked: tuple[Checked, ...], folder: str) -> list[str]:
     """Everything that is not as it should be, each with its place, and what follows from it."""
     words = {"wrong": say("error"), "unknown": say("unknown"), "unverified": say("warning")}
     lines: list[str] = []
@@ -107,7 +107,7 @@ def _troubles(checked: tuple[Checked, ...]) -> list[str]:
         lines.append(
             say(
                 "{place}: {severity}: {name}: {text}",
-                place=f"{src.file}:{src.line}:{src.column}",
+                place=f"{_from_here(src.file, folder)}:{src.line}:{src.column}",
                 severity=words[one.verdict],
                 name=_name(one),
                 text=said(one.text),
@@ -124,6 +124,12 @@ def _troubles(checked: tuple[Checked, ...]) -> list[str]:
         found = joined(", ", counts)
         lines.append(say("of {all} dependencies {found}: nothing was started", all=len(checked), found=found))
     return lines
+
+
+def _from_here(file: str, folder: str) -> str:
+    """The contract as it is called from here: a plan calls it by its name in its own folder."""
+    path = os.path.join(folder, file)
+    return os.path.relpath(path) if os.path.isfile(path) else file
 
 
 def _name(one: Checked) -> str:

@@ -148,6 +148,14 @@ def test_one_version_does_not_do_for_another(job: Job, version: str, there: str)
     assert f"version {version} is not in {job.registry}/models/reward; there is {there}\n" in err
 
 
+def test_the_place_is_where_the_contract_lies_as_seen_from_here(job: Job) -> None:
+    job.state("{package: no-such-package-here}")
+    (job.folder / "conf").mkdir()
+    (job.folder / "dsandbox.yaml").rename(job.folder / "conf" / "c.yaml")
+    _, err = job.dsec("run", "conf/c.yaml", expect=1)
+    assert err.startswith(f"conf/c.yaml:{FIRST_LINE}:5: error: ")
+
+
 def test_a_missing_registry_is_not_known_but_a_plain_no_outweighs_it(job: Job) -> None:
     job.env["DSEC_REGISTRY"] = "/nowhere/registry"
     job.state(reward())
