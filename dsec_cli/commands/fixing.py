@@ -11,7 +11,7 @@ from dsec_cli.commands.outputs import write
 from dsec_cli.commands.rewriting import difference, rewrite, to_stdout
 from dsec_cli.commands.sources import STDIN
 from dsec_cli.lint.fix import fixed
-from dsec_cli.report.output import emit
+from dsec_cli.report.output import emit, refuse_stray
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -70,6 +70,7 @@ def _store(old: SourceText, new: SourceText, *, printed: bool) -> None:
     if printed:
         to_stdout(new.data)
     elif new.data != old.data:
+        refuse_stray(old.name)
         rewrite(old.name, old=old.data, new=new.data)
 
 

@@ -10,7 +10,7 @@ from dsec_cli.commands.rewriting import difference, rewrite, to_stdout
 from dsec_cli.commands.sources import STDIN, expand, read_source
 from dsec_cli.commands.speaking import listener
 from dsec_cli.lint.tidy import tidied
-from dsec_cli.report.output import emit
+from dsec_cli.report.output import emit, refuse_stray
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -64,6 +64,7 @@ def _deliver(args: Args, path: str, old: SourceText, *, new: SourceText, tell: T
     elif path == STDIN:
         to_stdout(new.data)
     elif new.data != old.data:
+        refuse_stray(path)
         rewrite(path, old=old.data, new=new.data)
         if not args.quiet:
             emit(tell(say("{name} formatted", name=old.name)) + "\n")

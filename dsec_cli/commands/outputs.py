@@ -11,9 +11,9 @@ from dsec_cli.commands.language import ENGLISH
 from dsec_cli.commands.terminal import colored
 from dsec_cli.exit import UsageError
 from dsec_cli.options_lint import FORMATS
-from dsec_cli.report.output import stream
+from dsec_cli.report.output import encoded, stream
 from dsec_cli.report.terminal import columns
-from dsec_cli.words import say
+from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from dsec_cli.report.format import Format, Report
 
 
+SUFFIXES = (".json", ".jsonl", ".log", ".md", ".ndjson", ".out", ".sarif", ".txt", ".xml")
+"""How the files end that a configuration may have written: none of them is a program, or read by one."""
 MOST_KEPT = 2**21
 """Characters of standard output that are kept: the cache takes no more."""
 
@@ -35,6 +37,10 @@ class Output(Record):
 
     format: str
     file: str = ""
+    folder: str = ""
+    """Of the configuration that names the file: only beneath it, and through no link, is it written."""
+    place: str = ""
+    """Where the configuration does so, for messages."""
 
 
 def wanted(args: Args, configured: Configured) -> tuple[Output, ...]:
@@ -46,9 +52,48 @@ def wanted(args: Args, configured: Configured) -> tuple[Output, ...]:
     if not found:
         where = configured.place("output") if configured.texts("output") else ""
         found = [_parsed(one, where) for one in configured.texts("output")]
-        found = [one._replace(file=one.file and configured.path(one.file)) for one in found]
+        found = [_contained(one, configured) if one.file else one for one in found]
     _refuse_clashes(found, where)
     return tuple(found) or (Output("text"),)
+
+
+def _contained(one: Output, configured: Configured) -> Output:
+    """An output that a configuration names: a repository may say where its findings go, within itself.
+
+    Whoever lints a cloned repository has not read its configuration, so it writes no file of anybody else:
+    nothing outside of its folder, none that git or another tool keeps there, and none that is run.
+    """
+    from dsec.containment import Escape, parts_beneath
+
+    place = configured.place("output")
+    hint = say("name it on the command line: --output {format}:FILE", format=one.format)
+    try:
+        parts = parts_beneath(configured.folder, one.file)
+    except Escape as problem:
+        raise UsageError(
+            say("{where}output {file!r}: {why}", where=place, file=one.file, why=system(problem)), hint=hint
+        ) from None
+    hidden = next((part for part in parts if part.startswith(".")), "")
+    if not parts or hidden:
+        raise UsageError(
+            say(
+                "{where}output {file!r}: a configuration writes no hidden file, and into no hidden folder",
+                where=place,
+                file=one.file,
+            ),
+            hint=hint,
+        )
+    if not one.file.endswith(SUFFIXES):
+        raise UsageError(
+            say(
+                "{where}output {file!r}: a configuration writes reports, whose names end in {suffixes}",
+                where=place,
+                file=one.file,
+                suffixes=", ".join(SUFFIXES),
+            ),
+            hint=hint,
+        )
+    return one._replace(file=configured.path(one.file), folder=configured.folder, place=place)
 
 
 def _parsed(text: str, where: str) -> Output:
@@ -142,10 +187,31 @@ def write(
             stream(copy.of(pieces))
             continue
         try:
-            stream(pieces, one.file)
+            if one.folder:
+                _stream_beneath(pieces, one)
+            else:
+                stream(pieces, one.file)
         except FileProblem as problem:
             problems.append(problem)
     return copy.text
+
+
+def _stream_beneath(pieces: Iterable[str], output: Output) -> None:
+    from dsec.containment import replace_beneath
+    from dsec.wholefile import remedy
+
+    try:
+        replace_beneath(output.folder, os.path.abspath(output.file), encoded(pieces))
+    except OSError as problem:
+        raise FileProblem(
+            say(
+                "{where}{path} could not be written: {why}",
+                where=output.place,
+                path=output.file,
+                why=system(problem),
+            ),
+            hint=remedy(problem),
+        ) from problem
 
 
 def _spoken(report: Report, language: str) -> Report:

@@ -28,7 +28,7 @@ from dsec_cli.plugins.signing.contents import DECLARED, is_name
 from dsec_cli.plugins.signing.locking import alone
 from dsec_cli.plugins.signing.sealing import made_key, sealed
 from dsec_cli.plugins.signing.trust import beyond, out_of_time
-from dsec_cli.report.output import emit
+from dsec_cli.report.output import emit, refuse_stray
 from dsec_cli.source.text import SourceText
 from dsec_cli.words import say, system
 
@@ -181,6 +181,7 @@ def _install(
 def _put(contract: str, merged: Merged, root: str, name: str, before: Installed | None) -> None:
     """Write the merged contract; where that fails the plugin is what it was before."""
     try:
+        refuse_stray(contract)
         rewrite(contract, old=merged.old, new=merged.text.data)
     except DSecError:
         if before is None:

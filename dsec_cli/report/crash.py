@@ -17,7 +17,9 @@ def write_crash(argv: list[str]) -> str:
         try:
             os.makedirs(folder, exist_ok=True)
             path = os.path.join(folder, name)
-            with open(path, "x", encoding="utf-8", errors="backslashreplace") as file:
+            # A command line may hold a secret, so nobody else reads it; nothing is written through a link.
+            new = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            with open(new, "w", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(text)
         except OSError:
             continue

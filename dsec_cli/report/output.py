@@ -31,7 +31,12 @@ def stream(pieces: Iterable[str], path: str | None = None) -> None:
         for text in _joined(pieces):
             to_stdout(text)
     else:
-        to_file(path, (text.encode("utf-8", "backslashreplace") for text in _joined(pieces)))
+        to_file(path, encoded(pieces))
+
+
+def encoded(pieces: Iterable[str]) -> Iterator[bytes]:
+    """The pieces as bytes of a file, small ones together."""
+    return (text.encode("utf-8", "backslashreplace") for text in _joined(pieces))
 
 
 def _joined(pieces: Iterable[str]) -> Iterator[str]:
@@ -100,6 +105,7 @@ def to_file(path: str, data: bytes | Iterable[bytes]) -> None:
         if special is not None:
             _write(special, pieces)
         else:
+            refuse_stray(path)
             _replace(os.path.realpath(path), pieces)
     except OSError as problem:
         from dsec.wholefile import remedy  # only who fails pays for it
@@ -110,17 +116,38 @@ def to_file(path: str, data: bytes | Iterable[bytes]) -> None:
         ) from problem
 
 
+def refuse_stray(path: str) -> None:
+    """Raise FileProblem for a link that leads out of the project it stands in."""
+    if not os.path.islink(path):
+        return
+    from dsec.containment import stray_target  # only links pay for it
+
+    target = stray_target(path)
+    if target:
+        raise FileProblem(
+            say(
+                "{path} is a symbolic link that leads out of its project, to {target}",
+                path=path,
+                target=target,
+            ),
+            hint=say("remove the link, or name {target} itself", target=target),
+        )
+
+
 def _replace(target: str, pieces: Iterable[bytes]) -> None:
+    from dsec.wholefile import create
+
     part = f"{target}.{os.getpid()}.part"
+    # 0o666 less the umask, as any program that creates a file; mkstemp would make it private.
+    descriptor = create(part, 0o666)
     try:
-        # 0o666 less the umask, as any program that creates a file; mkstemp would make it private.
-        _write(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666), pieces)
         if os.path.exists(target):
-            os.chmod(part, os.stat(target).st_mode & 0o7777)
+            os.fchmod(descriptor, os.stat(target).st_mode & 0o777)
+        _write(descriptor, pieces)
         os.replace(part, target)
-    finally:
-        if os.path.exists(part):  # it was not put in place
-            os.unlink(part)
+    except BaseException:
+        os.unlink(part)
+        raise
 
 
 def _write(descriptor: int, pieces: Iterable[bytes]) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 
 from dsec.codec import decode
+from dsec.containment import stray_target
 from dsec.errors import FileProblem, StoredFormError
 from dsec.hashing import digest_joined
 from dsec.plan import FORMAT, Plan
@@ -47,6 +48,16 @@ def save_plan(path: str, plan: Plan) -> None:
             with open(special, "wb") as file:
                 file.writelines([*plan_pieces(plan), b"\n"])
             return
+        target = stray_target(path)
+        if target:
+            raise FileProblem(
+                say(
+                    "{path} is a symbolic link that leads out of its project, to {target}",
+                    path=path,
+                    target=target,
+                ),
+                hint=say("remove the link, or name {target} itself", target=target),
+            )
         write_whole(os.path.realpath(path), [*plan_pieces(plan), b"\n"])
     except OSError as problem:
         raise FileProblem(

@@ -17,6 +17,7 @@ from dsec.parts import COUNT, INDEX, LAYERS, layers_of, part_path
 from dsec.saving import NoSaveError, Saved, load_sharded, save_sharded, saves
 from dsec.seeding import seeds
 from dsec.signs import heartbeat, metric, metrics, show_stacks
+from dsec.wholefile import create
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ def publishing(path: str) -> Iterator[BinaryIO]:
     folder = os.path.dirname(os.path.abspath(path))
     aside = os.path.join(folder, f".{os.path.basename(path)}.{os.getpid()}.tmp")
     try:
-        with open(aside, "wb") as file:
+        with open(create(aside), "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())

@@ -7,6 +7,8 @@ from errno import EACCES, EDQUOT, EFBIG, ENOSPC, EPERM, EROFS
 
 from dsec.words import say
 
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,7 +21,7 @@ def write_whole(path: str, pieces: Iterable[bytes], *, durable: bool = True) -> 
     """
     aside = f"{path}.{os.getpid()}.tmp"
     try:
-        with open(aside, "wb") as file:
+        with open(create(aside), "wb") as file:
             file.writelines(pieces)
             if durable:
                 file.flush()
@@ -29,6 +31,19 @@ def write_whole(path: str, pieces: Iterable[bytes], *, durable: bool = True) -> 
         _forget(aside)
         problem.filename = problem.filename or path  # a write that fails does not say to what
         raise
+
+
+def create(path: str, mode: int = 0o666) -> int:
+    """A descriptor to write to a new file; raises OSError.
+
+    What stands at `path` is never opened, as somebody else who may write to the folder could have put a
+    link there: it is what a process of this number left when it was killed, and goes.
+    """
+    try:
+        return os.open(path, _NEW, mode)
+    except FileExistsError:
+        os.unlink(path)
+        return os.open(path, _NEW, mode)
 
 
 def remedy(problem: OSError) -> str:

@@ -56,5 +56,7 @@ def said(text: str) -> Said:
 
 
 def system(problem: OSError) -> Said:
-    """What the operating system said."""
+    """What the operating system said, or we in its place."""
+    if isinstance(problem.strerror, Said):
+        return problem.strerror
     return say(problem.strerror or str(problem))

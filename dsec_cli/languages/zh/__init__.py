@@ -34,12 +34,13 @@ from dsec_cli.languages.zh import (
     system,
     text,
     tolerance,
+    trust,
     watching,
 )
 
 PARTS = (
     code, dependencies, doctor, errors, form, formats, health, importing, indexes, leftovers, linter, packaging, netcheck, netcheck_reports, plugin_scan, plugins, probing,
-    resources, runs, scenarios, security, settling, sharing, simulating_gpus, simulation, snapshots, steps, storing, system, text, tolerance, watching,
+    resources, runs, scenarios, security, settling, sharing, simulating_gpus, simulation, snapshots, steps, storing, system, text, tolerance, trust, watching,
 )  # fmt: skip
 """All but the pages."""
 
