@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 HOLE = "\ufdd0"
 """Stands in a text for a part that is not known; no character at all, by Unicode's own word."""
 MOST_VALUES = 16
+MOST_BITS = 1024
+"""Of a number that is written out: Python itself refuses to write a few thousand digits."""
 
 
 class Text(Record):
@@ -135,7 +137,10 @@ def as_text(value: Value) -> Text:
     if isinstance(value, FilePath):
         return Text(*value)
     if isinstance(value, Const):
-        return Text(str(value.value)[:1000])
+        number = value.value
+        if isinstance(number, int) and number.bit_length() > MOST_BITS:
+            return Text(HOLE, "it is a number of too many digits")
+        return Text(str(number)[:1000])
     if isinstance(value, Unknown):
         return Text(HOLE, value.why, value.variable)
     return Text(HOLE, "it is computed")

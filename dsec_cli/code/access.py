@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 
+from dsec_cli.code import displays
 from dsec_cli.code.abstract import (
     HOLE,
+    TOO_MANY,
     Bound,
     Choice,
     ClassOf,
@@ -34,6 +36,11 @@ if TYPE_CHECKING:
 
 ENVIRON = ("os.environ", "os.environb")
 COMPUTED = Unknown("it is computed")
+MANY = Unknown("it is one of many that are computed")
+TOO_LONG = Unknown("it is computed over too many steps")
+MOST_ENTRIES = 64
+MOST_NAME = 400
+"""Length of the dotted name by which a part of something is called."""
 NO_ENTRY = Unknown("the dictionary or list has no such entry as written")
 MOST_BASES = 32
 _PARENTS = ("parent", "parents")
@@ -43,6 +50,8 @@ _SAME = ("value",)
 
 def attribute(ev: Evaluator, base: Value, name: str) -> Iterable[Value]:
     """`base.name`."""
+    if isinstance(base, Symbol | Made | Method) and len(base.name) + len(name) > MOST_NAME:
+        return (TOO_LONG,)
     if isinstance(base, Symbol):
         return (Symbol(f"{base.name}.{name}"),)
     if isinstance(base, ModuleOf):
@@ -212,8 +221,7 @@ def item(ev: Evaluator, base: Value, keys: Values) -> Iterable[Value]:
         names = [as_text(key).text for key in keys]
         return [Text(ev.environment[one]) if one in ev.environment else environment(one) for one in names]
     if isinstance(base, Shape):
-        found = [value for key in keys for value in _in_shape(ev, base, key)]
-        return found or (NO_ENTRY,)
+        return _in_shape(ev, base, keys) or (NO_ENTRY,)
     if isinstance(base, Symbol):
         return (base,)  # a generic type: list[int]
     if isinstance(base, FilePath):  # Path.parents[2]
@@ -223,8 +231,13 @@ def item(ev: Evaluator, base: Value, keys: Values) -> Iterable[Value]:
             text = folder_of(text)
         return (FilePath(text, base.why, base.variable),)
     if isinstance(base, Made | Method):
-        return (Method(f"{base.name}[]", base),)
+        return (_part_of(f"{base.name}[]", base),)
     return (base,) if isinstance(base, Unknown) else (COMPUTED,)
+
+
+def _part_of(name: str, receiver: Value) -> Value:
+    """A part of something made elsewhere; parts of parts without end are not followed."""
+    return Method(name, receiver) if len(name) <= MOST_NAME else TOO_LONG
 
 
 def environment(name: str) -> Unknown:
@@ -234,47 +247,41 @@ def environment(name: str) -> Unknown:
     return Unknown(f"it comes from the environment variable {name}", name)
 
 
-def _in_shape(ev: Evaluator, base: Shape, key: Value) -> Iterator[Value]:
-    node = base.node
-    plain = key.text if isinstance(key, Text) else key.value if isinstance(key, Const) else None
-    if isinstance(node, ast.List | ast.Tuple):
-        if isinstance(plain, int) and -len(node.elts) <= plain < len(node.elts):
-            yield from ev.values(node.elts[plain], base.scope)
-        else:
-            yield from elements(ev, (base,))
-        return
-    for name, value in entries(node):
-        if name is None:  # **other
-            for other in ev.values(value, base.scope):
-                yield from _in_shape(ev, other, key) if isinstance(other, Shape) else ()
-        elif plain is None or (isinstance(name, str) and name == plain) or _same(ev, name, base.scope, plain):
-            yield from ev.values(value, base.scope)
+def _in_shape(ev: Evaluator, base: Shape, keys: Values) -> Values:
+    if not displays.is_dictionary(base.node):
+        return tuple(value for key in keys for value in _in_list(ev, base, key))
+    hits = displays.find(ev, base, keys)
+    found = [value for node, scope in hits.entries[:MOST_ENTRIES] for value in ev.values(node, scope)]
+    found += [TOO_MANY] if len(hits.entries) > MOST_ENTRIES else []
+    for other in hits.others:
+        found += (COMPUTED,) if isinstance(other, Shape) else item(ev, other, keys)
+    return tuple(found)
 
 
-def entries(node: ast.expr) -> Iterator[tuple[ast.expr | str | None, ast.expr]]:
-    """Keys and values of a dictionary as written; the key None stands for `**`."""
-    if isinstance(node, ast.Dict):
-        yield from zip(node.keys, node.values, strict=True)
-    elif isinstance(node, ast.Call):
-        for keyword in node.keywords:
-            yield keyword.arg, keyword.value
-
-
-def _same(ev: Evaluator, name: ast.expr | str, scope: Scope, plain: object) -> bool:
-    if isinstance(name, str):
-        return False
-    wanted = Text(plain) if isinstance(plain, str) else Const(plain)
-    return any(value == wanted for value in ev.values(name, scope))
+def _in_list(ev: Evaluator, base: Shape, key: Value) -> Iterable[Value]:
+    elts = base.node.elts if isinstance(base.node, ast.List | ast.Tuple) else []
+    at = key.value if isinstance(key, Const) else None
+    if isinstance(at, int) and -len(elts) <= at < len(elts):
+        before = elts[: at + 1] if at >= 0 else elts[at:]
+        if not any(isinstance(one, ast.Starred) for one in before):
+            return ev.values(elts[at], base.scope)
+    return elements(ev, (base,))
 
 
 def stored(ev: Evaluator, name: str, keys: Values, scope: Scope) -> Iterator[Value]:
     """What `name[key] = value` puts in, wherever it stands in the scope of the name."""
     at: Scope | None = scope
+    plain = {key.text if isinstance(key, Text) else getattr(key, "value", None) for key in keys}
     while at is not None:
-        for key, value, where in at.stores.get(name, ())[:16]:
+        rows = at.stores.get(name, ())
+        if rows and None not in plain:
+            rows = ev.stores(at, name, plain)
+        for key, value, where in rows[:MOST_ENTRIES]:
             known = ev.values(key, where)
             if any(one in keys for one in known) or any(isinstance(one, Unknown) for one in (*known, *keys)):
                 yield from ev.values(value, where)
+        if len(rows) > MOST_ENTRIES:
+            yield TOO_MANY
         at = at.outer
 
 
@@ -283,23 +290,17 @@ def elements(ev: Evaluator, values: Values) -> Values:
     found: list[Value] = []
     for value in values:
         found += _elements(ev, value)
-        if len(found) > 64:
-            break
+        if len(found) > MOST_ENTRIES:
+            return (*found[:MOST_ENTRIES], TOO_MANY)
     return tuple(found)
 
 
 def _elements(ev: Evaluator, value: Value) -> Iterator[Value]:
     if isinstance(value, Shape):
-        node = value.node
-        if isinstance(node, ast.List | ast.Tuple | ast.Set):
-            for one in node.elts[:64]:
-                inner = ev.values(one, value.scope)
-                yield from elements(ev, inner) if isinstance(one, ast.Starred) else inner
-        elif isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp):
-            yield from ev.values(node.elt, value.scope.module.inner.get(node, value.scope))
+        if isinstance(value.node, ast.ListComp | ast.SetComp | ast.GeneratorExp):
+            yield from ev.values(value.node.elt, value.scope.module.inner.get(value.node, value.scope))
         else:
-            for key, _ in entries(node):
-                yield from ev.values(key, value.scope) if isinstance(key, ast.expr) else ()
+            yield from _items(ev, value)
     elif isinstance(value, Method) and value.name.startswith("builtins.dict.") and value.name.endswith("()"):
         yield from _pairs(ev, value)
     elif isinstance(value, Unknown):
@@ -308,21 +309,43 @@ def _elements(ev: Evaluator, value: Value) -> Iterator[Value]:
         for bindings in list(value.cls.scope.bindings.values())[:16]:
             yield from ev.bound(bindings)
     else:
-        yield Unknown("it is one of many that are computed")
+        yield MANY
+
+
+def _items(ev: Evaluator, shape: Shape) -> Iterator[Value]:
+    """Items of a list, or keys of a dictionary, with those of what `*` and `**` spread."""
+    for one in displays.items(ev, shape):
+        if not isinstance(one, displays.Place):
+            yield from _of_spread(ev, one)
+        elif one.part.key is None:
+            yield from ev.values(one.part.value, one.scope)
+        elif isinstance(one.part.key, str):
+            yield Text(one.part.key)
+        else:
+            yield from ev.values(one.part.key, one.scope)
+
+
+def _of_spread(ev: Evaluator, value: Value) -> Values:
+    """Items of what is spread and is no display; what a loop gave is one, and is asked once."""
+    if isinstance(value, Shape) and isinstance(value.node, ast.ListComp | ast.SetComp | ast.GeneratorExp):
+        return ev.values(value.node.elt, value.scope.module.inner.get(value.node, value.scope))
+    return (value,) if isinstance(value, Unknown) else (MANY,)
 
 
 def _pairs(ev: Evaluator, value: Method) -> Iterator[Value]:
     """`d.items()`, `d.keys()`, `d.values()` of a dictionary as written."""
     shape, how = value.receiver, value.name.split(".")[2].rstrip("()")
-    for key, one in entries(shape.node) if isinstance(shape, Shape) else ():
-        if not isinstance(shape, Shape) or not isinstance(key, ast.expr):
+    for one in displays.items(ev, shape) if isinstance(shape, Shape) else ():
+        if not isinstance(one, displays.Place):
+            yield one if isinstance(one, Unknown) else MANY
             continue
+        key = ev.word(one.part.key) if isinstance(one.part.key, str) else one.part.key
         if how == "values":
-            yield from ev.values(one, shape.scope)
-        elif how == "keys":
-            yield from ev.values(key, shape.scope)
-        elif how == "items":
-            yield Shape(ev.pair(key, one), shape.scope)
+            yield from ev.values(one.part.value, one.scope)
+        elif how == "keys" and key is not None:
+            yield from ev.values(key, one.scope)
+        elif how == "items" and key is not None:
+            yield Shape(ev.pair(key, one.part.value), one.scope)
 
 
 def part(ev: Evaluator, values: Values, at: int) -> Values:
@@ -349,17 +372,10 @@ def argument(
     for keyword in call.keywords:
         if keyword.arg is None:
             for value in ev.values(keyword.value, scope):
-                found = _entry(value, names)
-                if found is not None:
-                    return found
-    return None
-
-
-def _entry(value: Value, names: tuple[str, ...]) -> tuple[ast.expr, Scope] | None:
-    """The value of a dictionary as written under one of these names."""
-    for name, one in entries(value.node) if isinstance(value, Shape) else ():
-        if isinstance(value, Shape) and (name.value if isinstance(name, ast.Constant) else name) in names:
-            return one, value.scope
+                if isinstance(value, Shape) and displays.is_dictionary(value.node):
+                    found = displays.find(ev, value, tuple(map(Text, names))).entries
+                    if found:
+                        return found[0]
     return None
 
 

@@ -24,6 +24,8 @@ from dsec_cli.code.abstract import (
     joined,
 )
 
+from dsec_cli.code.displays import Table
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from dsec_cli.code.symbols import Binding, Class, Module, Scope
 
     _Answer = tuple[Values, frozenset[Choice]]
+    _Store = tuple[ast.expr, ast.expr, Scope]
 
 MOST_ALTERNATIVES = 64
 MOST_DEPTH = 60
@@ -69,6 +72,9 @@ class Evaluator:
         self._frame: frozenset[tuple[Choice, int]] = frozenset()
         self._touched: list[set[Choice]] = [set()]
         self._pairs: dict[tuple[ast.expr, ast.expr], ast.Tuple] = {}
+        self._words: dict[str, ast.Constant] = {}
+        self._tables: dict[ast.expr, Table] = {}
+        self._stores: dict[tuple[Scope, str], dict[object, list[_Store]]] = {}
         self._busy: set[tuple[object, Scope, frozenset[tuple[Choice, int]]]] = set()
         self._depth = 0
         self._cut = 0
@@ -188,6 +194,29 @@ class Evaluator:
             self._pairs[key, value] = ast.Tuple(elts=[key, value], ctx=ast.Load())
         return self._pairs[key, value]
 
+    def word(self, text: str) -> ast.Constant:
+        """The constant that the name of a keyword is as a key; one and the same each time."""
+        if text not in self._words:
+            self._words[text] = ast.Constant(text)
+        return self._words[text]
+
+    def table(self, node: ast.expr) -> Table:
+        """The entries of a dictionary as written, by key."""
+        if node not in self._tables:
+            self._tables[node] = Table(node)
+        return self._tables[node]
+
+    def stores(self, scope: Scope, name: str, keys: Iterable[object]) -> list[_Store]:
+        """What `name[key] = value` in `scope` puts under these keys, or under a computed one."""
+        found = self._stores.get((scope, name))
+        if found is None:
+            found = self._stores[scope, name] = {}
+            for row in scope.stores.get(name, ()):
+                # Numbers, texts and truth values are told apart later, when values are compared.
+                key = row[0].value if isinstance(row[0], ast.Constant) else None
+                found.setdefault(key, []).append(row)
+        return [row for key in dict.fromkeys((*keys, None)) for row in found.get(key, ())]
+
     def texts(self, node: ast.expr, scope: Scope) -> tuple[Text, ...]:
         """What `node` reads as, when it is used as a text."""
         found = distinct(as_text(value) for value in self.values(node, scope))
@@ -214,6 +243,9 @@ def _attribute(ev: Evaluator, node: ast.Attribute, scope: Scope) -> Iterable[Val
 
 
 def _subscript(ev: Evaluator, node: ast.Subscript, scope: Scope) -> Iterable[Value]:
+    if isinstance(node.slice, ast.Slice):  # part of a list: any of its items can be meant
+        yield from (one if isinstance(one, Shape) else COMPUTED for one in ev.values(node.value, scope))
+        return
     keys = ev.values(node.slice, scope)
     put = list(access.stored(ev, node.value.id, keys, scope)) if isinstance(node.value, ast.Name) else []
     for base in ev.values(node.value, scope):

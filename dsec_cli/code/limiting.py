@@ -23,6 +23,7 @@ _LIMITS: dict[str, tuple[tuple[str, ...], tuple[str, ...], int]] = {
 """Names of the number of calls and of the seconds, and the library's default for these."""
 MOST_PASSED_ON = 8
 """Calls from a limited function down to the one that reaches the network."""
+MOST_OF_A_RATE = 10**12
 _UNITS = ((1, "s"), (60, "min"), (3600, "h"), (86400, "day"))
 
 
@@ -80,12 +81,9 @@ def _rate(ev: Evaluator, call: ast.Call, scope: Scope) -> str | None:
 def _number(ev: Evaluator, call: ast.Call, scope: Scope, *, at: int, names: tuple[str, ...]) -> int | None:
     given = access.argument(ev, call, scope, at=at, names=names)
     for value in ev.values(*given) if given is not None else ():
-        if (
-            isinstance(value, Const)
-            and type(value.value) in (int, float)
-            and float(str(value.value)).is_integer()
-        ):
-            return int(float(str(value.value)))
+        number = value.value if isinstance(value, Const) else None
+        if type(number) in (int, float) and isinstance(number, int | float) and 0 < number < MOST_OF_A_RATE:
+            return int(number) if float(number).is_integer() else None
     return None
 
 

@@ -78,7 +78,11 @@ def _of_symbol(ev: Evaluator, name: str, call: ast.Call, scope: Scope) -> Iterab
         return known(ev, call, scope)
     if name.startswith("pathlib."):
         return _path(ev, call, scope)
-    return (Made(name, call, scope),)
+    return (_made(name, call, scope),)
+
+
+def _made(name: str, call: ast.Call, scope: Scope) -> Value:
+    return Made(name, call, scope) if len(name) <= access.MOST_NAME else access.TOO_LONG
 
 
 def reads_environment(name: str) -> bool:
@@ -217,7 +221,7 @@ def _module(ev: Evaluator, call: ast.Call, scope: Scope) -> Iterable[Value]:
 
 
 def _dictionary(ev: Evaluator, call: ast.Call, scope: Scope) -> Iterable[Value]:
-    return (Shape(call, scope),) if call.keywords else _first(ev, call, scope)
+    return (Shape(call, scope),) if call.keywords or not call.args else _first(ev, call, scope)
 
 
 _SYMBOLS: dict[str, Callable[[Evaluator, ast.Call, Scope], Iterable[Value]]] = {
@@ -257,7 +261,7 @@ def _of_method(ev: Evaluator, target: Method, call: ast.Call, scope: Scope) -> I
         return (receiver,)
     if name == "get_secret_value":
         return (receiver,)
-    return (Made(target.name, call, scope),)
+    return (_made(target.name, call, scope),)
 
 
 _SAME = (

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-
-from dsec_cli.code import access
+from dsec_cli.code import access, displays
 from dsec_cli.code.abstract import HOLE, Shape, Text, as_text
 from dsec_cli.code.known.registrations import SERVERS
 from dsec_cli.code.needs import Process
@@ -15,7 +13,8 @@ if TYPE_CHECKING:
     from dsec_cli.code.abstract import Value
     from dsec_cli.code.found import Site
 
-MOST_NESTED = 4
+MOST_NESTED = 256
+"""Dictionaries and lists that one description is made of."""
 
 
 def servers(site: Site) -> bool:
@@ -28,29 +27,28 @@ def servers(site: Site) -> bool:
     for at in (0, 1):
         for value in site.values(at, ("params", "connections", "server_params", "serverparams")) or ():
             if isinstance(value, Shape):
-                _described(site, value, MOST_NESTED)
+                _described(site, value)
             elif isinstance(value, Text) and not site.has("url", "command"):
                 _server(site, "url" if "://" in value.text else "command", value, ())
     return True
 
 
-def _described(site: Site, shape: Shape, depth: int) -> None:
-    """Dictionaries with `command` and `args`, or with `url`, however they are nested."""
-    if depth == 0:
-        return
-    if isinstance(shape.node, ast.List | ast.Tuple):
-        for value in access.elements(site.ev, (shape,)):
-            if isinstance(value, Shape):
-                _described(site, value, depth - 1)
-        return
-    for key, node in access.entries(shape.node):
-        name = key.value if isinstance(key, ast.Constant) else key
-        for value in site.ev.values(node, shape.scope):
-            if name in ("command", "url"):
-                words = tuple(access.item(site.ev, shape, (Text("args"),)))
-                _server(site, str(name), as_text(value), words)
-            elif isinstance(value, Shape):
-                _described(site, value, depth - 1)
+def _described(site: Site, shape: Shape) -> None:
+    """Dictionaries with `command` and `args`, or with `url`, however they are nested; each one once."""
+    waiting, seen = [shape], {shape}
+    while waiting and len(seen) <= MOST_NESTED:
+        here = waiting.pop()
+        for one in displays.items(site.ev, here):
+            if not isinstance(one, displays.Place):
+                continue
+            name = displays.word(one.part.key)
+            for value in site.ev.values(one.part.value, one.scope):
+                if name in ("command", "url"):
+                    words = tuple(access.item(site.ev, here, (Text("args"),)))
+                    _server(site, name, as_text(value), () if words == (access.NO_ENTRY,) else words)
+                elif isinstance(value, Shape) and value not in seen:
+                    seen.add(value)
+                    waiting.append(value)
 
 
 def _server(site: Site, name: str, text: Text, words: tuple[Value, ...]) -> None:

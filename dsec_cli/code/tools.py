@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from dsec_cli.code import access
+from dsec_cli.code import access, displays
 from dsec_cli.code.abstract import (
     HOLE,
     Bound,
@@ -240,11 +240,12 @@ def _function_map(found: Registered, call: ast.Call, scope: Scope) -> None:
     for value in found.ev.values(*given) if given is not None else ():
         if not isinstance(value, Shape):
             continue
-        for key, one in access.entries(value.node):
-            name = key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else ""
-            for function in found.ev.values(one, value.scope):
+        for one in displays.items(found.ev, value):
+            if not isinstance(one, displays.Place):
+                continue
+            for function in found.ev.values(one.part.value, one.scope):
                 if isinstance(function, Bound):
-                    found.function(function.function, known.AUTOGEN, name=name)
+                    found.function(function.function, known.AUTOGEN, name=displays.word(one.part.key))
 
 
 def _taken(found: Registered, call: ast.Call, scope: Scope, framework: str) -> None:
