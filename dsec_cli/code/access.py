@@ -7,6 +7,7 @@ import ast
 from dsec_cli.code import displays
 from dsec_cli.code.abstract import (
     HOLE,
+    MOST_VALUES,
     TOO_MANY,
     Bound,
     Choice,
@@ -276,11 +277,12 @@ def stored(ev: Evaluator, name: str, keys: Values, scope: Scope) -> Iterator[Val
         rows = at.stores.get(name, ())
         if rows and None not in plain:
             rows = ev.stores(at, name, plain)
-        for key, value, where in rows[:MOST_ENTRIES]:
+        ev.spend(len(rows[:MOST_VALUES]))
+        for key, value, where in rows[:MOST_VALUES]:
             known = ev.values(key, where)
             if any(one in keys for one in known) or any(isinstance(one, Unknown) for one in (*known, *keys)):
                 yield from ev.values(value, where)
-        if len(rows) > MOST_ENTRIES:
+        if len(rows) > MOST_VALUES:
             yield TOO_MANY
         at = at.outer
 

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from dsec_cli.code.abstract import Text
 
 
+MOST_SHOWN = 100
+"""Characters of a host that is not known in full."""
+
+
 class Address(Record):
     """A destination; the host is "" where it is not known, and `why` then says so."""
 
@@ -39,11 +43,15 @@ def read(text: Text, *, bare: bool = False) -> Address | None:
         return _plain(host, known, scheme, text)
     before, _, after = host.partition(HOLE)
     if _whole(before) and not after:
-        why = f"what follows {before} in the address is not known: without a / it changes the host"
+        why = f"what follows {_short(before)} in the address is not known: without a / it changes the host"
         return Address(before.lower(), known, scheme, why, text.variable)
-    where = f" ({host.replace(HOLE, '*')})" if host.strip(HOLE) else ""
+    where = f" ({_short(host.replace(HOLE, '*'))})" if host.strip(HOLE) else ""
     why = f"the host{where} is not known: {text.why or 'it is computed'}"
     return Address("", known, scheme, why, text.variable)
+
+
+def _short(host: str) -> str:
+    return host if len(host) <= MOST_SHOWN else f"{host[:MOST_SHOWN]}..."
 
 
 def _plain(host: str, port: int | None, scheme: str, text: Text) -> Address | None:

@@ -183,10 +183,8 @@ def _key(value: object) -> tuple[type, object]:
 
 def items(ev: Evaluator, shape: Shape) -> Iterator[Place | Value]:
     """What a loop over the display meets, as far as the limit; beyond it, that there are too many."""
-    count = 0
-    for one in flattened(ev, shape):
-        count += 1
-        if count > MOST_ITEMS:
+    for count, one in enumerate(flattened(ev, shape)):
+        if count == MOST_ITEMS:
             yield TOO_MANY
             return
         yield one

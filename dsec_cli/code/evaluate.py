@@ -23,7 +23,6 @@ from dsec_cli.code.abstract import (
     distinct,
     joined,
 )
-
 from dsec_cli.code.displays import Table
 
 TYPE_CHECKING = False
@@ -40,6 +39,8 @@ MOST_ALTERNATIVES = 64
 MOST_DEPTH = 60
 """Steps from one expression to the next that its value depends on."""
 STEPS, STEPS_PER_FILE, STEPS_PER_CALL = 50_000, 2_000, 20
+STEPS_ON_TOP = 150_000
+"""For files that come after one that took more than its share, all together."""
 
 TOO_DEEP = Unknown("it is computed over too many steps")
 TOO_LARGE = Unknown("the project is too large to follow everything")
@@ -64,6 +65,7 @@ class Evaluator:
         self.derived: dict[Class, list[Class]] = {}
         """Subclasses in the project, by class."""
         self.steps = STEPS + STEPS_PER_CALL * sum(len(module.calls) for module in modules.values())
+        self._on_top = STEPS_ON_TOP
         self._counts: dict[Choice, tuple[int, int]] = {}
         """Number of alternatives of every choice that was met, and which was met first."""
         self._known: dict[tuple[object, Scope], _Answer] = {}
@@ -81,7 +83,14 @@ class Evaluator:
 
     def allow(self, module: Module) -> None:
         """Give one file its share of the steps, whatever those before it took."""
-        self.steps = max(self.steps, STEPS_PER_FILE + STEPS_PER_CALL * len(module.calls))
+        share = STEPS_PER_FILE + STEPS_PER_CALL * len(module.calls)
+        more = min(max(share - self.steps, 0), self._on_top)
+        self._on_top -= more
+        self.steps = max(self.steps, 0) + more
+
+    def spend(self, steps: int) -> None:
+        """Count work that is no question of its own."""
+        self.steps -= steps
 
     def forget(self) -> None:
         """Callers are known from here on."""
@@ -112,6 +121,11 @@ class Evaluator:
         self._touched.append(set())
         try:
             answer = distinct(work())
+        except RecursionError:  # MOST_DEPTH prevents it, unless the caller's own stack is deep already
+            if self._depth > 1:
+                raise
+            self._cut += 1
+            answer = (TOO_DEEP,)
         finally:
             self._depth -= 1
             self._busy.discard(mark)

@@ -6,6 +6,7 @@ import ast
 
 from dsec_cli.code import access
 from dsec_cli.code.abstract import Const, Made, Symbol
+from dsec_cli.code.naming import MOST_CALLERS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def _functions(ev: Evaluator) -> Iterator[Function]:
 
 def _of_callers(found: dict[Function, str], function: Function) -> str | None:
     """The limit of all who call a function, when nobody else can."""
-    if not function.callers or function.handed or function.tool:
+    if not 0 < len(function.callers) <= MOST_CALLERS or function.handed or function.tool:
         return None
     rates = {found.get(scope.function) if scope.function else None for _, scope, _ in function.callers}
     return rates.pop() if len(rates) == 1 else None

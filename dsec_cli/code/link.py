@@ -6,7 +6,8 @@ import ast
 
 from dsec_cli.code import access
 from dsec_cli.code.abstract import Bound, ClassOf, Instance, Method, Symbol
-from dsec_cli.code.naming import holder
+from dsec_cli.code.naming import MOST_CALLERS, holder
+from dsec_cli.code.symbols import Function
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,7 +15,10 @@ if TYPE_CHECKING:
 
     from dsec_cli.code.abstract import Value
     from dsec_cli.code.evaluate import Evaluator
-    from dsec_cli.code.symbols import Class, Function, Scope
+    from dsec_cli.code.symbols import Class, Module, Scope
+
+MOST_LINKS = 500_000
+"""Between functions, in all: thousands of classes that override one another have millions."""
 
 
 def link(ev: Evaluator) -> None:
@@ -53,6 +57,9 @@ class _Linker:
         functions = [function for module in modules for function in module.functions]
         self.names = {function.node.name for function in functions}
         self.names.update(cls.node.name for module in modules for cls in module.classes)
+        self.left = MOST_LINKS
+        self.overrides: dict[tuple[Class, str], tuple[Function, ...]] = {}
+        self.handed_over: set[tuple[Class, Function | Module]] = set()
         self.methods: dict[str, list[Function]] = {}
         for function in functions:
             if function.cls is not None:
@@ -87,19 +94,26 @@ class _Linker:
                 function.handed = True
 
     def _caller(self, function: Function, call: ast.Call, scope: Scope, *, shift: int) -> None:
-        function.callers.append((call, scope, shift))
+        if len(function.callers) <= MOST_CALLERS:  # one more than are told apart says that there are more
+            function.callers.append((call, scope, shift))
         self._edge(function, scope)
 
     def _overriding(self, target: Bound) -> Iterable[Function]:
         """What subclasses have in place of a method that is called on `self`."""
         owner, name = target.owner, target.function.node.name
-        if isinstance(owner, Instance) and owner.call is None:
-            for cls in self.ev.derived.get(owner.cls, ())[:16]:
-                found = cls.method(name)
-                if found is not None and found is not target.function:
-                    yield found
+        if not isinstance(owner, Instance) or owner.call is not None:
+            return ()
+        key = (owner.cls, name)
+        if key not in self.overrides:
+            methods = (cls.method(name) for cls in self.ev.derived.get(owner.cls, ())[:16])
+            self.overrides[key] = tuple(one for one in methods if one is not None)
+        return (one for one in self.overrides[key] if one is not target.function)
 
     def _edge(self, function: Function, scope: Scope) -> None:
+        self.left -= 1
+        if self.left < 0:
+            function.handed = True  # from somewhere, and that is all that is known
+            return
         if scope.function is None:
             scope.module.runs[function] = None
         elif scope.function is not function:
@@ -126,15 +140,15 @@ class _Linker:
             if isinstance(one, Symbol):
                 if one.name.startswith(("builtins.", "abc.", "enum.", "typing.")):
                     continue
+                user = scope.function or scope.module
+                if (cls, user) in self.handed_over:
+                    return
+                self.handed_over.add((cls, user))
                 for bindings in cls.scope.bindings.values():
                     for binding in bindings:
-                        if _is_function(binding.what):
-                            self._edge(binding.what, scope)  # type: ignore[arg-type]
+                        if isinstance(binding.what, Function):
+                            self._edge(binding.what, scope)
                 return
-
-
-def _is_function(what: object) -> bool:
-    return hasattr(what, "callers")
 
 
 def _hides_self(target: Bound) -> bool:

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from dsec_cli.code.analyse import analyse
 from dsec_cli.code.codec import render
+from dsec_cli.code.evaluate import Evaluator
 from dsec_cli.code.parse import MOST_WEIGHT, parse, weight
 from dsec_cli.code.project import Imports, Project, absolute, module_name
 from dsec_cli.source.text import SourceText
@@ -91,6 +92,116 @@ def test_what_branches_without_end_ends(name: str, reading) -> None:
     assert needs.files_read == len(WIDE[name])
 
 
+A, GET = "'https://a.com'", "requests.get"
+ITSELF = {
+    "merged": f"c = {{'u': {A}}}\nc = {{**c, 't': 3}}\n{GET}(c['u'])",
+    "dict-keywords": f"c = {{'u': {A}}}\nc = dict(**c, t=3)\n{GET}(c['u'])",
+    "dict-copy": f"c = {{'u': {A}}}\nc = dict(c, t=3)\n{GET}(c['u'])",
+    "dict-only-copy": f"c = {{'u': {A}}}\nd = dict(c, t=3)\nd = dict(d)\n{GET}(d['u'])",
+    "list": f"c = [{A}]\nc = [*c, {A}]\nfor x in c: {GET}(x)\n{GET}(c[0])",
+    "list-behind-star": f"c = [{A}]\nc = [*c, *c, {A}]\n{GET}(c[1])",
+    "attribute": f"class A:\n def f(self):\n  self.d = {{'u': {A}}}\n  self.d = {{**self.d}}\n  {GET}(self.d['u'])",
+    "each-other": f"a = {{**b}}\nb = {{**a, 'u': {A}}}\n{GET}(a['u'])",
+    "union": f"c = {{'u': {A}}}\nc = {{**c}} | {{**c}}\n{GET}({{**c}}['u'])",
+    "comprehension": f"c = [{A}]\nc = [*[x for x in [*c]]]\nfor x in c: {GET}(x)",
+    "pairs": f"c = {{'u': {A}}}\nc = dict(**{{**c}})\nfor k, v in c.items(): {GET}(v)",
+    "property": (
+        "class A:\n @property\n def x(self): return {**self.y}\n"
+        f" @property\n def y(self): return {{**self.x, 'u': {A}}}\n{GET}(A().x['u'])"
+    ),
+    "keywords": f"k = {{'url': {A}}}\nk = {{**k, 'timeout': 1}}\n{GET}(**k)",
+    "parameters": f"def f(u): {GET}(u)\nk = {{'u': {A}}}\nk = dict(**k)\nf(**k)",
+    "functions": f"def f(**k): return {{'u': {A}, **g(**k)}}\ndef g(**k): return {{**f(**k)}}\n{GET}(f()['u'])",
+    "slice": f"c = [{A}, {A}]\nc = c[1:]\nfor x in c: {GET}(x)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ITSELF)
+def test_what_is_made_of_itself_is_followed(name: str, reading) -> None:
+    needs = reading.needs(a=f"import requests\n{ITSELF[name]}")
+    assert {one.host for one in needs.egress} == {"a.com"}
+
+
+def doubled(line: str, last: str, first: str = "{'u': 'https://a.com'}") -> str:
+    lines = "\n".join(line.replace("NEXT", f"d{at + 1}").replace("HERE", f"d{at}") for at in range(60))
+    return f"import requests, autogen\nd0 = {first}\n{lines}\n{last}"
+
+
+DOUBLED = {
+    "merged": doubled("NEXT = {**HERE, **HERE}", "requests.get(d60['u'])"),
+    "missed": doubled("NEXT = {**HERE, **HERE}", "requests.get(d60['other'])"),
+    "keywords": doubled("NEXT = dict(**HERE, **dict(**HERE))", "requests.get(**d60)"),
+    "lists": doubled("NEXT = [*HERE, *HERE, *HERE]", "for x in d60: requests.get(x)\nrequests.get(d60[0])", "[]"),
+    "functions": doubled("def NEXT(): return {**HERE(), **HERE()}", "requests.get(d60()['u'])", "dict"),
+    "tools": doubled("NEXT = [*HERE, *HERE]", "m.bind_tools(d60)\nf(tools=d60)", "[]"),
+    "configuration": doubled("NEXT = {**HERE, **HERE}", "autogen.AssistantAgent('a', llm_config=d60)"),
+    "texts": doubled("NEXT = f'{HERE}{HERE}'", "requests.get(d60)", "'https://a.com/'"),
+    "empty": "import requests\nx = {" + "**y, " * 900 + "}\ny = {" + "**z, " * 900 + "}\nz = {" + "**w, " * 900
+    + "}\nw = {}\nrequests.get(x['u'])",
+    "overridden": "class A0:\n def f(self): return self.g()\n"
+    + "\n".join(f"class A{at + 1}(A{at}):\n def f(self): return self.f()\n def g(self): open(self.f())" for at in range(60)),
+    "parts": "import lib\nx0 = lib.f()\n" + "\n".join(f"x{at + 1} = x{at}[0].part()" for at in range(1500)) + "\nopen(x1500)",
+    "put-in": "a = {}\n" + "\n".join(f"a[a['k{at}']] = a" for at in range(400)) + "\nopen(a['k1'])",
+    "methods": "import lib\nclass A(lib.B):\n" + "\n".join(f" def m{at}(self): A()" for at in range(900)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DOUBLED)
+def test_what_doubles_with_every_line_ends(name: str, reading, monkeypatch) -> None:
+    questions = 0
+    once = Evaluator.once
+
+    def counted(*args):
+        nonlocal questions
+        questions += 1
+        assert questions < 200_000
+        return once(*args)
+
+    monkeypatch.setattr(Evaluator, "once", counted)
+    assert reading.needs(a=DOUBLED[name]).files_read == 1
+
+
+def test_what_may_hold_another_value_is_said(reading) -> None:
+    text = "import json, requests\nd = {'u': 'https://a.com', **json.load(f)}\nrequests.get(d['u'])"
+    needs = reading.needs(a=text)
+    assert [one.host for one in needs.egress] == ["a.com"]
+    assert [one.kind for one in needs.unknowns] == ["egress"]
+    fixed = reading.needs(
+        a=text.replace("{'u': 'https://a.com', **json.load(f)}", "{**json.load(f), 'u': 'https://a.com'}")
+    )
+    assert [one.host for one in fixed.egress] == ["a.com"]
+    assert not fixed.unknowns
+
+
+def test_entries_of_large_displays_are_found_or_said(reading) -> None:
+    many = ", ".join(f"'k{at}': 'https://h{at}.com'" for at in range(3000))
+    lines = "\n".join(f"requests.get(d['k{at}'])" for at in range(1000, 2000))
+    needs = reading.needs(a=f"import requests\nd = {{{many}}}\n{lines}")
+    assert {one.host for one in needs.egress} == {f"h{at}.com" for at in range(1000, 2000)}
+    same = ", ".join(["'https://a.com'"] * 80)
+    needs = reading.needs(a=f"import requests\nfor u in [{same}, 'https://b.com']: requests.get(u)")
+    assert {one.host for one in needs.egress} == {"a.com"}
+    assert "more than 16 possible values" in needs.unknowns[0].reason
+
+
+@pytest.mark.parametrize(
+    "use", ["open(y)", "requests.get(y)", "os.getenv(y)", "subprocess.run([y])", "open(f'{-y}')"]
+)
+def test_numbers_of_many_digits(use: str, reading) -> None:
+    needs = reading.needs(a=f"import os, requests, subprocess\ny = 0x{'f' * 9000}\n{use}")
+    assert needs.files_read == 1
+
+
+def test_a_deep_stack_of_the_caller_is_no_trouble(reading) -> None:
+    lines = "\n".join(f"(x{at + 1},) = [f(x{at}) for a in [x{at}]]" for at in reversed(range(80)))
+    project = reading.project(a=f"def f(x): return x\nopen(x80)\n{lines}\nx0 = 'a'")
+
+    def deeper(levels: int):
+        return deeper(levels - 1) if levels else analyse(project)
+
+    assert "too many steps" in deeper(700).unknowns[0].reason
+
+
 def test_too_large_a_file_is_said_and_not_read(reading) -> None:
     text = "x = 1\n" * 1_700_000
     assert weight(text) > MOST_WEIGHT
@@ -133,6 +244,9 @@ PIECES = st.recursive(
         st.builds("[{} for x in {}]".format, inner, inner), st.builds("open({}, {})".format, inner, inner),
         st.builds("subprocess.run({}, shell={})".format, inner, inner), st.builds("requests.get({})".format, inner),
         st.builds("os.getenv({})".format, inner), st.builds("(lambda x: {})({})".format, inner, inner),
+        st.builds("{{**{}, 'k': {}}}".format, inner, inner), st.builds("[*{}, {}]".format, inner, inner),
+        st.builds("dict({}, **{})".format, inner, inner), st.builds("dict(k={}, **{})".format, inner, inner),
+        st.builds("{}.items()".format, inner), st.builds("{}[1:]".format, inner),
         st.builds("f(*{}, **{})".format, inner, inner), st.builds("'{{}}'.format({})".format, inner),
         st.builds("Tool('n', {}, 'd')".format, inner), st.builds("agent(tools={})".format, inner),
     ),
