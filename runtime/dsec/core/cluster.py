@@ -32,12 +32,20 @@ class Cluster:
         """Leases given back so far."""
 
     def grant(self, demand: Demand, preferred: tuple[str, ...] = (), *, quick: bool = False) -> Lease | None:
-        """Hold what `demand` asks for; machines with fewer idle devices first, so that some stay whole."""
-        for at in self._sequence(demand, preferred):
-            lease = self._ledgers[at].grant(demand, preferred, quick=quick)
-            if lease is not None:
-                self._count(at, lease, 1)
-                return lease
+        """Hold what `demand` asks for; machines with fewer idle devices first, so that some stay whole.
+
+        The machine where the fewest devices are shared goes before them all.
+        """
+        machines = self._sequence(demand, preferred)
+        limits: Sequence[int | None] = range(demand.gpu_count + 1) if len(machines) > 1 else (None,)
+        for limit in limits:
+            for at in machines:
+                if limit is not None and self._idle[at] + limit < demand.gpu_count:
+                    continue
+                lease = self._ledgers[at].grant(demand, preferred, quick=quick, most_shared=limit)
+                if lease is not None:
+                    self._count(at, lease, 1)
+                    return lease
         return None
 
     def _sequence(self, demand: Demand, preferred: tuple[str, ...]) -> list[int]:
@@ -53,6 +61,10 @@ class Cluster:
             machines.remove(home)
             machines.insert(0, home)
         return machines
+
+    def shared(self, lease: Lease) -> int:
+        """How many of its devices others use, too."""
+        return self._ledgers[self.machine(lease)].shared(lease)
 
     def _count(self, at: int, lease: Lease, change: int) -> None:
         for uuid in lease.devices:

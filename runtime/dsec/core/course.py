@@ -130,10 +130,12 @@ def course(  # noqa: C901  # a call per Step and decision is what this spares
                                 answer = grants.grant(state_then, number, quick=quicks[step])
                                 if answer is None:
                                     continue
-                                later, group = answer
-                                taken = grants.take(state, number, group)
-                                if taken is None:
+                                later, other = answer
+                                taken = grants.take(state, number, other)
+                                # What is kept free for another is no reason to put two on one device.
+                                if taken is None or grants.shared(state, other) > grants.shared(state, group):
                                     continue
+                                group = other
                                 after = taken
                                 end = now + slowed(durations[step], speeds[number], group.speed)
                             state_then = later

@@ -51,7 +51,8 @@ Answer = tuple[State, Group]
 NOT_ASKED: Answer = ((), Group((), (), 0))
 """Stands for an answer that is not known, as None says that nothing is granted."""
 
-Pools = dict[tuple[int, ...], tuple[int, ...]]
+Pools = dict[tuple[tuple[int, ...], tuple[int, ...]], tuple[int, ...]]
+"""By the devices that are free, and those of them that are idle."""
 
 
 class _Kind:
@@ -109,7 +110,8 @@ class Grants:
         self.mixed = len({slot.device.speed for slot in table}) > 1
         """Whether it matters for how long which device is taken."""
         self._foreign = [slot.foreign for slot in table]
-        self._crowded = any(self._foreign)
+        self._busy = [slot.crowded for slot in table]
+        self._crowded = any(self._foreign) or any(self._busy)
         """Whether other processes hold some of the devices."""
         self._capacities = [_UNKNOWN if slot.capacity is None else slot.capacity // grain for slot in table]
         self._worths = [slot.worth for slot in table]
@@ -176,6 +178,10 @@ class Grants:
                 return None
         return _held(state, kind, group.at)
 
+    def shared(self, state: State, group: Group) -> int:
+        """How many of its devices others use in `state`."""
+        return sum(1 for at in group.at if state[at] or self._busy[at])
+
     def _chosen(self, state: State, kind: _Kind, *, quick: bool) -> tuple[int, ...] | None:
         """What `placement.choose` would."""
         if kind.tokens and any(state[at] < amount for at, amount in kind.tokens):
@@ -186,10 +192,8 @@ class Grants:
         free = tuple([at for at, most in kind.rooms if state[at] <= most])
         if len(free) < count or not count:
             return None if count else ()
-        pools = kind.pools[quick]
-        pool = pools.get(free)
-        if pool is None:
-            pool = pools[free] = self._joined(kind, quick, free)
+        busy = self._busy
+        pool = self._pool(kind, free, tuple([at for at in free if not (state[at] or busy[at])]), quick)
         if len(pool) <= count:
             return pool or None
         idle = tuple([at for at in pool if not state[at]])
@@ -197,9 +201,10 @@ class Grants:
             foreign, broken, capacities = self._foreign, self._broken_by(idle), self._capacities
             fits = [(capacities[at] - state[at],) if state[at] else self._worths[at] for at in pool]
             best = [
-                (foreign[at], state[at] > 0, fit, broken[at], at) for at, fit in zip(pool, fits, strict=True)
+                (busy[at] or state[at] > 0, foreign[at], state[at] > 0, fit, broken[at], at)
+                for at, fit in zip(pool, fits, strict=True)
             ]
-            return tuple(sorted([one[4] for one in sorted(best)[:count]]))
+            return tuple(sorted([one[-1] for one in sorted(best)[:count]]))
         return self._of_pool(state, pool, idle, count)
 
     def _of_pool(
@@ -219,8 +224,9 @@ class Grants:
         return tuple(sorted([*idle, *[at for _, _, at in held[: count - len(idle)]]]))
 
     def _single(self, state: State, choices: Iterable[Sequence[tuple[int, int]]]) -> tuple[int, ...] | None:
-        """The same for one device: an idle one, else the fullest, of the first choice that has any free."""
+        """The same for one device: an idle one of the first choice that has any, else the fullest."""
         capacities = self._capacities
+        shared = -1
         for rooms in choices:
             idle, fullest, least = [], -1, _UNKNOWN
             for at, most in rooms:
@@ -232,16 +238,35 @@ class Grants:
             if idle:
                 case = tuple(idle), 1
                 return self._first.get(case) or self._of_pool(state, (), *case)
-            if fullest >= 0:
-                return (fullest,)
-        return None
+            if shared < 0:
+                shared = fullest
+        return None if shared < 0 else (shared,)
 
-    def _joined(self, kind: _Kind, quick: bool, free: tuple[int, ...]) -> tuple[int, ...]:
+    def _pool(
+        self, kind: _Kind, free: tuple[int, ...], idle: tuple[int, ...], quick: bool
+    ) -> tuple[int, ...]:
+        """Devices of which any so many will do: idle ones only, where there are enough that go together."""
+        pools = kind.pools[quick]
+        enough = len(idle) >= kind.count
+        for case in ((idle, idle), (free, idle)) if enough and idle != free else ((free, idle),):
+            pool = pools.get(case)
+            if pool is None:
+                pool = pools[case] = self._joined(kind, quick, *case)
+            if pool:
+                return pool
+        return ()
+
+    def _joined(
+        self, kind: _Kind, quick: bool, free: tuple[int, ...], idle: tuple[int, ...]
+    ) -> tuple[int, ...]:
         """Of the free devices those that belong together best; none when they must and do not."""
         table, count = self._slots, kind.count
         if count > 1:
             at = {slot.device.uuid: place for place, slot in enumerate(table)}
-            found = together([table[one] for one in free], count, kind.demand.terms, quickest=quick)
+            taken = {table[one] for one in set(free) - set(idle)}
+            found = together(
+                [table[one] for one in free], count, kind.demand.terms, quickest=quick, taken=taken
+            )
             return tuple([at[slot.device.uuid] for slot in found or ()])
         if not quick:
             return free

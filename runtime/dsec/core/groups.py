@@ -8,7 +8,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Container, Iterable, Sequence
 
     from dsec.core.placement import Slot
     from dsec.inventory import Device
@@ -110,35 +110,73 @@ def sizes(idle: Iterable[Slot]) -> dict[int, int]:
 
 
 def together(
-    free: list[Slot], count: int, terms: Terms | None, *, quickest: bool = False
+    free: list[Slot],
+    count: int,
+    terms: Terms | None,
+    *,
+    quickest: bool = False,
+    taken: Container[Slot] = frozenset(),
 ) -> list[Slot] | None:
-    """Of `free`, the best group that has at least `count`; None: none has that is joined as it must be."""
-    pools = parts(free, NODE, count)
+    """Of `free`, the best group that has at least `count`; None: none has that is joined as it must be.
+
+    No more of the `taken` ones, which others use already, are in it than are needed: how devices are
+    joined decides among groups that share equally few.
+    """
+    idle = [slot for slot in free if slot not in taken]
+    for shared in range(count + 1):
+        whole = count - shared
+        if len(idle) >= whole:
+            found = _joined(free if shared else idle, count, terms, quickest, _Sharing(whole, taken))
+            if found is not None or len(idle) == len(free):
+                return found
+    return None
+
+
+class _Sharing:
+    """How many devices of a group must be idle, and which are not."""
+
+    __slots__ = ("taken", "whole")
+
+    def __init__(self, whole: int, taken: Container[Slot]) -> None:
+        self.whole = whole
+        self.taken = taken
+
+    def allows(self, group: Sequence[Slot]) -> bool:
+        return sum(slot not in self.taken for slot in group) >= self.whole
+
+
+def _joined(
+    free: list[Slot], count: int, terms: Terms | None, quickest: bool, sharing: _Sharing
+) -> list[Slot] | None:
+    pools = parts(free, NODE, count, sharing)
     strict = terms is not None and terms.strict and terms.within
     if terms is not None and strict:
         level = LEVELS.index(terms.within)
-        pools = [part for pool in pools for part in parts(pool, level, count)]
+        pools = [part for pool in pools for part in parts(pool, level, count, sharing)]
+    if quickest and pools:
+        best = max(_pace(pool, count, sharing) for pool in pools)
+        pools = [[slot for slot in pool if slot.device.speed >= best] for pool in pools]
+        pools = [pool for pool in pools if len(pool) >= count and sharing.allows(pool)]
     if not pools:
         return None
-    if quickest:
-        best = max(pace(pool, count) for pool in pools)
-        pools = [[slot for slot in pool if slot.device.speed >= best] for pool in pools]
-        pools = [pool for pool in pools if len(pool) >= count]
     found = min(pools, key=_group_fit)
     wished = [LEVELS.index(terms.within)] if terms is not None and terms.within else []
     for level in (TYPE, *wished, NVLINK, SWITCH, NUMA):
-        enough = parts(found, level, count)
+        enough = parts(found, level, count, sharing)
         if enough:
             found = min(enough, key=_group_fit)
     return found
 
 
-def pace(pool: Sequence[Slot], count: int) -> int:
-    """The speed of the slowest of the `count` quickest."""
-    return sorted((slot.device.speed for slot in pool), reverse=True)[count - 1]
+def _pace(pool: Sequence[Slot], count: int, sharing: _Sharing) -> int:
+    """The speed of the slowest of the `count` quickest, of which so many must be idle."""
+    speeds = sorted(((slot.device.speed, slot not in sharing.taken) for slot in pool), reverse=True)
+    idle = [speed for speed, whole in speeds if whole]
+    rest = sorted((*idle[sharing.whole :], *(speed for speed, whole in speeds if not whole)), reverse=True)
+    return min((*idle[: sharing.whole], *rest[: count - sharing.whole]))
 
 
-def parts(free: Sequence[Slot], level: int, count: int) -> list[list[Slot]]:
+def parts(free: Sequence[Slot], level: int, count: int, sharing: _Sharing | None = None) -> list[list[Slot]]:
     """The groups of a level that have at least `count` free devices.
 
     Of an NVLink group where some pairs have no link, devices that all have one to each other are taken.
@@ -147,36 +185,41 @@ def parts(free: Sequence[Slot], level: int, count: int) -> list[list[Slot]]:
     for slot in free:
         groups.setdefault(slot.islands[level], []).append(slot)
     enough = [group for group in groups.values() if len(group) >= count]
+    if sharing is not None and sharing.whole:
+        enough = [group for group in enough if sharing.allows(group)]
     if level == NVLINK:
-        meshes = [group if group[0].peers is None else _near_mesh(group, count) for group in enough]
+        meshes = [group if group[0].peers is None else _near_mesh(group, count, sharing) for group in enough]
         return [group for group in meshes if group]
     return enough
 
 
-def _near_mesh(group: Sequence[Slot], count: int) -> list[Slot]:
+def _near_mesh(group: Sequence[Slot], count: int, sharing: _Sharing | None) -> list[Slot]:
     """A mesh of the group, of one NUMA node if one has it."""
-    for part in [*sorted(parts(group, NUMA, count), key=len), group]:
-        found = _mesh(part, count)
+    for part in [*sorted(parts(group, NUMA, count, sharing), key=len), group]:
+        found = _mesh(part, count, sharing or _Sharing(0, ()))
         if found:
             return found
     return []
 
 
-def _mesh(group: Sequence[Slot], count: int) -> list[Slot]:
+def _mesh(group: Sequence[Slot], count: int, sharing: _Sharing) -> list[Slot]:
     """The first `count` of the group that are all linked to each other; none when there are not so many."""
 
-    def grown(chosen: list[Slot], rest: Sequence[Slot]) -> list[Slot]:
+    def grown(chosen: list[Slot], rest: Sequence[Slot], spare: int) -> list[Slot]:
         if len(chosen) == count:
             return chosen
         for at in range(len(rest) - (count - len(chosen)) + 1):
             one = rest[at]
+            left = spare - (one in sharing.taken)
+            if left < 0:
+                continue
             linked = [other for other in rest[at + 1 :] if other.device.uuid in (one.peers or ())]
-            found = grown([*chosen, one], linked)
+            found = grown([*chosen, one], linked, left)
             if found:
                 return found
         return []
 
-    return grown([], group)
+    return grown([], group, count - sharing.whole)
 
 
 def _group_fit(group: Sequence[Slot]) -> tuple[int, int, tuple[int, int, int], int]:

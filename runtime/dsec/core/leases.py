@@ -5,7 +5,7 @@ Not thread-safe: the executor has one thread. Every grant is paired with one rel
 
 from __future__ import annotations
 
-from dsec.core.placement import Slot, best_speed, choose, slots
+from dsec.core.placement import Slot, best_speed, choose, shared, slots
 from dsec.inventory import Inventory
 from dsec.plan import Demand, Terms
 from dsec.record import Record
@@ -57,10 +57,19 @@ class Ledger:
         self.returned = 0
         """Leases given back so far: while this stays the same, what did not fit does not fit."""
 
-    def grant(self, demand: Demand, preferred: tuple[str, ...] = (), *, quick: bool = False) -> Lease | None:
+    def grant(
+        self,
+        demand: Demand,
+        preferred: tuple[str, ...] = (),
+        *,
+        quick: bool = False,
+        most_shared: int | None = None,
+    ) -> Lease | None:
         """Hold what `demand` asks for, on `preferred` devices when they are free; None: not now.
 
+        They are not free where others use one of them and fewer devices need be shared.
         `quick`: else the quickest devices rather than those that fit best; also if the preferred are slower.
+        `most_shared`: None, too, where more devices than that would be shared with others.
         """
         cpu_m = demand.cpu_m if demand.cpu_m < self._cpu_m else self._cpu_m
         if cpu_m > self.cpu_free_m or demand.memory_bytes > self._memory_free:
@@ -71,7 +80,7 @@ class Ledger:
         if demand.gpu_count:
             chosen = self._preferred(demand, preferred, quick=quick)
             chosen = chosen or choose(demand, self._slots, quickest=quick)
-            if chosen is None:
+            if chosen is None or (most_shared is not None and shared(chosen) > most_shared):
                 return None
             for slot in chosen:
                 slot.take(demand)
@@ -97,7 +106,15 @@ class Ledger:
         chosen = choose(demand, found) if len(found) == demand.gpu_count else None
         if chosen is not None and quick and self._mixed and _speed(chosen) < best_speed(demand, self._slots):
             return None  # quicker ones were held when it was planned, and are free now
+        if chosen is not None and shared(chosen):
+            other = choose(demand, self._slots, quickest=quick)
+            return None if other is not None and shared(other) < shared(chosen) else chosen
         return chosen
+
+    def shared(self, lease: Lease) -> int:
+        """How many of its devices others use, too."""
+        slots_ = [self._by_uuid[uuid] for uuid in lease.devices]
+        return sum(slot.holders > 1 or slot.crowded for slot in slots_)
 
     def release(self, lease: Lease) -> None:
         """Take back what `lease` holds; a lease is given back once."""

@@ -19,6 +19,10 @@ EXCLUSIVE, FRACTION, MIG = SHARES = ("exclusive", "fraction", "mig")
 """How a device may be had: alone; with others, as far as its memory goes; as an instance, alone."""
 
 
+_CROWDED = 8
+"""A device counts as used by processes outside DSec when they hold more than this part of its memory."""
+
+
 class Refusal(Record):
     """Why a demand cannot be placed, with the arithmetic."""
 
@@ -30,6 +34,7 @@ class Slot:
 
     __slots__ = (
         "capacity",
+        "crowded",
         "device",
         "foreign",
         "group",
@@ -52,6 +57,8 @@ class Slot:
         """Memory that may be packed: usable, less what others held when it was read; None: unknown."""
         self.foreign = held // GIB
         """Whole GiB that processes outside DSec held when the device was read."""
+        self.crowded = held * _CROWDED > (device.memory_bytes or 0)
+        """Whether they held so much that it is in use; a desktop or a driver's service does not count."""
         self.worth = _worth(self.capacity, device.speed)
         """Of idle devices that will do, the one of the least is given away first."""
         self.islands = islands
@@ -84,6 +91,11 @@ class Slot:
         if alone and self.holders:
             return False
         return capacity is None or self.used + asked <= capacity
+
+    @property
+    def taken(self) -> bool:
+        """Whether whoever gets the device now would share it."""
+        return self.holders > 0 or self.crowded
 
     def take(self, demand: Demand) -> None:
         """Hold the device for one attempt."""
@@ -149,7 +161,8 @@ def _worth(capacity: int | None, speed: int) -> tuple[int, int, int]:
 def choose(demand: Demand, table: Iterable[Slot], *, quickest: bool = False) -> tuple[Slot, ...] | None:
     """The devices that `demand` gets now, by index; None when there are not enough.
 
-    Best fit decides, unless `quickest` asks for the devices of the highest speed first.
+    No more devices are shared than must be. Then best fit decides, unless `quickest` asks for the
+    devices of the highest speed first.
     """
     count = demand.gpu_count
     if not count:
@@ -158,12 +171,15 @@ def choose(demand: Demand, table: Iterable[Slot], *, quickest: bool = False) -> 
     if not free or len(free) < count:
         return None
     if count > 1:
-        free = together(free, count, demand.terms, quickest=quickest)
+        taken = {slot for slot in free if slot.taken}
+        free = together(free, count, demand.terms, quickest=quickest, taken=taken)
         if free is None:
             return None
-    elif quickest:
-        best = max(slot.device.speed for slot in free)
-        free = [slot for slot in free if slot.device.speed == best]
+    else:
+        free = [slot for slot in free if not slot.taken] or free
+        if quickest:
+            best = max(slot.device.speed for slot in free)
+            free = [slot for slot in free if slot.device.speed == best]
     if len(free) == count:
         return tuple(sorted(free, key=_index))
     if count == 1:
@@ -188,16 +204,21 @@ def _fittest(free: list[Slot]) -> Slot:
     return min(alike, key=lambda slot: _broken(slot, crowd))
 
 
-def _fit(slot: Slot) -> tuple[int, bool, tuple[int, ...]]:
-    """No neighbours, an idle device before a shared one; of idle ones the least worth, else the fullest.
+def _fit(slot: Slot) -> tuple[bool, int, bool, tuple[int, ...]]:
+    """An idle device before a shared one, few neighbours; of idle ones the least worth, else the fullest.
 
     Two Steps share a device only when none is idle: memory that is left over costs nothing, a GPU
     that idles beside a shared one does.
     """
     if not slot.holders:
-        return slot.foreign, False, slot.worth
+        return slot.crowded, slot.foreign, False, slot.worth
     left = 2**63 if slot.capacity is None else slot.capacity - slot.used
-    return slot.foreign, True, (left,)
+    return True, slot.foreign, True, (left,)
+
+
+def shared(chosen: Iterable[Slot]) -> int:
+    """How many of these devices others use already."""
+    return sum(slot.taken for slot in chosen)
 
 
 def _broken(slot: Slot, crowd: Mapping[int, int]) -> tuple[int, ...]:

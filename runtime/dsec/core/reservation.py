@@ -29,6 +29,9 @@ if TYPE_CHECKING:
         ) -> Lease | None:
             """Hold what is asked for, on the preferred devices when they are free; None: not now."""
 
+        def shared(self, lease: Lease) -> int:
+            """How many of its devices others use, too."""
+
         def release(self, lease: Lease) -> None:
             """Take a lease back."""
 
@@ -93,16 +96,21 @@ def reserve(
 
 
 def beside(room: Room, demand: Demand, reservation: Reservation, *, quick: bool = False) -> Lease | None:
-    """A lease on what is free now and not needed by the reservation, held in both; None: there is none."""
+    """A lease on what is free now and not needed by the reservation, held in both; None: there is none.
+
+    It shares no more devices than it would without the reservation: what is kept free for another is no
+    reason to put two on one device.
+    """
     lease = room.grant(demand, quick=quick)
     if lease is None or reservation.later.hold(lease):
         return lease
+    least = room.shared(lease)
     room.release(lease)
     then = reservation.later.grant(demand, quick=quick)
     if then is None:
         return None
     lease = room.grant(demand, then.devices)
-    if lease is not None and lease.devices == then.devices:
+    if lease is not None and lease.devices == then.devices and room.shared(lease) <= least:
         return lease
     if lease is not None:
         room.release(lease)

@@ -216,8 +216,12 @@ class Starter:
         firm = size.firm - base
         if others is None:
             left, others = min(left, firm), []
+        shared = self._sharing(others) if left > firm else None
+        if shared is None:
+            left = min(left, firm)
         if left <= 0:
             return lease
+        least = self._room.shared(lease)
         self._give_back(lease)
         for more in range(left, 0, -1):
             grown = self._room.grant(
@@ -225,7 +229,7 @@ class Starter:
             )
             if grown is None:
                 continue
-            if more <= firm or self._all_fit(others):
+            if more <= firm or (self._room.shared(grown) <= least and self._all_fit(others, shared or 0)):
                 self._beyond[grown.serial] = more
                 return grown
             self._give_back(grown)
@@ -241,9 +245,20 @@ class Starter:
                     return None
         return found
 
-    def _all_fit(self, demands: Sequence[Demand]) -> bool:
-        later = self._room.copy()
-        return all(later.grant(demand) is not None for demand in demands)
+    def _all_fit(self, demands: Sequence[Demand], most_shared: int) -> bool:
+        """Whether all these could start, too, with no more devices shared than that."""
+        shared = self._sharing(demands)
+        return shared is not None and shared <= most_shared
+
+    def _sharing(self, demands: Sequence[Demand]) -> int | None:
+        """How many devices would be shared if all these started, too; None: not all fit."""
+        later, found = self._room.copy(), 0
+        for demand in demands:
+            lease = later.grant(demand)
+            if lease is None:
+                return None
+            found += later.shared(lease)
+        return found
 
     def _shrunk(self, at: int, entry: int, now: int) -> Lease | None:
         """Less than the baseline, when that ends no later than waiting for all of it."""
