@@ -38,7 +38,7 @@ def main(args: Args) -> int:
     with open(f"{run.path}/cancel", "w", encoding="ascii") as note:
         note.write("cancel\n")
     executor = look(session.pid)
-    if executor is not None:
+    if executor is not None and executor.ticks == session.ticks:
         send(executor, signal.SIGTERM)
         send(executor, signal.SIGCONT)  # one that was stopped (Ctrl-Z) heeds nothing until then
         _await_end(run, executor)

@@ -12,7 +12,9 @@ from dsec.journal import Journal
 from dsec.quickplan import read_plan
 from dsec.resume import holder, past_of, read_run
 from dsec.rundir import find, missing_output
+from dsec.sweep import ancestors
 from dsec.warden import end_run
+from dsec.wardship import await_last
 from dsec_cli.commands.carrying import carry_out, check_feasible, inventory_for, metrics_of, probe_of
 from dsec_cli.commands.depending import keep, look
 from dsec_cli.commands.hosting import check_host
@@ -55,7 +57,9 @@ def _session(run: RunDir, plan: Plan, journal: Journal, args: Args) -> Session |
         _warn_of_loss(told)
     journal.cut(told.good_bytes)
     journal.pack()
-    left = end_run(run.job, run.path, grace_s=_GRACE_S)
+    await_last(run, tell=lambda text: _warn(text, args))
+    # Nor is ended whoever called us, though it may carry the run's marks.
+    left = end_run(run.job, run.path, grace_s=_GRACE_S, spare=tuple(ancestors(os.getpid())))
     if left:
         pids = ", ".join(str(process.pid) for process in left)
         raise RunProblem(
@@ -64,7 +68,12 @@ def _session(run: RunDir, plan: Plan, journal: Journal, args: Args) -> Session |
         )
     if not args.json and _contract_changed(plan, told):
         _warn_of_change(plan.contract_file)
-    past = past_of(plan, told, missing_output=lambda step, iteration: _missing(run, told, step, iteration))
+    past = past_of(
+        plan,
+        told,
+        logs=run.logs,
+        missing_output=lambda step, iteration: _missing(run, told, step, iteration),
+    )
     if _behind(past) == len(plan.steps) * plan.iterations.count:
         return _nothing_left(run, told, args)
     inventory = inventory_for(plan, args.inventory)
@@ -89,6 +98,14 @@ def _session(run: RunDir, plan: Plan, journal: Journal, args: Args) -> Session |
         told.fold,
         looked.variables + probe_of(args, run),
     )
+
+
+def _warn(text: str, args: Args) -> None:
+    import sys
+
+    from dsec_cli.commands.speaking import listener
+
+    sys.stderr.write(f"{listener(args.lang)(text)}\n")
 
 
 def _contract_changed(plan: Plan, told: Told) -> bool:

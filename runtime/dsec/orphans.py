@@ -10,7 +10,7 @@ from dsec.errors import DSecError
 from dsec.record import Record
 from dsec.resume import executor_lives, read_run
 from dsec.rundir import RunDir
-from dsec.warden import pids_in, sessions_of
+from dsec.warden import living, name_of, pids_in, remove_cgroup, sessions_of, wardens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,27 +39,32 @@ class Left(Record):
     orphans: tuple[Orphan, ...]
     spared: frozenset[int]
     """Who is no orphan whatever it carries."""
+    last: str = ""
+    """The last executor of the run; "": not known."""
 
 
 def find() -> list[Left]:
     """What is left of runs whose executor is gone; never this process or one that it descends from."""
     table = sweep.everyone()
-    gone: list[tuple[RunDir, str]] = []
-    living: list[int] = []
+    gone: list[tuple[RunDir, str, str]] = []
+    carrying: list[int] = []
     for run in _runs(table):
-        why = _gone(run, table, living)
+        why, last = _gone(run, carrying)
         if why:
-            gone.append((run, why))
-    spared = spare(table, living)
-    found = [Left(run, why, tuple(map(_orphan, processes_of(run, spared))), spared) for run, why in gone]
+            gone.append((run, why, last))
+    spared = spare(table, carrying)
+    found = [
+        Left(run, why, tuple(map(_orphan, processes_of(run, spared, last=last))), spared, last)
+        for run, why, last in gone
+    ]
     return [left for left in found if left.orphans]
 
 
-def spare(table: Mapping[int, sweep.Process], living: Iterable[int]) -> frozenset[int]:
+def spare(table: Mapping[int, sweep.Process], carrying: Iterable[int]) -> frozenset[int]:
     """Who is no orphan whatever it carries: we, executors that were started in a Step, and their helpers."""
-    executors = set(living)
+    executors = set(carrying)
     helpers = {pid for pid, process in table.items() if process.parent in executors}
-    return frozenset((*_ancestors(os.getpid()), *executors, *helpers))
+    return frozenset((*sweep.ancestors(os.getpid()), *executors, *helpers))
 
 
 def _runs(table: Mapping[int, sweep.Process]) -> list[RunDir]:
@@ -77,40 +82,32 @@ def _runs(table: Mapping[int, sweep.Process]) -> list[RunDir]:
     return [runs[path] for path in sorted(runs)]
 
 
-def _gone(run: RunDir, table: Mapping[int, sweep.Process], living: list[int]) -> str:
-    """Why nobody carries the run out any more; "": somebody does (`living` gets it), or it cannot be told."""
+def _gone(run: RunDir, carrying: list[int]) -> tuple[str, str]:
+    """Why nobody carries the run out any more, and its last executor.
+
+    "": somebody does (`carrying` gets it), or it cannot be told.
+    """
     try:
         sessions = read_run(run).state.sessions
     except DSecError:
         # Without its journal nobody knows the executor; as long as it lives, its warden waits.
-        return "" if os.path.exists(run.journal) or _has_warden(run, table) else "lost"
-    if sessions and executor_lives(sessions[-1]):
-        living.append(sessions[-1].pid)
-        return ""
-    return "dead" if sessions else ""
+        return ("" if os.path.exists(run.journal) or wardens(run.job, run.path) else "lost"), ""
+    if not sessions:
+        return "", ""
+    last = sessions[-1]
+    if executor_lives(last):
+        carrying.append(last.pid)
+        return "", ""
+    return "dead", name_of(last.pid, last.ticks)
 
 
-def _has_warden(run: RunDir, table: Mapping[int, sweep.Process]) -> bool:
-    """Whether the run's warden is there."""
-    end = [b"dsec-warden", os.fsencode(run.job), os.fsencode(run.path)]
-    return any([word for word in _words(pid) if word in end] == end for pid in table)
-
-
-def processes_of(run: RunDir, spared: frozenset[int]) -> list[sweep.Process]:
-    """Living processes of the run, less the spared ones."""
+def processes_of(run: RunDir, spared: frozenset[int], *, last: str) -> list[sweep.Process]:
+    """Living processes of the run up to the executor `last`, less the spared ones."""
     try:
-        begun = pids_in(run.journal)
+        begun = pids_in(run.journal, last=last)
     except OSError:
         begun = {}
-    return sweep.members(sweep.marker(run.job, run.path), sessions=sessions_of(begun), spare=spared)
-
-
-def _ancestors(pid: int) -> list[int]:
-    """The process and all above it."""
-    way = [pid]
-    while (one := sweep.look(way[-1])) is not None and one.parent > 0:
-        way.append(one.parent)
-    return way
+    return living(run.job, run.path, last=last, sessions=sessions_of(begun), spare=spared)
 
 
 def _orphan(process: sweep.Process) -> Orphan:
@@ -148,18 +145,19 @@ def end(lefts: Iterable[Left], *, grace_s: float) -> list[sweep.Process]:
     stubborn: list[sweep.Process] = []
     for left in find():
         if left.run.path in asked:
-            stubborn += _end(left.run, left.spared, grace_s)
+            stubborn += _end(left, grace_s)
     return stubborn
 
 
-def _end(run: RunDir, spared: frozenset[int], grace_s: float) -> list[sweep.Process]:
-    left = sweep.end_all(
-        lambda: processes_of(run, spared), grace_s=grace_s, clock=time.monotonic, pause=time.sleep
+def _end(left: Left, grace_s: float) -> list[sweep.Process]:
+    stubborn = sweep.end_all(
+        lambda: processes_of(left.run, left.spared, last=left.last),
+        grace_s=grace_s,
+        clock=time.monotonic,
+        pause=time.sleep,
     )
-    path = cgroups.noted(run.path)
-    if path is not None:
-        cgroups.remove(path)
-    return left
+    remove_cgroup(left.run.path, last=left.last)
+    return stubborn
 
 
 def empty_cgroups(environ: Mapping[bytes, bytes]) -> list[str]:

@@ -287,9 +287,11 @@ class Children:
         `orderly`: every child ended by itself and was cleared up after, so one look is enough. `since`: the
         tick of the clock before which nothing of the run was started.
         """
+        # Whoever called us may carry the run's marks, as a shell does in which somebody looks into a Step.
+        spared = self._spare.union(sweep.ancestors(self._me))
 
         def find() -> list[sweep.Process]:
-            found = sweep.members(sign, sessions=(), spare=self._spare, children_of=self._me, since=since)
+            found = sweep.members(sign, sessions=(), spare=spared, children_of=self._me, since=since)
             if not found:
                 self.reap_strays()
             return found

@@ -25,7 +25,7 @@ from dsec.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from dsec.events import RunStart
     from dsec.plan import Plan, PlannedStep
@@ -76,8 +76,12 @@ def read_run(run: RunDir) -> Told:
     return Told(header, folding, folding.state(), *walked)
 
 
-def past_of(plan: Plan, told: Told, *, missing_output: Callable[[PlannedStep, int], str]) -> Past:
-    """What need not be done again; `missing_output` gives the first declared output that is absent, or ""."""
+def past_of(plan: Plan, told: Told, *, logs: str, missing_output: Callable[[PlannedStep, int], str]) -> Past:
+    """What need not be done again; `missing_output` gives the first declared output that is absent, or "".
+
+    `logs`: the folder of the run's logs. An attempt whose executor was killed before its record has left one,
+    and its number is not given to another.
+    """
     if told.header.plan != plan.hash:
         raise PlanProblem(
             say("the plan of run {job} is not the one that it began with", job=told.header.job),
@@ -90,8 +94,24 @@ def past_of(plan: Plan, told: Told, *, missing_output: Callable[[PlannedStep, in
     return Past(
         finished={iteration: frozenset(steps) for iteration, steps in finished.items() if steps},
         dropped={iteration: frozenset(steps) for iteration, steps in dropped.items() if steps},
-        attempts=told.state.attempts,
+        attempts=_attempts(told.state.attempts, logs),
     )
+
+
+def _attempts(recorded: Mapping[tuple[str, int], int], logs: str) -> dict[tuple[str, int], int]:
+    """By instance the highest number of an attempt, in the journal or among the logs."""
+    highest = dict(recorded)
+    try:
+        names = os.listdir(logs)
+    except OSError:
+        return highest
+    for name in names:
+        stem, _, number = name.removesuffix(".log").rpartition(".")
+        step, _, iteration = stem.rpartition("@")
+        if step and iteration.isdecimal() and number.isdecimal() and name.endswith(".log"):
+            instance = (step, int(iteration))
+            highest[instance] = max(highest.get(instance, 0), int(number))
+    return highest
 
 
 def _by_iteration(instances: Iterable[tuple[str, int]], number: dict[str, int]) -> dict[int, set[int]]:

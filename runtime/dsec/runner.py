@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from dsec.processes import Child, Children, Ended, Launch
     from dsec.recorder import Recorder
     from dsec.sharing import Sharing
+    from dsec.workers import Worker
     from dsec.yielding import Yielding
 
 _LONG_US = 250_000
@@ -256,18 +257,22 @@ class Runner:
                 iteration=attempt.iteration,
                 attempt=attempt.number,
                 on_answer=lambda answer: self._answered(attempt, answer),
+                record=lambda worker: self._record_call(attempt, worker),
             )
         except OSError as problem:
             self._not_started(attempt, problem, None)
             return
-        if (child := worker.child) is None:
-            raise AssertionError(f"worker {worker.name} took a call and is not running")
         attempt.worker = worker
+        self._set_timeout(attempt)
+
+    def _record_call(self, attempt: Attempt, worker: Worker) -> None:
+        """Before it is sent: killed in between, another executor gives the next call another number."""
+        if (child := worker.child) is None:
+            raise AssertionError(f"worker {worker.name} takes a call and is not running")
         devices = worker.lease.devices if worker.lease else ()
         pid, ticks, by = child.pid, child.ticks, child.ticks_by
-        named = (attempt.began_us, step.id, attempt.iteration, attempt.number)
+        named = (attempt.began_us, attempt.step.id, attempt.iteration, attempt.number)
         self._recorder.emit(Spawn._make((*named, pid, ticks, by, devices, worker.log, worker.name)))
-        self._set_timeout(attempt)
 
     def _not_started(self, attempt: Attempt, problem: OSError, launch: Launch | None) -> None:
         if why := why_none_starts(problem, self._launcher.run):

@@ -84,6 +84,14 @@ def everyone() -> dict[int, Process]:
     return {process.pid: process for process in found if process is not None}
 
 
+def ancestors(pid: int) -> list[int]:
+    """The process and all above it."""
+    way = [pid]
+    while (one := look(way[-1])) is not None and one.parent > 0:
+        way.append(one.parent)
+    return way
+
+
 def carries(pid: int, sign: Marker) -> bool:
     """Whether `pid` has the marker in its environment or writes to a log of the run."""
     if sign.environment:  # an empty one would be everybody's

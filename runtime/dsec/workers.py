@@ -139,9 +139,18 @@ class Workers:
         return lease
 
     def call(
-        self, step: PlannedStep, *, iteration: int, attempt: int, on_answer: Callable[[Answer], None]
+        self,
+        step: PlannedStep,
+        *,
+        iteration: int,
+        attempt: int,
+        on_answer: Callable[[Answer], None],
+        record: Callable[[Worker], None],
     ) -> Worker:
-        """Send the call; the worker is started first where it is not running. Raises OSError."""
+        """Send the call; the worker is started first where it is not running. Raises OSError.
+
+        `record` is called before the call is sent.
+        """
         worker = self._workers[group_of(step)]
         if worker.child is None:
             self._start(worker, step)
@@ -159,6 +168,7 @@ class Workers:
             raise OSError(
                 f"its arguments take {len(frame)} bytes, a call takes {FRAME_BYTES}; pass a path instead"
             )
+        record(worker)
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             worker.sock.send(frame)  # a dead worker is noticed by its pidfd
         self._sent_at = self._loop.now()

@@ -219,6 +219,7 @@ def kit() -> SimpleNamespace:
         retries=Retries,
         job=Job,
         root=ROOT,
+        dsec=DSEC,
     )
 
 

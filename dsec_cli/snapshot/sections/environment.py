@@ -63,7 +63,7 @@ def capture(scene: Scene) -> Captured:
     values: dict[str, str] = {}
     hidden: dict[str, str] = {}
     for name, value in sorted(scene.environ.items()):
-        if name in _PASSING or name.startswith(("DSEC_RUN", "DSEC_JOB", "DSEC_STEP")):
+        if name in _PASSING or name.startswith(("DSEC_RUN", "DSEC_JOB", "DSEC_STEP", "DSEC_EXECUTOR")):
             continue
         called = _called(scene, name)
         raw = value.encode("utf-8", "surrogateescape")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
-
 from dsec import sweep
+from dsec.warden import living, name_of, wardens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +20,6 @@ class Leftovers:
 
     def __init__(self, who: Who, now_s: float) -> None:
         self._who = who
-        self._sign = sweep.marker(who.job, who.path)
         self.due_s = now_s
         self._wait_s = _FIRST_S
         self._empty = 0
@@ -40,25 +38,16 @@ class Leftovers:
     def _any_left(self) -> bool:
         if lives(self._who.pid, self._who.ticks):
             return True
-        return bool(sweep.members(self._sign, sessions=(), spare=())) or self._has_warden()
-
-    def _has_warden(self) -> bool:
-        """Whether its warden waits or works: then it has not ended yet what is hard to find."""
-        end = [os.fsencode(self._who.job), os.fsencode(self._who.path)]
-        return any(_last_words(name) == end for name in os.listdir("/proc") if name.isdigit())
+        who = self._who
+        last = name_of(who.pid, who.ticks)
+        # While its warden waits or works it has not ended yet what is hard to find.
+        return bool(
+            living(who.job, who.path, last=last, sessions=(), spare=())
+            or wardens(who.job, who.path, executor=last)
+        )
 
 
 def lives(pid: int, ticks: int) -> bool:
     """Whether that process is there."""
     found = sweep.look(pid)
     return found is not None and found.ticks == ticks and not found.zombie
-
-
-def _last_words(name: str) -> list[bytes]:
-    """Of a warden's command line: its run's job and folder."""
-    try:
-        with open(f"/proc/{name}/cmdline", "rb", buffering=0) as file:
-            words = file.read(16 * 1024).split(b"\0")
-    except OSError:
-        return []
-    return words[-3:-1] if any(b"dsec.warden" in word for word in words[:-3]) else []

@@ -18,6 +18,7 @@ from dsec.processes import Children
 from dsec.record import Record
 from dsec.recorder import Recorder
 from dsec.runner import Runner
+from dsec.warden import name_of
 from dsec.wardship import SIGNALS, Warden
 
 TYPE_CHECKING = False
@@ -102,12 +103,13 @@ def execute(
         )
     )
     journal.sync()
-    warden = Warden(session.run)
+    executor = name_of(os.getpid(), me.ticks if me else 0)
+    warden = Warden(session.run, executor)
     loop = Loop(sockets=_threaded() or any(step.command.call for step in session.plan.steps))
     children = Children(loop, spare=(warden.pid,))
     for one in beside:
         _keep(one, loop, children, recorder)
-    launcher = _launcher(session, environ)
+    launcher = _launcher(session, environ, executor)
     runner = _runner(session, children=children, recorder=recorder, launcher=launcher)
     attention = _attention(session, children=children, recorder=recorder, environ=environ)
     runner.heed(attention)
@@ -298,7 +300,7 @@ def _stand_still(loop: Loop, children: Children, runner: Runner) -> None:
     loop.postpone(loop.now() - since)
 
 
-def _launcher(session: Session, environ: Mapping[bytes, bytes]) -> Launcher:
+def _launcher(session: Session, environ: Mapping[bytes, bytes], executor: str) -> Launcher:
     mask = environ.get(MASK.encode())
     devices = session.inventory.devices
 
@@ -311,7 +313,7 @@ def _launcher(session: Session, environ: Mapping[bytes, bytes]) -> Launcher:
         folder=session.folder,
         environ=environ,
         visible=visible,
-        found=session.found,
+        found=(("DSEC_EXECUTOR", executor), *session.found),
         links=_links(session),
     )
 
