@@ -56,12 +56,14 @@ class Marking:
             return 0
         self._starts += 1
         self._close()
+        from dsec.interpreter import APART, import_path
+
         code = (
-            f"import sys; sys.path[:] = {sys.path!r}\n"
+            f"import sys; sys.path[:] = {import_path()!r}\n"
             "from dsec_cli.commands.marking import main\n"
             "sys.exit(main(sys.argv[1:]))"
         )
-        argv = (sys.executable, "-I", "-S", "-c", code, self._run.job, self._run.path)
+        argv = (sys.executable, *APART, code, self._run.job, self._run.path)
         read, self._pipe = os.pipe()
         try:
             self._pid = self._spawn(argv, read)

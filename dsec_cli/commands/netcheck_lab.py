@@ -14,6 +14,7 @@ from typing import Any
 
 from dsec import __version__
 from dsec.codec import decode
+from dsec.interpreter import apart
 from dsec_cli.commands.netcheck_run import flow_in, wish_of
 from dsec_cli.commands.netchecking import show, wants_of
 from dsec_cli.commands.speaking import listener
@@ -114,7 +115,7 @@ def _carried_out(job: dict[str, Any]) -> tuple[int, dict[str, Any] | None]:
     if own:
         signal.signal(signal.SIGINT, _left_to_it)
     child = subprocess.Popen(
-        [*_UNSHARE, *_DEAF, sys.executable, "-m", "dsec_cli.netcheck.labinside"],
+        [*_UNSHARE, *_DEAF, *apart("dsec_cli.netcheck.labinside")],
         stdin=subprocess.PIPE,
         stdout=None if own else subprocess.PIPE,
         text=True,

@@ -59,7 +59,7 @@ def rebuild(view: View, place: Project) -> Built:
     if not os.path.exists(os.path.join(folder, _DONE)):
         shutil.rmtree(folder, ignore_errors=True)  # what is left of one that was not finished
         python = _python(recorded["python"]["version"])
-        _run([python, "-m", "venv", "--without-pip", folder])
+        _run([python, "-I", "-m", "venv", "--without-pip", folder])
         _install(folder, found)
         with open(os.path.join(folder, _DONE), "w", encoding="utf-8") as file:
             file.write(f"{view.manifest.name} {view.manifest.id}\n")
@@ -99,7 +99,7 @@ def _install(folder: str, found: Asked) -> None:
         path = os.path.join(folder, "requirements.txt")
         with open(path, "w", encoding="utf-8") as file:
             file.writelines(f"{line}\n" for line in lines)
-        pip = [sys.executable, "-m", "pip", "--python", f"{folder}/bin/python", "install"]
+        pip = [sys.executable, "-P", "-m", "pip", "--python", f"{folder}/bin/python", "install"]
         quiet = ["--no-deps", "--quiet", "--no-input", "--disable-pip-version-check"]
         _run([*pip, *quiet, *more, "-r", path])
 

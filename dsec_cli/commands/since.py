@@ -13,12 +13,15 @@ import subprocess
 from dsec.errors import FileProblem
 from dsec_cli.exit import UsageError
 from dsec_cli.report.fingerprint import fingerprints
+from dsec_cli.snapshot.git import quiet_options, surroundings
 from dsec_cli.source.text import SourceText
 from dsec_cli.words import say
 
+_CONFIGURED = ("GIT_CONFIG_COUNT", "GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_")
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from dsec_cli.diagnostics import Diagnostic
 
@@ -170,13 +173,18 @@ def _git(words: list[str], folder: str) -> bytes:
     return done.stdout
 
 
+def _configured(environ: Mapping[str, str]) -> dict[str, str]:
+    """What the user configures by the environment: some systems allow a checkout's owner in this way."""
+    return {name: value for name, value in environ.items() if name.startswith(_CONFIGURED)}
+
+
 def _run(words: list[str], folder: str) -> subprocess.CompletedProcess[bytes]:
-    environment = {**os.environ, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
+    # Of a repository that somebody sent, git runs what .git/config names: a monitor, a filter, a transport.
     try:
         return subprocess.run(
-            ["git", *words],
+            ["git", "--no-pager", *quiet_options(), *words],
             cwd=folder,
-            env=environment,
+            env={**surroundings(os.environ), **_configured(os.environ)},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=DEADLINE_S,

@@ -1,6 +1,6 @@
 """What the driver says of itself and of every GPU, read in a process of its own.
 
-`python -m dsec_cli.doctor.gpufacts` prints one JSON document. The NVIDIA library may crash or hang its
+Its `main` prints one JSON document. The NVIDIA library may crash or hang its
 caller (under Windows, after a card fell off the bus); then only this process is lost.
 """
 

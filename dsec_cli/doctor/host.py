@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from _thread import allocate_lock
 
 TYPE_CHECKING = False
@@ -71,13 +70,13 @@ def _read_apart(environ: Mapping[str, str]) -> Gpus:
 
     from dsec.codec import decode
     from dsec.errors import StoredFormError
+    from dsec.interpreter import apart
     from dsec_cli.doctor.gpufacts import Gpus
 
-    path = os.pathsep.join(one for one in sys.path if one)
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "dsec_cli.doctor.gpufacts"],
-            env={**environ, "PYTHONPATH": path},
+            apart("dsec_cli.doctor.gpufacts"),
+            env=environ,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=_NVML_S,

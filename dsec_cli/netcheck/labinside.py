@@ -1,6 +1,6 @@
 """Within the lab's namespaces: builds them, serves at the far end, and measures or runs a command.
 
-`python -m dsec_cli.netcheck.labinside`, started by `unshare`; a job on stdin, one JSON document on stdout.
+Its `main` is started by `unshare`; a job on stdin, one JSON document on stdout.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 
 from dsec.codec import encode
 from dsec.errors import DSecError
+from dsec.interpreter import apart
 from dsec_cli.netcheck import lab
 from dsec_cli.netcheck.flows import Wants, parse_flow
 from dsec_cli.netcheck.replay import Replay, Wish, replayed
@@ -99,7 +100,7 @@ def _run(line: tuple[str, ...]) -> str:
 
 
 def _serve(token: bytes) -> subprocess.Popen[str]:
-    words = ["ip", "netns", "exec", lab.PEER, sys.executable, "-m", "dsec_cli.netcheck.labpeer"]
+    words = ["ip", "netns", "exec", lab.PEER, *apart("dsec_cli.netcheck.labpeer")]
     peer = subprocess.Popen(
         words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
     )

@@ -17,7 +17,3 @@ def main() -> int:
     sys.stdout.flush()
     server.serve()
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

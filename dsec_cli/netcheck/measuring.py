@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import threading
 from typing import Any
 
 from dsec.codec import decode, encode
+from dsec.interpreter import apart
 from dsec.record import Record
 from dsec_cli.netcheck.probe import find_probes
 from dsec_cli.netcheck.readings import Bulk, Echo, Messages, Sizes, Stream
@@ -126,7 +126,7 @@ def _by_several(probe: Probe, line: Line, ask: Ask, *, token: bytes, port: int) 
 
 def _worker(job: dict[str, Any]) -> subprocess.Popen[str]:
     worker = subprocess.Popen(
-        [sys.executable, "-m", "dsec_cli.netcheck.worker"],
+        apart("dsec_cli.netcheck.worker"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -7,10 +7,10 @@ import os
 import select
 import socket
 import subprocess
-import sys
 import time
 
 from dsec.errors import DSecError
+from dsec.interpreter import apart
 from dsec_cli.netcheck import wire
 from dsec_cli.netcheck.line import Limits
 from dsec_cli.words import say, system
@@ -97,7 +97,7 @@ class Server:
     def _session(self, sock: socket.socket) -> subprocess.Popen[bytes]:
         number = sock.fileno()
         child = subprocess.Popen(
-            [sys.executable, "-m", "dsec_cli.netcheck.session", str(number)],
+            apart("dsec_cli.netcheck.session", str(number)),
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
             pass_fds=(number,),

@@ -1,4 +1,4 @@
-"""The process that answers one connection: `python -m dsec_cli.netcheck.session FD`, settings on stdin.
+"""The process that answers one connection: its `main` takes the descriptor, settings on stdin.
 
 Each session has a process of its own, so that two measurements at a time do not wait for each other
 and one that fails takes nothing along.
@@ -13,7 +13,7 @@ import signal
 import socket
 import sys
 import time
-from typing import Any
+from typing import Any, NoReturn
 
 from dsec.errors import DSecError
 from dsec_cli.netcheck import wire
@@ -32,8 +32,15 @@ _SESSION_S = 1800.0
 _DEATH_SIGNAL = 1
 
 
-def main() -> int:
-    """Answer until the other end leaves."""
+def main() -> NoReturn:
+    """Answer until the other end leaves; ends the process, as nothing is to be put in order."""
+    signal.signal(signal.SIGTERM, _ended)
+    code = _answered()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def _answered() -> int:
     settings = json.loads(sys.stdin.readline())
     ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGTERM)  # the server's end is ours
     if os.getppid() != settings["parent"]:
@@ -130,10 +137,3 @@ def _note(text: str) -> None:
 
 def _ended(_number: int, _frame: object) -> None:
     os._exit(143)
-
-
-if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, _ended)
-    code = main()
-    sys.stderr.flush()
-    os._exit(code)

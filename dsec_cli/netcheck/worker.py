@@ -46,7 +46,3 @@ def _say(document: dict[str, Any]) -> None:
         sys.stdout.flush()
     except BrokenPipeError:  # who asked is gone
         os._exit(1)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -94,7 +94,7 @@ class Git:
         """`literal`: paths are names and nothing else, also where they begin with a colon."""
         self.folder = folder
         self._paths = "--literal-pathspecs" if literal else "--no-literal-pathspecs"
-        self._environ = _surroundings(environ)
+        self._environ = surroundings(environ)
         self._options = [word for one in (*_SAFE, *extra) for word in ("-c", one)]
         self._place: tuple[str, ...] = ()
 
@@ -130,7 +130,7 @@ class Git:
         return done.stdout
 
 
-def _surroundings(environ: Mapping[str, str]) -> dict[str, str]:
+def surroundings(environ: Mapping[str, str]) -> dict[str, str]:
     """The environment without what would lead git elsewhere, and with what keeps it quiet."""
     kept = {name: value for name, value in environ.items() if not name.startswith("GIT_") or name in _KEPT}
     return {
@@ -142,6 +142,11 @@ def _surroundings(environ: Mapping[str, str]) -> dict[str, str]:
         "GIT_ALLOW_PROTOCOL": "none",
         "GIT_PAGER": "cat",
     }
+
+
+def quiet_options() -> list[str]:
+    """Options of git with which a repository's own configuration makes it run nothing."""
+    return [word for one in _SAFE for word in ("-c", one)]
 
 
 def look(folder: str, environ: Mapping[str, str]) -> Repository | None:

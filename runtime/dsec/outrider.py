@@ -16,6 +16,7 @@ import os
 import signal
 import sys
 
+from dsec.interpreter import APART, import_path
 from dsec.record import Record
 
 TYPE_CHECKING = False
@@ -70,7 +71,7 @@ def start(what: Outrider, environ: Mapping[bytes, bytes], *, plan: Plan | None) 
 
 def _spawn(what: Outrider, environ: Mapping[bytes, bytes]) -> int:
     code = (
-        f"import sys; sys.path[:] = {sys.path!r}\n"
+        f"import sys; sys.path[:] = {import_path()!r}\n"
         f"from {what.module} import main\n"
         "sys.exit(main(sys.argv[1:]))"
     )
@@ -84,7 +85,7 @@ def _spawn(what: Outrider, environ: Mapping[bytes, bytes]) -> int:
     try:
         return os.posix_spawn(
             sys.executable,
-            (sys.executable, "-I", "-S", "-c", code, *what.argv),
+            (sys.executable, *APART, code, *what.argv),
             environ,
             file_actions=actions,
             setsid=True,

@@ -142,7 +142,7 @@ def _asked_apart() -> str:
         f"import sys; sys.path.insert(0, {root!r}); from dsec.granted import main; sys.exit(main(['--deep']))"
     )
     told = subprocess.run(
-        [sys.executable, "-c", code], stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, check=False
+        [sys.executable, "-I", "-c", code], stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, check=False
     )
     text = told.stderr.decode("utf-8", "replace").strip()
     return (text or "CUDA could not be asked") if told.returncode else ""

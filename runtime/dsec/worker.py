@@ -1,4 +1,4 @@
-"""A resident worker: `python -m dsec.worker`, calls the functions it is told to and answers.
+"""A resident worker: `python -P -m dsec.worker`, calls the functions it is told to and answers.
 
 Descriptor 3 is a sequenced-packet socket. A call is a packet with one JSON object {id, call, step,
 iteration, attempt, args, carried}. An answer is a packet `ID FROM TO CPU CAUSE TEXT`: FROM and TO say
@@ -42,6 +42,8 @@ def serve() -> None:
     """Answer calls until the executor closes the socket."""
     os.set_inheritable(SOCKET, False)
     show_stacks()
+    # What is called is the user's own and lies there; all of ours is imported by now.
+    sys.path.insert(0, os.environ["DSEC_CONTRACT_DIR"])
     functions: dict[str, Callable[..., object]] = {}
     surroundings = Surroundings()
     incoming = Incoming()

@@ -17,6 +17,7 @@ from dsec.answers import Answer, decode
 from dsec.callparts import both, fixed_part, only_gpus, size_of, without_gpus
 from dsec.events import WorkerStart, WorkerStop
 from dsec.frames import FRAME_BYTES, QUICK_S
+from dsec.interpreter import WORKER
 from dsec.outcomes import signal_name
 from dsec.processes import Launch
 
@@ -215,7 +216,7 @@ class Workers:
         env[b"DSEC_WORKER"] = worker.name.encode()
         env[b"DSEC_STEP"] = step.id.encode()
         python = os.fsencode(sys.executable)
-        argv = (python, b"-m", b"dsec.worker")
+        argv = (python, *map(os.fsencode, WORKER))
         return Launch(python, argv, env, self._launcher.folder, f"{self._launcher.run.path}/{worker.log}")
 
     def _readable(self, worker: Worker) -> None:

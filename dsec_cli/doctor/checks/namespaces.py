@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+from dsec.interpreter import APART
 from dsec_cli.doctor.check import Answer, Check, fine, problem
 from dsec_cli.words import say
 
@@ -33,7 +34,7 @@ if libc.mount(b"none", b"/", None, 0x4000 | 0x40000, None):
 def look(host: Host) -> Answer:
     """By making some in a process of its own; where that fails, what forbids it."""
     done = subprocess.run(
-        [sys.executable, "-S", "-c", _TRY], capture_output=True, text=True, timeout=8, check=False
+        [sys.executable, *APART, _TRY], capture_output=True, text=True, timeout=8, check=False
     )
     if done.returncode == 0:
         return fine(say("user, mount and network namespaces can be made"))

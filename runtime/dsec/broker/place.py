@@ -17,6 +17,7 @@ import struct
 import sys
 import zlib
 
+from dsec.interpreter import APART, import_path
 from dsec.portbook import runtime_folder
 from dsec.record import Record
 
@@ -177,7 +178,7 @@ def spawn(path: str, elected: Elected, environ: Mapping[bytes, bytes]) -> int:
     It knows nothing of the run that starts it: no marker, no secrets.
     """
     code = (
-        f"import sys; sys.path[:] = {sys.path!r}\n"
+        f"import sys; sys.path[:] = {import_path()!r}\n"
         "from dsec.broker.serving import main\n"
         "sys.exit(main(sys.argv[1:]))"
     )
@@ -194,7 +195,7 @@ def spawn(path: str, elected: Elected, environ: Mapping[bytes, bytes]) -> int:
     try:
         return os.posix_spawn(
             sys.executable,
-            (sys.executable, "-I", "-S", "-c", code, path, f"{IDLE_S:g}"),
+            (sys.executable, *APART, code, path, f"{IDLE_S:g}"),
             {name: environ[name] for name in _KEPT if name in environ},
             file_actions=actions,
             setsid=True,

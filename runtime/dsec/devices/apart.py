@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 
 from dsec.codec import decode
 from dsec.errors import StoredFormError
+from dsec.interpreter import apart
 from dsec.inventory import Inventory
 
 TIMEOUT_S = 30.0
@@ -16,11 +15,9 @@ TIMEOUT_S = 30.0
 
 def read_apart(machine: Inventory, *, timeout_s: float = TIMEOUT_S) -> Inventory:
     """What `dsec.devices.probe` finds; a crash or silence leaves `machine` with a note."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "dsec.devices.probe"],
-            env=environment,
+            apart("dsec.devices.probe"),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=timeout_s,

@@ -1,13 +1,12 @@
 """What tells two machines' GPUs apart beyond an inventory: driver, CUDA, ECC, MIG, clocks, limits.
 
-`python -m dsec.devices.facts` prints it as JSON together with the inventory; `read_facts` runs that in a
+Its `main` prints it as JSON together with the inventory; `read_facts` runs that in a
 process of its own, because a driver in trouble may hang or crash whoever asks.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 
@@ -15,6 +14,7 @@ from dsec.codec import canonical, decode, encode
 from dsec.devices import host, nvml
 from dsec.devices.door import Door, library_there, opened
 from dsec.errors import StoredFormError
+from dsec.interpreter import apart
 from dsec.inventory import Inventory
 from dsec.record import Record
 
@@ -104,14 +104,12 @@ def _switch(answer: object) -> bool | None:
 
 def read_facts(*, timeout_s: float = TIMEOUT_S) -> Facts:
     """The facts of this machine, asked in a process of its own."""
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     machine = host.read()
     if not library_there():
         return facts_of(machine)
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "dsec.devices.facts"],
-            env=environment,
+            apart("dsec.devices.facts"),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=timeout_s,
@@ -130,5 +128,6 @@ def _without(machine: Inventory, what: str) -> Facts:
     return Facts(machine._replace(notes=(*machine.notes, note)), None, None, None, ())
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """Print the facts of this machine."""
     sys.stdout.buffer.write(canonical(encode(facts_of(host.read()))))

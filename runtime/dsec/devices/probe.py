@@ -1,4 +1,4 @@
-"""`python -m dsec.devices.probe`: the inventory by NVML, as JSON on standard output, for `apart`."""
+"""The inventory by NVML, as JSON on standard output, for `apart`."""
 
 from __future__ import annotations
 
@@ -7,5 +7,7 @@ import sys
 from dsec.codec import canonical
 from dsec.devices import host, nvml
 
-if __name__ == "__main__":
+
+def main() -> None:
+    """Print the inventory."""
     sys.stdout.buffer.write(canonical(nvml.devices_of(host.read())))

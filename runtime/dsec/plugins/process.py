@@ -12,6 +12,7 @@ import sys
 import time
 from typing import NamedTuple
 
+from dsec.interpreter import APART
 from dsec.plugins import frames
 from dsec.plugins.limits import DEFAULTS
 
@@ -68,7 +69,7 @@ class PluginProcess:
         out = subprocess.DEVNULL if log is None else log
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _CODE, _ROOT, str(theirs.fileno())],
+                [sys.executable, *APART, _CODE, _ROOT, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,

@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 
+from dsec.interpreter import import_path
 from dsec.state.messages import readable, receive, send
 from dsec.state.staging import Slot, copy_in
 from dsec.state.writer import message_of, result_of
@@ -64,13 +65,13 @@ class Staged:
         handles = [theirs.fileno(), *(slot.handle for slot in self._slots)]
         with theirs:
             self._writer = subprocess.Popen(
-                [sys.executable, "-c", _CODE, _ROOT, *map(str, handles)],
+                [sys.executable, "-I", "-c", _CODE, _ROOT, *map(str, handles)],
                 stdin=subprocess.DEVNULL,
                 pass_fds=handles,
                 start_new_session=True,  # a terminal's Ctrl-C must not cut a write short
             )
         self._link = mine
-        send(mine, {"path": [str(one) for one in sys.path]})
+        send(mine, {"path": import_path()})
 
     def poll(self, timeout_s: float | None) -> tuple[Result | None, str] | None:
         """The result or the problem of the last state taken; None: not yet."""
