@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import functools
 import subprocess
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-PRODUCT = sorted([*(ROOT / "dsec_cli").rglob("*.py"), *(ROOT / "runtime").rglob("*.py")])
+from tests import syntax
+from tests.syntax import ROOT
 
 DOORS = {
     "ruamel": ("dsec_cli/source/extension.py",),
@@ -39,10 +40,12 @@ DOORS = {
 LONGEST_MODULE = 600
 
 
-def imported(tree: ast.AST) -> set[str]:
+@functools.cache
+def imported(tree: ast.Module) -> set[str]:
     """First components of every module imported anywhere in `tree`."""
     names: set[str] = set()
-    for node in ast.walk(tree):
+    found = syntax.nodes(tree)
+    for node in (*found.get(ast.Import, ()), *found.get(ast.ImportFrom, ())):
         if isinstance(node, ast.Import):
             names.update(alias.name.split(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -54,29 +57,25 @@ def imported(tree: ast.AST) -> set[str]:
 def test_each_library_has_one_door(library: str) -> None:
     doors = DOORS[library]
     strays = [
-        str(path.relative_to(ROOT))
-        for path in PRODUCT
-        if library in imported(ast.parse(path.read_text("utf-8")))
-        and not str(path.relative_to(ROOT)).startswith(doors)
+        name
+        for name, tree in syntax.trees().items()
+        if library in imported(tree) and not name.startswith(doors)
     ]
     assert strays == []
 
 
 def test_modules_stay_short() -> None:
     long = {
-        str(path.relative_to(ROOT)): lines
-        for path in PRODUCT
-        if path.name != "table.py"
-        if (lines := path.read_text("utf-8").count("\n")) > LONGEST_MODULE
+        name: lines
+        for name in syntax.trees()
+        if not name.endswith("/table.py")
+        if (lines := (ROOT / name).read_text("utf-8").count("\n")) > LONGEST_MODULE
     }
     assert long == {}
 
 
 def test_every_module_says_its_job() -> None:
-    mute = [
-        str(p.relative_to(ROOT)) for p in PRODUCT if not ast.get_docstring(ast.parse(p.read_text("utf-8")))
-    ]
-    assert mute == []
+    assert [name for name, tree in syntax.trees().items() if not ast.get_docstring(tree)] == []
 
 
 def broad(handler: ast.ExceptHandler) -> bool:
@@ -92,15 +91,16 @@ def broad(handler: ast.ExceptHandler) -> bool:
 def test_no_broad_except_outside_the_error_boundary() -> None:
     allowed = {"dsec_cli/exit.py", "dsec_cli/lint/linter.py", "runtime/dsec/worker.py"}
     strays = [
-        f"{path.relative_to(ROOT)}:{node.lineno}"
-        for path in PRODUCT
-        if str(path.relative_to(ROOT)) not in allowed
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        f"{name}:{node.lineno}"
+        for name, tree in syntax.trees().items()
+        if name not in allowed
+        for node in syntax.nodes(tree).get(ast.ExceptHandler, ())
         if isinstance(node, ast.ExceptHandler) and broad(node)
     ]
     assert strays == []
 
 
+@pytest.mark.battery  # `make static` runs it, too
 def test_import_rules_hold() -> None:
     tool = ROOT / ".venv" / "bin" / "lint-imports"
     if not tool.exists():

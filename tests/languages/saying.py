@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
 from dsec_cli.commands.init import comments
+from tests import syntax
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = syntax.ROOT
 UNIT_PROBLEMS = ("runtime/dsec/units.py", "dsec_cli/contract/quantities.py")
 """Modules that cannot, or need not, say: their problems keep a template that `contract` says."""
 DYNAMIC = {
@@ -44,24 +44,16 @@ SENTENCES = ("dsec_cli/importing/", "runtime/dsec/registry.py", "runtime/dsec/co
 WRITTEN = ("echo '", "version: ", "  level: ", "dependencies: ", "      - ", ", mode: ")
 
 
-def sources() -> Iterator[tuple[str, str]]:
-    """Every module of ours: its path and its text."""
-    for folder in ("dsec_cli", "runtime/dsec"):
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            yield str(path.relative_to(ROOT)), path.read_text()
-
-
 def templates() -> dict[str, str]:
     """Every English template that may be translated, with a file that has it."""
     found: dict[str, str] = {}
-    for name, text in sources():
-        tree = ast.parse(text)
+    for name, tree in syntax.trees().items():
         for template in (*of_module(tree, name), *of_errors(tree, name)):
             found.setdefault(template, name)
     for lines in comments():
         found.setdefault(" ".join(lines), "dsec_cli/commands/init.py")
     for name in UNIT_PROBLEMS:
-        for call in _calls(ast.parse((ROOT / name).read_text()), "UnitProblem"):
+        for call in _calls(syntax.trees()[name], "UnitProblem"):
             for template in _texts(call.args[0], {}):
                 found.setdefault(template, name)
     return found
@@ -71,7 +63,7 @@ def of_module(tree: ast.Module, name: str) -> Iterator[str]:
     """Templates of one module; an AssertionError names a call whose template cannot be read."""
     says = {
         alias.asname or alias.name
-        for node in ast.walk(tree)
+        for node in syntax.nodes(tree).get(ast.ImportFrom, ())
         if isinstance(node, ast.ImportFrom) and node.module in ("dsec.words", "dsec_cli.words")
         for alias in node.names
     }
@@ -102,11 +94,9 @@ def of_errors(tree: ast.Module, name: str) -> Iterator[str]:
         yield from _sentences(tree)
 
 
-def _worded(tree: ast.AST, name: str) -> Iterator[ast.expr]:
+def _worded(tree: ast.Module, name: str) -> Iterator[ast.expr]:
     """Expressions that stand where words for people belong."""
-    for call in ast.walk(tree):
-        if not isinstance(call, ast.Call) or name in NOT_ERRORS:
-            continue
+    for call in syntax.calls(tree) if name not in NOT_ERRORS else ():
         called = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
         if called in ERRORS:
             yield from call.args[:1]
@@ -136,8 +126,8 @@ def _is_said(node: ast.expr) -> bool:
 
 def pasted() -> Iterator[str]:
     """Errors whose words are pasted together, so that nobody can translate them: `file:line: text`."""
-    for name, text in sources():
-        for node in _worded(ast.parse(text), name):
+    for name, tree in syntax.trees().items():
+        for node in _worded(tree, name):
             if isinstance(node, ast.JoinedStr) and any(
                 isinstance(part, ast.Constant) and any(ch.isalpha() for ch in part.value)
                 for part in node.values
@@ -145,9 +135,9 @@ def pasted() -> Iterator[str]:
                 yield f"{name}:{node.lineno}: {ast.unparse(node)}"
 
 
-def _calls(tree: ast.AST, name: str) -> Iterator[ast.Call]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name:
+def _calls(tree: ast.Module, name: str) -> Iterator[ast.Call]:
+    for node in syntax.calls(tree):
+        if isinstance(node.func, ast.Name) and node.func.id == name:
             yield node
 
 
@@ -196,10 +186,10 @@ def unsaid() -> Iterator[str]:
 
     These are the constants and f-strings that stand where a finding's words belong.
     """
-    for folder in ("lint", "contract", "source", "dag", "packages", "code", "report", "editor"):
-        for path in sorted((ROOT / "dsec_cli" / folder).rglob("*.py")):
-            name = str(path.relative_to(ROOT))
-            for line, text in _bare(ast.parse(path.read_text())):
+    folders = ("lint", "contract", "source", "dag", "packages", "code", "report", "editor")
+    for name, tree in syntax.trees().items():
+        if name.startswith(tuple(f"dsec_cli/{folder}/" for folder in folders)):
+            for line, text in _bare(tree):
                 yield f"{name}:{line}: {text}"
 
 

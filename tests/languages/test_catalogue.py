@@ -24,17 +24,22 @@ from .saying import ROOT, of_module, pasted, templates, unsaid
 OTHERS = ("dsec_cli/dag/compile.py",)
 """What plans say, which is English for now."""
 CHINESE = catalogue("zh")
-SAID = templates()
 
 
-def test_every_text_of_the_code_has_its_chinese() -> None:
-    missing = [f"{file}: {text}" for text, file in SAID.items() if text not in CHINESE]
+@pytest.fixture(scope="module")
+def said() -> dict[str, str]:
+    """Every template of the code, with a file that has it."""
+    return templates()
+
+
+def test_every_text_of_the_code_has_its_chinese(said: dict[str, str]) -> None:
+    missing = [f"{file}: {text}" for text, file in said.items() if text not in CHINESE]
     assert not missing, "add these to a module of dsec_cli/languages/zh"
 
 
-def test_no_chinese_is_left_over() -> None:
-    said = {*SAID, *SYSTEM}
-    assert not [text for text in CHINESE if text not in said], "the code no longer says these"
+def test_no_chinese_is_left_over(said: dict[str, str]) -> None:
+    known = {*said, *SYSTEM}
+    assert not [text for text in CHINESE if text not in known], "the code no longer says these"
 
 
 NO_ERRNO = {
