@@ -224,6 +224,7 @@ def test_many_possible_values_are_said(reading) -> None:
     assert "more than 16 possible values" in needs.unknowns[0].reason
 
 
+@pytest.mark.battery
 @given(st.text(max_size=200))
 @settings(max_examples=150, deadline=None)
 def test_any_text(text: str) -> None:

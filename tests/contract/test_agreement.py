@@ -259,6 +259,7 @@ def test_legal_documents_are_legal_to_all(drawn_document: tuple[str, Any], seed:
     agree(kind, document)
 
 
+@pytest.mark.battery
 @given(kinds, st.integers(0, 2**32), st.integers(1, 4))
 @settings(max_examples=200, phases=PHASES)
 def test_spoilt_documents_are_judged_alike(drawn_document: tuple[str, Any], seed: int, mistakes: int) -> None:

@@ -33,6 +33,7 @@ def test_generated_files_are_fresh() -> None:
     assert generate.stale(generate.outputs(), root=ROOT) == [], "run make generate"
 
 
+@pytest.mark.battery
 def test_generation_is_deterministic() -> None:
     code = "from dsec_cli.contract import generate; import sys; sys.stdout.write(repr(generate.outputs()))"
     seen = {_python(code, PYTHONHASHSEED=seed) for seed in ("1", "2")}
@@ -46,6 +47,7 @@ def test_what_is_missing_or_changed_is_stale(tmp_path: Path) -> None:
     assert generate.stale(files, root=tmp_path) == ["a", "c"]
 
 
+@pytest.mark.battery
 def test_check_answers_1_when_something_is_stale(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(generate, "ROOT", tmp_path)
     assert generate.main(["--check"]) == 1

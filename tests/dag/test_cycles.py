@@ -138,6 +138,7 @@ def test_a_long_loop_is_shortened_in_words_but_not_in_related_places(make):
     assert len(finding.related) == 50
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("shape", ["chain", "ring", "pairs", "fan"])
 @pytest.mark.parametrize("n", [20_000, pytest.param(100_000, marks=pytest.mark.battery)])
 def test_very_many_steps_need_no_recursion(make, n, shape):

@@ -126,6 +126,7 @@ def test_graphviz_reads_it(picture):
     assert b"120 x rollout" in drawn.stdout
 
 
+@pytest.mark.battery
 @pytest.mark.skipif(shutil.which("dot") is None, reason="graphviz's dot is not installed")
 def test_a_deep_graph_of_long_edges_is_drawn_in_seconds(picture):
     """Most edges cross many levels: left alone, Graphviz looks for the best layout for minutes."""

@@ -52,6 +52,7 @@ def optimum(successors, works):
     return round(solver.objective_value)
 
 
+@pytest.mark.battery
 def test_the_search_is_within_a_hundredth_of_the_optimum():
     devices = tuple(
         Device(f"GPU-{at}", at, "", "a", 80 * GIB, None, None, None, (), 1000, "ok") for at in range(GPUS)

@@ -72,6 +72,7 @@ def test_few_colours_are_kept_as_they_are():
     assert (found == pixels).all()
 
 
+@pytest.mark.battery
 def test_the_large_graph_has_two_thousand_steps_and_an_order(tmp_path):
     path = tmp_path / "dsandbox.yaml"
     path.write_text("\n".join(pictures.large()) + "\n")

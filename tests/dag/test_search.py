@@ -127,6 +127,7 @@ def test_what_can_wait_leaves_the_quick_ones_of_like_size_to_who_needs_them():
     assert (found.best.run.ends, found.best.run.makespan) == ([12, 1, 13], 13)
 
 
+@pytest.mark.battery
 @given(case=ANY)
 def test_the_best_is_no_longer_than_a_queue_nor_shorter_than_a_bound(case):
     contest, successors = case

@@ -32,6 +32,7 @@ SESSION = (
 END = message("shutdown", None, id=2) + message("exit", None)
 
 
+@pytest.mark.battery
 def test_a_pipe_and_a_file_give_the_same_answers(tmp_path: Path) -> None:
     (tmp_path / "session").write_bytes(SESSION + END)
     piped = subprocess.run(DSEC, input=SESSION + END, capture_output=True, timeout=60)
@@ -42,6 +43,7 @@ def test_a_pipe_and_a_file_give_the_same_answers(tmp_path: Path) -> None:
     assert filed.stdout == piped.stdout
 
 
+@pytest.mark.battery
 def test_one_socket_may_be_both_ways() -> None:
     ours, theirs = socket.socketpair()
     with ours, subprocess.Popen(DSEC, stdin=theirs, stdout=theirs) as server:
@@ -54,6 +56,7 @@ def test_one_socket_may_be_both_ways() -> None:
     assert b'"DS106"' in heard
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("end", [len(SESSION) - 10, len(SESSION) - 400, len(SESSION)])
 def test_an_editor_that_dies_ends_the_server_quietly(end: int) -> None:
     done = subprocess.run(DSEC, input=SESSION[:end], capture_output=True, timeout=60)
@@ -105,6 +108,7 @@ WRONG: list[tuple[bytes, object, int]] = [
 ]
 
 
+@pytest.mark.battery
 def test_what_is_wrong_with_a_request_is_answered() -> None:
     sent = b"".join(one for one, _, _ in WRONG)
     done = subprocess.run(DSEC, input=SESSION + sent + END, capture_output=True, timeout=60)
@@ -114,6 +118,7 @@ def test_what_is_wrong_with_a_request_is_answered() -> None:
     assert done.returncode == 0
 
 
+@pytest.mark.battery
 def test_what_is_wrong_with_a_notification_is_logged_in_a_line() -> None:
     wrong = (
         message("textDocument/didOpen", {"textDocument": 7})

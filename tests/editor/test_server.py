@@ -107,6 +107,7 @@ def test_findings_are_published_where_they_stand(tmp_path: Path) -> None:
     session(tmp_path, talk)
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize(
     ("locale", "asked", "said"),
     [
@@ -145,6 +146,7 @@ def test_findings_are_told_in_the_editors_language(
     session(tmp_path, talk, locale=locale)
 
 
+@pytest.mark.battery
 def test_findings_follow_a_change_and_go_with_the_file(tmp_path: Path) -> None:
     async def talk(editor: Editor) -> None:
         document = opened(tmp_path, WRONG)
@@ -211,6 +213,7 @@ def test_a_fix_is_offered_and_mends(tmp_path: Path) -> None:
     session(tmp_path, talk)
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-32"])
 def test_columns_count_as_the_editor_asks(tmp_path: Path, encoding: str) -> None:
     async def talk(editor: Editor) -> None:
@@ -225,6 +228,7 @@ def test_columns_count_as_the_editor_asks(tmp_path: Path, encoding: str) -> None
     session(tmp_path, talk, encodings=[types.PositionEncodingKind(encoding)])
 
 
+@pytest.mark.battery
 def test_a_wrong_configuration_is_told_and_the_rest_goes_on(tmp_path: Path) -> None:
     (tmp_path / ".dsec.toml").write_text("[lint]\nselct = ['DS1']\n")
 
@@ -243,6 +247,7 @@ def test_a_wrong_configuration_is_told_and_the_rest_goes_on(tmp_path: Path) -> N
     session(tmp_path, talk)
 
 
+@pytest.mark.battery
 def test_any_text_is_answered(tmp_path: Path) -> None:
     texts = ["", "\0", "a: [", "﻿a: b\r\n", "- " * 300, "{" * 400, "x: &a [*a]\n", "a: b\u2028c: d\n\ud83d"]
 

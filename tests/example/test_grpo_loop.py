@@ -56,6 +56,7 @@ def policy(text: str) -> str:
     return text[text.index("policy ") :].split()[1]
 
 
+@pytest.mark.battery
 def test_killed_while_saving_it_ends_with_the_same_policy(folder: Path, wanted: str) -> None:
     run(folder, "dsec", "run", "loop.yaml", "--job-id", "j")
     logs = folder / ".dsec" / "runs" / "j" / "logs"
@@ -68,6 +69,7 @@ def test_killed_while_saving_it_ends_with_the_same_policy(folder: Path, wanted: 
     assert policy(second) == wanted
 
 
+@pytest.mark.battery
 def test_without_retries_the_run_is_resumed(folder: Path, wanted: str) -> None:
     text = (folder / "loop.yaml").read_text()
     (folder / "loop.yaml").write_text(text.replace("    retries: 1\n", ""))

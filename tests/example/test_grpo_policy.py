@@ -95,6 +95,7 @@ def alarms(lines: list[dict[str, float]]) -> list[str]:
     return [one.kind for line in lines for one in learning.take({**line, "reward_target": 0.9})]
 
 
+@pytest.mark.battery
 def test_reward_rises_and_every_sum_is_learnt(job: SimpleNamespace) -> None:
     lines = [line for _, line in job.run_in_process.train(0)]
     assert lines[0]["reward_mean"] < 0.1
@@ -112,6 +113,7 @@ def test_other_seeds_learn_too(job: SimpleNamespace, seed: int) -> None:
     assert last["exact_match"] == 1.0
 
 
+@pytest.mark.battery
 def test_two_processes_end_with_the_same_policy(example_folder: Path) -> None:
     """Also when the machine's own thread settings ask for more than one BLAS thread."""
     hashes = []

@@ -107,6 +107,7 @@ def test_workers_and_processes_agree(folder: Path, warm: Path) -> None:
     assert metrics(cold) == metrics(warm)
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -126,6 +127,7 @@ def test_a_step_that_dies_is_tried_again(folder: Path, in_process: str, old: str
     assert journal.count('"event":"retry"') == 1
 
 
+@pytest.mark.battery
 def test_without_retries_the_run_says_which_step_failed(folder: Path) -> None:
     edit(
         folder / "process.yaml",
@@ -140,6 +142,7 @@ def test_without_retries_the_run_says_which_step_failed(folder: Path) -> None:
     assert "MemoryError" in logs
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("contract", ["dsandbox.yaml", "process.yaml"])
 def test_a_killed_run_resumes_to_the_same_policy(
     folder: Path, warm: Path, in_process: str, contract: str
@@ -217,6 +220,7 @@ def resume_from(warm: Path, boundaries: Callable[[int], Iterable[int]]) -> None:
         assert metrics(work) == lines, f"from record {kept}"
 
 
+@pytest.mark.battery
 def test_resume_from_a_few_record_boundaries(warm: Path) -> None:
     resume_from(warm, lambda records: (2, records // 2))
 
@@ -226,6 +230,7 @@ def test_resume_from_every_record_boundary(warm: Path) -> None:
     resume_from(warm, lambda records: range(1, records + 1))
 
 
+@pytest.mark.battery
 def test_a_stale_run_overlaps_and_is_repeatable(folder: Path, in_process: str) -> None:
     edit(folder / "dsandbox.yaml", "max_staleness: 0", "max_staleness: 1")
     first, second = run(folder, "dsandbox.yaml", "one"), run(folder, "dsandbox.yaml", "two")
@@ -247,6 +252,7 @@ def test_shipped_contracts_keep_more_files_than_iterations_in_flight(
         assert keep >= int(staleness[1]) + 2
 
 
+@pytest.mark.battery
 def test_a_hanging_rollout_is_seen_its_stack_saved_and_the_policy_unharmed(folder: Path, warm: Path) -> None:
     edit(
         folder / "dsandbox.yaml",

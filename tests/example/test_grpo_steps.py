@@ -47,6 +47,7 @@ def final_hash(folder: Path) -> str:
     return (folder / "policy.sha256").read_text().split()[0]
 
 
+@pytest.mark.battery
 def test_steps_equal_the_one_process(job: SimpleNamespace, tmp_path: Path) -> None:
     run_steps(job, tmp_path, range(3))
     want = list(job.run_in_process.train(0, iterations=3))
@@ -54,11 +55,13 @@ def test_steps_equal_the_one_process(job: SimpleNamespace, tmp_path: Path) -> No
     assert metrics(tmp_path) == [line for _, line in want]
 
 
+@pytest.mark.battery
 def test_the_hash_file_is_one_that_sha256sum_checks(job: SimpleNamespace, tmp_path: Path) -> None:
     run_steps(job, tmp_path, range(1))
     subprocess.run(["sha256sum", "-c", "--quiet", "policy.sha256"], cwd=tmp_path, check=True)
 
 
+@pytest.mark.battery
 def test_running_a_step_again_changes_nothing(job: SimpleNamespace, tmp_path: Path) -> None:
     for iteration in range(2):
         for step, function in job.steps.STEPS.items():
@@ -69,6 +72,7 @@ def test_running_a_step_again_changes_nothing(job: SimpleNamespace, tmp_path: Pa
             assert before == {p.name: p.read_bytes() for p in tmp_path.iterdir()}, step
 
 
+@pytest.mark.battery
 def test_old_files_go_and_training_goes_on(job: SimpleNamespace, tmp_path: Path) -> None:
     run_steps(job, tmp_path, range(5), S6={"keep": 2})
     left = {p.name.split("-")[-1].split(".")[0] for p in tmp_path.glob("*-*")}
@@ -78,6 +82,7 @@ def test_old_files_go_and_training_goes_on(job: SimpleNamespace, tmp_path: Path)
     assert final_hash(tmp_path) == job.grpo.policy_hash(want[-1][0])
 
 
+@pytest.mark.battery
 def test_a_stale_policy_is_read_where_the_runtime_says(job: SimpleNamespace, tmp_path: Path) -> None:
     run_steps(job, tmp_path, range(2))
     stale = context_of(tmp_path, "S2", 2)
@@ -92,6 +97,7 @@ def test_a_stale_policy_is_read_where_the_runtime_says(job: SimpleNamespace, tmp
     assert written["kl"] > metrics(tmp_path)[1]["kl"]
 
 
+@pytest.mark.battery
 def test_nan_spreads_and_the_metrics_stay_json(job: SimpleNamespace, tmp_path: Path) -> None:
     run_steps(job, tmp_path, range(3), S5={"nan_at": 1})
     lines = metrics(tmp_path)
@@ -103,6 +109,7 @@ def test_nan_spreads_and_the_metrics_stay_json(job: SimpleNamespace, tmp_path: P
         json.loads(line, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
 
 
+@pytest.mark.battery
 def test_memory_runs_out_once(job: SimpleNamespace, tmp_path: Path) -> None:
     run_steps(job, tmp_path, range(1))
     for step in ("S1", "S2", "S3", "S4"):
@@ -115,6 +122,7 @@ def test_memory_runs_out_once(job: SimpleNamespace, tmp_path: Path) -> None:
     assert (tmp_path / "policy-1.npy").read_bytes() == job.grpo.pack(want[-1][0])
 
 
+@pytest.mark.battery
 def test_straggler_sleeps_in_its_iteration_only(job: SimpleNamespace, tmp_path: Path) -> None:
     run_steps(job, tmp_path, range(2))
 
@@ -127,6 +135,7 @@ def test_straggler_sleeps_in_its_iteration_only(job: SimpleNamespace, tmp_path: 
     assert seconds(0) < 0.5
 
 
+@pytest.mark.battery
 def test_death_during_the_checkpoint_leaves_no_half_of_it(
     job: SimpleNamespace, tmp_path: Path, example_folder: Path
 ) -> None:

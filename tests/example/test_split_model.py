@@ -58,6 +58,7 @@ def test_parts_on_two_cards_give_what_one_card_gives(example):
     assert "forward" not in {one["id"] for one in drawn["steps"]}
 
 
+@pytest.mark.battery
 def test_a_split_plan_is_run_from_its_file_without_any_card(example):
     contract = example / "dsandbox.yaml"
     contract.write_text(contract.read_text().replace("    resources: {gpu: {count: 1}}\n", ""))
@@ -71,6 +72,7 @@ def test_a_split_plan_is_run_from_its_file_without_any_card(example):
     assert all(numpy.allclose(three[key], one[key], rtol=1e-12, atol=1e-9) for key in one)
 
 
+@pytest.mark.battery
 def test_a_part_that_writes_the_name_of_the_whole_is_told_so(example):
     model = example / "model.py"
     model.write_text(model.read_text().replace("context.part(", "str("))

@@ -64,6 +64,7 @@ def test_a_lint_of_a_changed_file_that_was_slow_or_large_is_bounded(
     bounded(name, LINT, tmp_path, data=changed(FILES[name], f"{name} 0", change))
 
 
+@pytest.mark.battery
 def test_a_lint_of_a_changed_file_with_most_findings_is_bounded(tmp_path: Path) -> None:
     name = "twenty-thousand-keys"
     bounded(name, LINT, tmp_path, data=changed(FILES[name], f"{name} 0", "slices"))

@@ -56,6 +56,7 @@ def test_nothing_is_wrong_where_nothing_is(measure: Measure) -> None:
     }
 
 
+@pytest.mark.battery
 def test_shaping_on_the_sender_is_the_senders(measure: Measure) -> None:
     outcome = measure("here-rate=5Mbps", probes=("stream",), span_ms=900)
     assert ("rate", "problem", "here") in outcome.wrong()
@@ -66,6 +67,7 @@ def test_shaping_on_the_sender_is_the_senders(measure: Measure) -> None:
     assert "tc -s qdisc show dev eth0" in mend_of(outcome, "rate")
 
 
+@pytest.mark.battery
 def test_shaping_on_a_hop_is_the_paths_and_is_counted_as_the_hop_counts_it(measure: Measure) -> None:
     outcome = measure("router-rate=12Mbps", probes=("stream",), rate=24_000_000, span_ms=900)
     assert ("loss", "problem", "path") in outcome.wrong()
@@ -76,6 +78,7 @@ def test_shaping_on_a_hop_is_the_paths_and_is_counted_as_the_hop_counts_it(measu
     assert lost == outcome.router["queue_drops"] > 20
 
 
+@pytest.mark.battery
 def test_random_loss_does_not_depend_on_the_rate(measure: Measure) -> None:
     outcome = measure("loss=10", probes=("stream",))
     assert outcome.wrong() >= {("loss", "problem", "path")}
@@ -87,6 +90,7 @@ def test_random_loss_does_not_depend_on_the_rate(measure: Measure) -> None:
     assert 0 <= outcome.router["rule_packets"] - lost < 12
 
 
+@pytest.mark.battery
 def test_a_peer_that_is_set_shorter(measure: Measure) -> None:
     outcome = measure("peer-mtu=1400", probes=("sizes",))
     assert outcome.wrong() == {("mtu", "problem", "peer")}
@@ -112,6 +116,7 @@ def test_a_hop_that_is_shorter_and_says_so(measure: Measure) -> None:
     assert (sizes.forward_bytes, sizes.back_bytes, sizes.believed_bytes) == (1400, 1400, 1400)
 
 
+@pytest.mark.battery
 def test_a_hop_that_is_shorter_and_says_nothing(measure: Measure) -> None:
     outcome = measure("router-mtu-silent=1400", probes=("sizes",))
     assert outcome.wrong() == {("mtu", "problem", "path")}
@@ -120,6 +125,7 @@ def test_a_hop_that_is_shorter_and_says_nothing(measure: Measure) -> None:
     assert (sizes.forward_bytes, sizes.forward_by, sizes.believed_bytes) == (1400, "silent", 1500)
 
 
+@pytest.mark.battery
 def test_marks_of_congestion(measure: Measure) -> None:
     outcome = measure("ecn-mark=20", probes=("echo", "stream"))
     assert outcome.wrong() == {("ecn", "problem", "path")}
@@ -130,6 +136,7 @@ def test_marks_of_congestion(measure: Measure) -> None:
     assert 0.1 < found.stream.marked / found.stream.received < 0.3
 
 
+@pytest.mark.battery
 def test_a_hop_that_removes_marks(measure: Measure) -> None:
     outcome = measure("ecn-bleach", probes=("echo", "stream"))
     assert outcome.wrong() == {("ecn", "note", "path")}
@@ -138,18 +145,21 @@ def test_a_hop_that_removes_marks(measure: Measure) -> None:
     assert outcome.leg.found.echo.kept_back == outcome.leg.found.echo.back
 
 
+@pytest.mark.battery
 def test_ways_of_different_rates(measure: Measure) -> None:
     outcome = measure("back-rate=50Mbps", probes=("bulk",))
     assert ("tcp", "problem", "path") in outcome.wrong()
     assert "the way back is the slower one" in text_of(outcome, "tcp")
 
 
+@pytest.mark.battery
 def test_a_filter_of_udp(measure: Measure) -> None:
     outcome = measure("udp-blocked", probes=("echo", "stream", "bulk"), span_ms=200)
     assert outcome.wrong() == {("latency", "problem", ""), ("loss", "problem", "path")}
     assert outcome.leg.found.bulk is not None
 
 
+@pytest.mark.battery
 def test_a_peer_that_dies(measure: Measure) -> None:
     outcome = measure("peer-dies=stream", probes=("echo", "stream", "bulk"))
     assert outcome.wrong() == {("reach", "unknown", "")}
@@ -179,6 +189,7 @@ def test_the_command_in_the_lab_and_its_end(measure: Measure) -> None:
         assert (done.returncode, done.stdout, done.stderr) == (code, b"", said)
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_lab_that_is_interrupted_says_nothing_and_leaves_nothing(measure: Measure, number: int) -> None:
     words = command("dsec", "netcheck", "lab", "--probes", "stream", "--duration", "20s")

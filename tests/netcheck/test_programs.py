@@ -110,6 +110,7 @@ def test_a_flow_to_a_peer(serve: Callable[..., Serving], ds: Callable[..., Ran],
     assert "http" not in page
 
 
+@pytest.mark.battery
 def test_a_flow_between_two_other_hosts(serve: Callable[..., Serving], ds: Callable[..., Ran]) -> None:
     one, two = serve(), serve()
     peers = f"a=127.0.0.1:{one.port},b=127.0.0.1:{two.port}"
@@ -129,6 +130,7 @@ def test_a_flow_between_two_other_hosts(serve: Callable[..., Serving], ds: Calla
     assert b"nobody knows where" in ran.stderr
 
 
+@pytest.mark.battery
 def test_another_token_is_told(serve: Callable[..., Serving], ds: Callable[..., Ran], tmp_path: Path) -> None:
     server = serve()
     other = tmp_path / "other"
@@ -158,6 +160,7 @@ def test_a_peer_that_is_not_there(ds: Callable[..., Ran], tmp_path: Path) -> Non
     assert b"start `ds-netcheck serve` there" in ran.stdout
 
 
+@pytest.mark.battery
 def test_a_port_where_something_else_listens(ds: Callable[..., Ran], tmp_path: Path) -> None:
     (tmp_path / "token").write_text("f" * 64)
     with socket.create_server(("127.0.0.1", 0)) as other:
@@ -188,6 +191,7 @@ def test_a_name_that_nobody_knows(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "serve" not in caught.value.hint
 
 
+@pytest.mark.battery
 def test_interrupted_with_several_processes_it_says_nothing_and_leaves_none(tmp_path: Path) -> None:
     words = ("netcheck", "run", "--probes", "bulk", "--streams", "2", "--duration", "20s", "--no-history")
     running = subprocess.Popen(
@@ -211,6 +215,7 @@ def working(pid: int) -> list[int]:
     return [child for child, path in rows if path.exists() and b"netcheck.worker" in path.read_bytes()]
 
 
+@pytest.mark.battery
 def test_a_server_keeps_within_its_limits(serve: Callable[..., Serving], ds: Callable[..., Ran]) -> None:
     server = serve("--max-rate", "2Mbps", "--max-time", "1s", "--once")
     words = ("--token-file", "token", "--flow", "here:b:16KiB", "--duration", "5s", "--rate", "50Mbps", "-q")
@@ -225,6 +230,7 @@ def test_a_server_keeps_within_its_limits(serve: Callable[..., Serving], ds: Cal
     assert server.process.returncode == 0
 
 
+@pytest.mark.battery
 def test_a_message_that_is_too_large_for_the_time_is_no_dead_peer(
     serve: Callable[..., Serving], ds: Callable[..., Ran]
 ) -> None:
@@ -254,6 +260,7 @@ def test_a_session_survives_what_it_does_not_understand(serve: Callable[..., Ser
     line.close()
 
 
+@pytest.mark.battery
 def test_no_more_sessions_than_there_may_be(serve: Callable[..., Serving]) -> None:
     server = serve()
     token = server.token.read_bytes().strip()
@@ -264,6 +271,7 @@ def test_no_more_sessions_than_there_may_be(serve: Callable[..., Serving]) -> No
         sock.close()
 
 
+@pytest.mark.battery
 def test_an_address_that_is_not_allowed(serve: Callable[..., Serving], ds: Callable[..., Ran]) -> None:
     server = serve("--allow", "10.1.2.3")
     ran = ds(
@@ -273,6 +281,7 @@ def test_an_address_that_is_not_allowed(serve: Callable[..., Serving], ds: Calla
     assert b"not among the peers" in ran.stdout
 
 
+@pytest.mark.battery
 def test_an_allowed_address_however_it_is_written(
     serve: Callable[..., Serving], ds: Callable[..., Ran]
 ) -> None:
@@ -298,6 +307,7 @@ def children(pid: int) -> list[int]:
     return [int(word) for word in path.read_text().split()] if path.exists() else []
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_server_that_ends_leaves_no_session(serve: Callable[..., Serving], number: int) -> None:
     server = serve()

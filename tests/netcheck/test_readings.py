@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +22,7 @@ def test_the_bound_is_that_of_the_binomial_distribution() -> None:
     assert abs(at_most_ppm(10, 100) - 163_717) < 100
 
 
+@pytest.mark.battery
 @given(st.integers(1, 5000), st.data())
 def test_the_bound_lies_above_the_share_and_falls_with_more_packets(sent: int, data: st.DataObject) -> None:
     lost = data.draw(st.integers(0, sent))

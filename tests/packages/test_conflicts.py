@@ -229,6 +229,7 @@ def test_a_conflict_means_that_nothing_works(making, table, wanted) -> None:
     assert not (found and possible(table, wanted))
 
 
+@pytest.mark.battery
 @settings(max_examples=80, deadline=None)
 @given(TABLES, ENTRIES)
 def test_what_settles_works(making, table, wanted) -> None:

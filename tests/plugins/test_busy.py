@@ -84,6 +84,7 @@ def terms(path: Path, found: Scan, folder: Path) -> Terms:
     return Terms(str(path), numbers, loading, ("/",), (str(folder),), tcp=True)
 
 
+@pytest.mark.battery
 @confined
 @pytest.mark.parametrize("name", SOURCES)
 def test_all_its_work_is_in_its_scan(name: str, tmp_path: Path) -> None:

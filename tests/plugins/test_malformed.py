@@ -126,6 +126,7 @@ def diagnosis(path: Path) -> str:
     return found.verdict()
 
 
+@pytest.mark.battery
 def test_malformed_files_are_diagnosed(sound: bytes, tmp_path: Path) -> None:
     made = shapes(sound)
     assert len(made) >= 60
@@ -171,6 +172,7 @@ def bad(data: bytes, folder: Path, *, count: int, seed: int) -> list[str]:
     return wrong
 
 
+@pytest.mark.battery
 def test_mutations_end_in_a_diagnosis(sound: bytes, tmp_path: Path) -> None:
     assert bad(sound, tmp_path, count=150, seed=1) == []
 

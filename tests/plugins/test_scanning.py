@@ -313,6 +313,7 @@ def test_the_command_answers_with_its_exit_code(tmp_path: Path) -> None:
     assert "error undeclared" in undeclared.stdout
 
 
+@pytest.mark.battery
 def test_wrong_input_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("hello\n")
     (tmp_path / "bad.json").write_text('{"format": "other"}')

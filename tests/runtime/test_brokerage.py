@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -127,6 +128,7 @@ _WANTS = st.tuples(
 )
 
 
+@pytest.mark.battery
 @given(st.lists(_WANTS, min_size=1, max_size=4), st.integers(1, 3))
 def test_no_device_is_held_twice_and_nobody_starves(wants, beside):
     runs = {
@@ -224,6 +226,7 @@ class Keepers:
             self.broker.give_back(run, devices, now)
 
 
+@pytest.mark.battery
 @given(
     st.lists(
         st.tuples(

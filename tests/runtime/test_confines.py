@@ -268,6 +268,7 @@ def test_an_executor_makes_room_and_comes_back(tmp_path):
         assert cgroups.remove(str(base))
 
 
+@pytest.mark.battery
 def test_a_step_that_takes_more_than_it_states_is_ended_by_its_level(job, kit):
     """By the monitor's look at the whole tree: a grandchild in a session of its own holds the memory."""
     hold = f'setsid {sys.executable} -c "{HOLD}" 300 & wait'

@@ -177,6 +177,7 @@ def test_a_report_that_does_not_fit_costs_itself(job, kit, disk):
     assert not list(run.glob("report*"))
 
 
+@pytest.mark.battery
 def test_audit_and_metrics_files(job, kit, disk):
     """Both are evidence only: a full disk costs them, not the run."""
     on(job, disk)

@@ -56,6 +56,7 @@ def boundaries(whole):
     return range(1, len((whole.run_dir / "journal").read_bytes().splitlines()))
 
 
+@pytest.mark.battery
 def test_some_boundaries(job, whole):
     check(whole, policy(whole))
     for kept in boundaries(whole)[3::11]:

@@ -49,6 +49,7 @@ def test_every_ramp_is_told_before_the_limit(start: int, slope: int, noise: list
     assert 90 <= x + forecast.ahead <= 150
 
 
+@pytest.mark.battery
 @given(
     level=st.integers(MB, 38 * GB),
     noise=st.lists(st.integers(-1000, 1000), min_size=300, max_size=300),

@@ -96,6 +96,7 @@ def on_gpus(job: Any, machine: Machine) -> Any:
     return job
 
 
+@pytest.mark.battery
 def test_a_ramp_of_main_memory_is_told_before_the_limit(job: Any) -> None:
     (job.folder / "ramp.py").write_text(RAMP)
     (notice,) = run(job, f"    run: {sys.executable} -I -S ramp.py", gpus=0, count=17, memory="128MiB")
@@ -111,6 +112,7 @@ def test_a_ramp_of_main_memory_is_told_before_the_limit(job: Any) -> None:
     assert 17 <= notice["iteration"] + int(found[2]) <= 21
 
 
+@pytest.mark.battery
 def test_a_ramp_of_gpu_memory_is_told_before_the_limit(on_gpus: Any) -> None:
     step = "    run: |\n      export SIM_GPU_MIB=$((30000 + 500 * DSEC_ITERATION))\n      exec sleep 0.4"
     (notice,) = run(on_gpus, step, gpus=1, count=14)
@@ -136,6 +138,7 @@ def trains(ctx):
 """
 
 
+@pytest.mark.battery
 def test_a_worker_far_above_its_statement_is_asked_to_empty_its_cache(on_gpus: Any) -> None:
     (on_gpus.folder / "mine.py").write_text(WORKER)
     step = "    call: mine:trains\n    env: {SIM_GPU_MIB: '65000'}"
@@ -149,6 +152,7 @@ def test_a_worker_far_above_its_statement_is_asked_to_empty_its_cache(on_gpus: A
     assert log.count("dsec: asked for memory back; torch: emptied\n") == 1
 
 
+@pytest.mark.battery
 def test_only_what_is_imported_is_emptied_and_a_failure_is_told() -> None:
     def fails() -> None:
         raise RuntimeError("CUDA error")

@@ -243,6 +243,7 @@ def gpu_plan(kit, uuid: str, **shells: str):
     return plan._replace(inventory=plan.inventory._replace(origin="nvml", devices=(device,)))
 
 
+@pytest.mark.battery
 def test_a_device_is_given_away_only_when_the_driver_let_go(job, kit, gpu):
     from dsec.planfile import seal
 
@@ -259,6 +260,7 @@ def test_a_device_is_given_away_only_when_the_driver_let_go(job, kit, gpu):
     assert [one["step"] for one in job.events("exit")] == ["a", "b"]
 
 
+@pytest.mark.battery
 def test_a_device_that_is_not_let_go_is_dirty(job, kit, gpu):
     from dsec.planfile import seal
 

@@ -56,6 +56,7 @@ def successes(job):
     return [(one["step"], one["iteration"]) for one in job.events("exit") if one["cause"] == "ok"]
 
 
+@pytest.mark.battery
 def test_resume_from_every_record_boundary(job, kit, tmp_path):
     small_job(job, kit)
     job.dsec("run", "plan.json", "--job-id", "j")

@@ -211,6 +211,7 @@ def test_what_to_resume_is_a_path_where_the_job_id_is_not_known(job, kit, tmp_pa
     assert "dsec resume j\n" in job.dsec("resume", "j", expect=1)
 
 
+@pytest.mark.battery
 def test_resume_says_that_a_changed_contract_is_not_taken(job):
     assert job.dsec("init")
     contract = job.folder / "dsandbox.yaml"

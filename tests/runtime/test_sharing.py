@@ -41,6 +41,7 @@ def spans(job) -> list[tuple[float, float, int]]:
     return found
 
 
+@pytest.mark.battery
 def test_two_queues_share_the_box_evenly(gpu_box, kit):
     jobs = [queue(gpu_box, name, 48, shell="sleep 0.1") for name in ("one", "two")]
     runs = [gpu_box.start(job) for job in jobs]
@@ -67,6 +68,7 @@ def test_small_steps_do_not_keep_a_large_one_of_another_run_waiting(gpu_box, kit
     assert not gpu_box.twice()
 
 
+@pytest.mark.battery
 def test_three_queues_of_all_sizes_come_to_their_ends(gpu_box, kit):
     sizes = (1, GPUS, 2, 4)
     jobs = [
@@ -122,6 +124,7 @@ def test_what_cannot_save_its_state_is_left_alone_by_a_critical_step_of_another_
     assert not gpu_box.twice()
 
 
+@pytest.mark.battery
 def test_the_broker_ends_by_itself_and_knows_nothing_of_the_run_that_started_it(gpu_box, kit):
     job = queue(gpu_box, "one", 1, shell=WAITS)
     job.env = {**job.env, "SECRET": "hunter2"}
@@ -214,6 +217,7 @@ def work(ctx):
 """
 
 
+@pytest.mark.battery
 def test_a_resident_worker_leaves_between_two_calls_when_its_gpus_are_called_back(gpu_box, kit):
     demand = kit.demand(cpu_m=0, gpu_count=GPUS)
     one = gpu_box.job("one", kit.step("s", call="holds:work", demand=demand), count=60)

@@ -36,6 +36,7 @@ def test_a_broker_that_is_killed_again_and_again_costs_nobody_anything(gpu_box, 
         assert not job.events("notice")
 
 
+@pytest.mark.battery
 def test_what_a_killed_run_held_comes_back_when_nothing_of_it_is_left(gpu_box, kit):
     # The Step resists TERM, so its warden needs its grace of two seconds to end it.
     one = queue(gpu_box, "one", 1, shell="trap '' TERM\n" + WAITS + WAITS, gpus=GPUS)
@@ -52,6 +53,7 @@ def test_what_a_killed_run_held_comes_back_when_nothing_of_it_is_left(gpu_box, k
     assert not gpu_box.twice()
 
 
+@pytest.mark.battery
 def test_leases_outlive_the_broker_and_the_run_that_are_killed_together(gpu_box, kit):
     one = queue(gpu_box, "one", 1, shell="trap '' TERM\n" + WAITS, gpus=GPUS)
     two = queue(gpu_box, "two", 2)
@@ -92,6 +94,7 @@ def test_a_run_goes_on_where_no_broker_can_be(gpu_box, kit):
         folder.unlink()
 
 
+@pytest.mark.battery
 def test_a_broker_that_does_not_answer_is_ended_and_replaced(gpu_box, kit):
     one, two = queue(gpu_box, "one", 1, shell=WAITS, gpus=GPUS), queue(gpu_box, "two", 2)
     first = gpu_box.start(one)

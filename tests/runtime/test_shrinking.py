@@ -114,6 +114,7 @@ def test_it_goes_on_with_the_fewest_and_others_have_the_rest(job: Any, begin: Ca
     assert abs(rows["elastic"]["gpu_ms"] * 1000 - held) < 100_000
 
 
+@pytest.mark.battery
 def test_who_does_not_let_go_in_time_keeps_all_and_that_is_said(
     job: Any, begin: Callable[..., Any], kit: SimpleNamespace
 ) -> None:

@@ -63,6 +63,7 @@ def notices(job: Any) -> list[str]:
     return [event["detail"] for event in job.events("notice") if event["kind"] == "stalled"]
 
 
+@pytest.mark.battery
 @pytest.mark.usefixtures("no_py_spy")
 def test_a_hanging_rank_is_named_its_stack_saved_and_the_step_restarted_from_its_checkpoint(
     job: Any, kit: SimpleNamespace
@@ -181,6 +182,7 @@ steps:
 """
 
 
+@pytest.mark.battery
 @pytest.mark.usefixtures("no_py_spy")
 @pytest.mark.parametrize("more", ["", "gpu 1 error utilization 3\n", "gpu 0 utilization 900\n"])
 def test_gpus_that_work_or_are_not_known_to_idle_are_no_stall(more: str, job: Any, machine: Machine) -> None:
@@ -252,6 +254,7 @@ def no_py_spy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
 
 
+@pytest.mark.battery
 def test_a_remedy_is_remembered_when_the_run_is_resumed(job: Any, kit: SimpleNamespace) -> None:
     shell = (
         'echo "attempt $DSEC_ATTEMPT with $NCCL_P2P_DISABLE"; [ $DSEC_ATTEMPT = 1 ] && sleep 600; '

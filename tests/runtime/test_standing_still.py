@@ -32,6 +32,7 @@ def standing(job, kit):
     return process, pids
 
 
+@pytest.mark.battery
 def test_steps_stand_still_and_the_time_does_not_count(job, kit, standing):
     process, pids = standing
     until = time.monotonic() + 3.5  # longer than the timeouts

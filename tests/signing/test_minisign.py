@@ -48,6 +48,7 @@ def test_keys_come_back() -> None:
     assert m.read_secret(m.secret_text(SECRET, "", b""), "", "x") == SECRET
 
 
+@pytest.mark.battery
 def test_a_password_opens_its_key_only() -> None:
     text = m.secret_text(SECRET, "öffne", os.urandom(32))
     assert m.needs_password(text, "x")

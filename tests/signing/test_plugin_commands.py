@@ -125,6 +125,7 @@ def test_a_plugin_lives_and_dies(user: User) -> None:
     assert not list((user.folder / ".dsec" / "plugins").glob("*"))
 
 
+@pytest.mark.battery
 def test_what_was_changed_is_not_installed(user: User) -> None:
     user.binary()
     user.ready()
@@ -146,6 +147,7 @@ def test_what_was_changed_is_not_installed(user: User) -> None:
     assert user.dsec("list") == "skill-manager 1.0.0: unsigned\n"
 
 
+@pytest.mark.battery
 def test_a_version_is_what_it_was_signed_as(user: User) -> None:
     user.binary()
     user.ready()
@@ -165,6 +167,7 @@ def test_permissions_that_the_signer_may_not_give(user: User) -> None:
     assert "me may not give it write:s3" in user.dsec("install", "skill-manager", expect=1)
 
 
+@pytest.mark.battery
 def test_a_binary_that_does_more_than_is_declared_is_refused(user: User) -> None:
     user.binary("#include <stdlib.h>\nint f(const char *s) { return system(s); }\n")
     user.ready()
@@ -189,6 +192,7 @@ def test_a_contract_that_would_be_wrong_is_left_alone(user: User) -> None:
     assert user.dsec("list").startswith("no plugins in ")
 
 
+@pytest.mark.battery
 def test_without_a_contract_only_the_plugin_is_installed(user: User) -> None:
     user.binary()
     user.ready()
@@ -216,6 +220,7 @@ def test_keys_are_kept_well(user: User) -> None:
     assert "can be read by others (mode 644)" in user.dsec("sign", "skill-manager", expect=3)
 
 
+@pytest.mark.battery
 def test_a_password_is_asked_for_or_taken_from_the_environment(
     user: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -246,6 +251,7 @@ def test_wrong_words_are_told(user: User, words: tuple[str, ...], code: int, sai
     assert said in user.dsec(*words, expect=code)
 
 
+@pytest.mark.battery
 def test_an_example_is_called(user: User) -> None:
     if shutil.which("gcc") is None or os.uname().machine != "x86_64":
         pytest.skip("gcc on x86-64 is needed")
@@ -337,6 +343,7 @@ void ds_last_error(ds_buf *out) {}
 """
 
 
+@pytest.mark.battery
 def test_a_bomb_and_a_spinner_end_with_one_line(user: User) -> None:
     if os.uname().machine != "x86_64":
         pytest.skip("plugins run on x86-64")

@@ -144,6 +144,7 @@ def test_how_it_ended_is_told(tmp_path: Path, body: str, said: str) -> None:
         plugin.call(b"x")
 
 
+@pytest.mark.battery
 def test_it_dies_with_its_user(tmp_path: Path) -> None:
     plugin = PluginProcess(built(tmp_path, "for (;;) {}"))
     plugin._send(frames.CALL, b"x")

@@ -39,6 +39,7 @@ def see(machine: Machine, program: str, rules: str, *, old: int = 0) -> subproce
     )
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("program", sorted(PROGRAMS))
 @pytest.mark.parametrize(
     ("rules", "shown"),

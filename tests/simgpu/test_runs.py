@@ -119,6 +119,7 @@ TROUBLE = """n=${CUDA_VISIBLE_DEVICES#"${CUDA_VISIBLE_DEVICES%?}"}
       sleep WAIT"""
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize(
     ("what", "word"),
     [
@@ -142,6 +143,7 @@ def test_a_step_leaves_a_gpu_that_fails_it(
     assert len(samples[-1]["devices"]) == 8
 
 
+@pytest.mark.battery
 def test_a_step_stays_on_a_gpu_that_it_used_wrongly(run: Callable[..., Any], tmp_path: Path) -> None:
     trouble = TROUBLE.replace("WHAT", r"gpu $n xid 31\n").replace("WAIT", "3")
     done, _, _ = run(BOX, step("one", trouble))

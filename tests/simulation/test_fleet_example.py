@@ -14,6 +14,7 @@ from dsec_cli.simulation.values import Fleet
 FOLDER = Path(__file__).resolve().parents[2] / "examples/fleet-sim"
 
 
+@pytest.mark.battery
 def test_the_page_shows_what_the_fleet_prints(monkeypatch, capfd):
     monkeypatch.chdir(FOLDER)
     assert run("dsec", ["simulate", "fleet.yaml"]) == 0

@@ -22,6 +22,7 @@ def shell(tmp_path: Path) -> Shell:
     return found
 
 
+@pytest.mark.battery
 def test_the_last_policy_is_the_recorded_one(shell: Shell) -> None:
     pytest.importorskip("numpy", reason="the example needs numpy")
     shell.ok("run -q --job-id first")

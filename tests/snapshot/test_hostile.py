@@ -300,6 +300,7 @@ def creating(shell: Shell) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.battery)]
 )
@@ -341,6 +342,7 @@ def test_a_hundred_thousand_untracked_files(shell: Shell) -> None:
     assert "runs/7/7.txt" in shell.ok("snapshot diff v2 v3", code=1)
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.battery), signal.SIGKILL]
 )

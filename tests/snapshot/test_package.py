@@ -124,6 +124,7 @@ def wholly(path: Path, environ: dict[str, str]) -> str:
     return verdict
 
 
+@pytest.mark.battery
 def test_a_flipped_bit_anywhere_is_found(package: Path, environ: dict[str, str]) -> None:
     """Every byte of head, table and signature; every 37th of the pack; all of its tables."""
     data = package.read_bytes()
@@ -298,6 +299,7 @@ def test_canonical_tables_are_what_is_written(package: Path) -> None:
         assert canonical(found.table) == found.head[form.HEAD.size :]
 
 
+@pytest.mark.battery
 def test_the_story_of_a_package(shell: Shell, tmp_path: Path) -> None:
     """Export, verify, import elsewhere with and without trust, look into it, and compare."""
     shell.ok("snapshot create --name v1")

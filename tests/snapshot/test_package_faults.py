@@ -93,6 +93,7 @@ def test_killed_at_any_effect_of_an_export(writing: Writing, package: Path) -> N
     assert len(ends) > 6
 
 
+@pytest.mark.battery
 def test_killed_at_any_effect_of_an_import(package: Path, tmp_path: Path) -> None:
     ends = []
     for at in itertools.count(1):
@@ -213,6 +214,7 @@ def test_files_may_not_be_that_large(writing: Writing, package: Path) -> None:
     assert not target.with_name("large.dsnap.tmp").exists()
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize(
     "number",
     [

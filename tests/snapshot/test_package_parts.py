@@ -27,6 +27,7 @@ def rows(found: dict[tuple[str, str], Any]) -> list[tuple[str, str, Any]]:
     return [(kind, name, facts) for (kind, name), facts in found.items()]
 
 
+@pytest.mark.battery
 @given(ITEMS, ITEMS)
 def test_a_fingerprint_knows_what_differs(one: Any, two: Any) -> None:
     before, after = Fingerprint(encoded(rows(one))), Fingerprint(encoded(rows(two)))

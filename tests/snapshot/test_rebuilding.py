@@ -55,6 +55,7 @@ def wheels(tmp_path: Path, shell: Shell) -> Path:
     return tmp_path / "wheels"
 
 
+@pytest.mark.battery
 def test_the_recorded_version_is_installed_and_used(wheels: Path, shell: Shell) -> None:
     environ = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(wheels)}
     assert "thing  1.0 -> 2.0" in shell.ok("snapshot run v1", 1, **environ)

@@ -71,6 +71,7 @@ def told(shell: Shell, code_mb: float, git_mb: int) -> None:
     assert "for ampere" in diff
 
 
+@pytest.mark.battery
 def test_a_fat_git_and_other_gpus(shell: Shell) -> None:
     told(shell, 0.5, 3)
 

@@ -175,6 +175,7 @@ def test_aliases_that_cannot_be_followed(text: str, words: str) -> None:
     assert words in problem.message
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize(
     "text",
     [

@@ -243,6 +243,7 @@ def check_mutants(count: int, seed: int) -> int:
     return taken
 
 
+@pytest.mark.battery
 def test_mutants() -> None:
     assert check_mutants(1500, 1) > 300
 

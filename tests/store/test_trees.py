@@ -192,6 +192,7 @@ def test_nothing_that_is_there_is_replaced(store, folder, tmp_path):
     assert (tmp_path / "out" / "train.py").read_text() == "mine"
 
 
+@pytest.mark.battery
 def test_a_thousand_folders_in_each_other(store, tmp_path):
     here = os.open(tmp_path, os.O_RDONLY)
     for name in ("root", *["d"] * 900):
