@@ -4,7 +4,10 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PEERS ?= $(CURDIR)/.venv-peers
 export VENV PYTHON
-WORKERS ?= auto
+# Tests wait for processes half of their time: two workers for each core.
+WORKERS ?= $(shell echo $$((2 * $$(nproc))))
+# Byte code of the tests is kept, whatever the user's shell says: compiling them takes ten seconds a worker.
+PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 .PHONY: demo test check static battery bless generate pictures bench clean demo-env dev-env
 
@@ -12,7 +15,7 @@ demo: demo-env
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh scripts/demo.sh
 
 test: dev-env
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not battery" $(ARGS)
+	$(PYTEST) -m "not battery" --durations=20 $(ARGS)
 
 # What CI runs: formatting, lint, types, import rules, generated files, then the tests.
 check: static test
@@ -27,9 +30,10 @@ static: dev-env
 	$(BIN)/python -m dsec_cli.lint.generate --check
 	$(BIN)/python -m dsec_cli.reference --check
 
-# Long fuzzing, chaos and kill loops.
+# What takes longer: the pages of the documentation, whole jobs, fuzzing, chaos, kill loops.
+# ARGS="--part 3/12" takes a part, ARGS="--seconds 900" starts no test later than that.
 battery: dev-env
-	$(BIN)/python -m pytest -n $(WORKERS) -m battery $(ARGS)
+	DSEC_TEST_EXAMPLES=new $(PYTEST) -m battery $(ARGS)
 
 # Rewrites golden files; read the diff like code.
 bless: dev-env

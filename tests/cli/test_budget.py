@@ -85,6 +85,7 @@ def test_rules_that_end_are_measured(budget: Budget) -> None:
     assert all(0 <= taken < 1 for taken in budget.taken.values())
 
 
+@pytest.mark.battery
 def test_what_happens_between_rules_is_never_stopped(budget: Budget) -> None:
     budget.arm()
     end = time.process_time() + 0.4

@@ -53,6 +53,7 @@ def test_what_may_stand_at_the_cursor(line: str, wanted: list[str]) -> None:
     assert bool(found) == bool(wanted)
 
 
+@pytest.mark.battery
 @settings(max_examples=200)
 @given(
     st.sampled_from(sorted(PROGRAMS)),

@@ -84,6 +84,7 @@ def test_a_folder_without_contracts(ds: Ds) -> None:
     assert ran.stderr.count(b"\n") == 1
 
 
+@pytest.mark.battery
 def test_what_init_writes_is_in_its_usual_form_and_lints_clean(ds: Ds) -> None:
     assert ds("dsec", "init").returncode == 0
     assert ds("dsec", "fmt", "--check").returncode == 0

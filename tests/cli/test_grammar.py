@@ -57,6 +57,7 @@ CASES = [
 ]
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize(("name", "words"), CASES)
 def test_every_option_reads_the_same(name: str, words: list[str]) -> None:
     quick, slow = both("dsec", [name, *required(ROWS[name]), *words])

@@ -80,6 +80,7 @@ PARTS = st.sampled_from(["a", "b", "ab", "*", "a*", "?", "**"])
 NAMES = st.sampled_from(["a", "b", "ab", "abc"])
 
 
+@pytest.mark.battery
 @given(st.lists(PARTS, min_size=1, max_size=4), st.lists(NAMES, min_size=1, max_size=4))
 def test_patterns_mean_what_the_expression_says(parts: list[str], names: list[str]) -> None:
     pattern, path = "/".join(parts), "/".join(names)

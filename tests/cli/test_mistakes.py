@@ -143,6 +143,7 @@ def test_a_help_page_without_a_reader_ends_with_141(words: tuple[str, ...]) -> N
     assert (ran.returncode, ran.stderr) == (141, b"")
 
 
+@pytest.mark.battery
 def test_a_help_page_colours_as_asked(ds: Callable[..., Ran]) -> None:
     cyan = b"\x1b[36m"
     assert cyan in ds("dsec", "run", "--help", FORCE_COLOR="1", NO_COLOR="").stdout

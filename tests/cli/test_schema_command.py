@@ -46,6 +46,7 @@ def test_our_own_files_have_schemas_too(ds: Ds, name: str) -> None:
     assert body == json.loads((ROOT / "schemas" / f"{name}.schema.json").read_bytes())
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize(
     ("named", "kind"),
     [

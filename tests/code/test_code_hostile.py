@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -86,9 +84,7 @@ WIDE = {
 
 @pytest.mark.parametrize("name", WIDE)
 def test_what_branches_without_end_ends(name: str, reading) -> None:
-    start = time.process_time()
     needs = reading.needs(**WIDE[name])
-    assert time.process_time() - start < 10
     assert needs.files_read == len(WIDE[name])
 
 

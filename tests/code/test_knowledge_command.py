@@ -133,6 +133,7 @@ def test_a_hostile_file_is_one_line(ds: Ds, home: Path, content: bytes) -> None:
     assert ran.stderr.rstrip("\n").isprintable()
 
 
+@pytest.mark.battery
 def test_what_is_no_file_is_not_read(home: Path) -> None:
     path = home / "work/.dsec/knowledge.json"
     os.mkfifo(path)

@@ -29,6 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 HEAVY = {"pydantic", "typer", "rich", "jsonschema", "json", "dataclasses", "logging", "pathlib", "inspect"}
 
 
+@pytest.mark.battery
 def test_generated_files_are_fresh() -> None:
     assert generate.stale(generate.outputs(), root=ROOT) == [], "run make generate"
 
@@ -89,6 +90,7 @@ def test_every_key_is_described(section: type) -> None:
         assert field.json_schema_extra["x-seed"], name
 
 
+@pytest.mark.battery
 def test_schemas_name_their_dialect_and_version() -> None:
     for path, text in generate.outputs().items():
         if path.endswith(".json"):

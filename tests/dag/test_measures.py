@@ -222,6 +222,7 @@ def test_numpy_is_not_imported_for_a_graph_that_does_not_need_it():
     assert subprocess.run([sys.executable, "-c", script], check=False, timeout=60).returncode == 0
 
 
+@pytest.mark.battery
 def test_a_chain_costs_what_it_costs_one_by_one(monkeypatch):
     graph = large("chain", 30_000)
     weights = [1] * len(graph)

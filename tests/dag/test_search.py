@@ -74,6 +74,7 @@ def length_on(contest, step, group):
     return -(-work.duration * max(best, slowest) // slowest)
 
 
+@pytest.mark.battery
 @given(case=ANY)
 def test_every_order_leads_to_a_schedule_that_can_be_run(case):
     contest, successors = case
@@ -102,6 +103,7 @@ def check_instant(instant, contest, run):
         assert all(not demand.gpu_types or device.type in demand.gpu_types for demand in here)
 
 
+@pytest.mark.battery
 @given(case=ANY)
 def test_an_order_is_in_its_priorities(case):
     """The runtime gets priorities and how devices are chosen: they must lead to the schedule of the plan."""

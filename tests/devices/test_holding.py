@@ -54,6 +54,7 @@ def until(found: Callable[[], object], what: str) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.battery
 def test_real_processes_hold_what_they_were_given(
     watch: Begin, holders: Callable[..., subprocess.Popen[str]]
 ) -> None:

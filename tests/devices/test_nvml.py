@@ -110,6 +110,7 @@ def test_no_library_is_a_note(tmp_path: Any) -> None:
     assert any("libnvidia-ml.so.1" in note for note in found.notes)
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("old", [1, 2])
 def test_an_old_driver_lacks_the_versioned_calls(read: Any, old: int) -> None:
     found = read(H100, old=old)

@@ -145,6 +145,7 @@ def session(tmp_path: Path) -> Session:
     return Session(copy, environment)
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("name", PAGES)
 def test_the_commands_of_a_page_do_what_it_shows(name: str, session: Session) -> None:
     steps = commands((ROOT / name).read_text(encoding="utf-8"))

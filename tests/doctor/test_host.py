@@ -268,7 +268,7 @@ def test_a_check_that_hangs_or_fails_takes_no_other_along(tmp_path: Path) -> Non
     good = Check("good", lambda _: Answer("ok", ("fine",)))
     begun = time.monotonic()
     found = examine([Check("bad", fails), good, Check("slow", hangs, budget_s=0.3)], host(tmp_path))
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 25, "the check that hangs was waited for"
     assert [one.answer.status for one in found] == ["unknown", "ok", "unknown"]
     assert "KeyError" in found[0].answer.lines[0]
     assert "0.3 s" in found[2].answer.lines[0]

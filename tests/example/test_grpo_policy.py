@@ -68,6 +68,7 @@ def test_a_group_of_equal_rewards_gives_no_advantage(job: SimpleNamespace) -> No
     assert gains[4:] == pytest.approx([-1, 1, -1, 1], rel=1e-3)
 
 
+@pytest.mark.battery
 def test_samples_follow_the_policy(job: SimpleNamespace) -> None:
     grpo = job.grpo
     weights = np.random.default_rng(3).normal(0, 0.4, grpo.SIZE).astype(np.float32)

@@ -10,6 +10,7 @@ from hostile.changes import CHANGES, changed
 from hostile.driver import FORMATS, VIEWS, process
 from hostile.files import FILES, HEAVY
 
+pytestmark = pytest.mark.battery
 CPU_S, MEGABYTES = 2, 200
 CROWDED = 2
 """Work beside ours lengthens our CPU time, too: the same lint takes 1.2 to 1.9 s of it by turns."""
@@ -64,7 +65,6 @@ def test_a_lint_of_a_changed_file_that_was_slow_or_large_is_bounded(
     bounded(name, LINT, tmp_path, data=changed(FILES[name], f"{name} 0", change))
 
 
-@pytest.mark.battery
 def test_a_lint_of_a_changed_file_with_most_findings_is_bounded(tmp_path: Path) -> None:
     name = "twenty-thousand-keys"
     bounded(name, LINT, tmp_path, data=changed(FILES[name], f"{name} 0", "slices"))
@@ -91,14 +91,12 @@ def test_what_was_slow_is_bounded(name: str, words: tuple[str, ...], tmp_path: P
     bounded(name, words, tmp_path)
 
 
-@pytest.mark.battery
 @pytest.mark.parametrize("words", ONE_EACH, ids=" ".join)
 @pytest.mark.parametrize("name", sorted(HEAVY))
 def test_a_heavy_file_is_bounded(name: str, words: tuple[str, ...], tmp_path: Path) -> None:
     bounded(name, words, tmp_path)
 
 
-@pytest.mark.battery
 @pytest.mark.parametrize("name", sorted(set(FILES) - HEAVY))
 def test_a_light_file_is_bounded(name: str, tmp_path: Path) -> None:
     """All formats at once; a process of each view and command."""
@@ -107,7 +105,6 @@ def test_a_light_file_is_bounded(name: str, tmp_path: Path) -> None:
         bounded(name, words, tmp_path)
 
 
-@pytest.mark.battery
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("name", sorted(FILES))
 def test_a_lint_of_a_changed_file_is_bounded(name: str, change: str, tmp_path: Path) -> None:

@@ -120,6 +120,7 @@ def test_what_is_not_of_the_kind_is_one_line(kind: str, text: str) -> None:
     assert "\n" not in str(told.value)
 
 
+@pytest.mark.battery
 def test_a_matrix_without_end_is_refused() -> None:
     axes = ", ".join(f"a{at}: [{', '.join(map(str, range(10)))}]" for at in range(9))
     text = f"stages:\n  s:\n    matrix: {{{axes}}}\n    cmd: x\n"
@@ -156,6 +157,7 @@ INPUTS = [
 ]
 
 
+@pytest.mark.battery
 @settings(max_examples=150, deadline=None)
 @given(
     at=st.integers(0, len(INPUTS) - 1),

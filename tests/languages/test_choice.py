@@ -124,6 +124,7 @@ def test_gbk_is_written_as_gbk(tmp_path: Path) -> None:
     assert ZH in ran.stdout.decode("gbk")
 
 
+@pytest.mark.battery
 def test_pages_and_the_list_of_rules_are_chinese_too(lint: Lint) -> None:
     page = lint("explain", "DS203", "--lang", "zh", program="dsec", code=0)
     assert "承诺的超出实际可能的需要" in page

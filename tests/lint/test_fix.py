@@ -253,6 +253,7 @@ def test_a_real_contract_with_its_mark_and_line_ends() -> None:
     assert sorted(mended(outcome)) == ["DS007", "DS101", "DS103"]
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("fixes", [500, pytest.param(9000, marks=pytest.mark.battery)])
 def test_fixes_that_are_in_each_others_way_are_not_tried_for_ever(fixes: int) -> None:
     asked: list[str] = []

@@ -67,6 +67,7 @@ def test_what_becomes_of_a_golden_case(path: Path, cases) -> None:  # type: igno
     assert all(why in one.why for one in outcome.kept), outcome.kept
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("path", CASES + WHOLE, ids=_id)
 @pytest.mark.parametrize("unsafe", [False, True], ids=["safe", "unsafe"])
 def test_all_fixes_together(path: Path, unsafe: bool, cases) -> None:  # type: ignore[no-untyped-def]

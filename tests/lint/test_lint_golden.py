@@ -33,6 +33,7 @@ def test_golden_of_all_rules(path: Path, cases) -> None:
     cases.compare(path, cases.run(path.read_bytes()))
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("path", CASES + WHOLE + sorted((GOLDEN / "seeds").glob("*.yaml")), ids=_id)
 def test_golden_does_not_depend_on_the_order_of_rules(path: Path, cases) -> None:
     data = path.read_bytes()

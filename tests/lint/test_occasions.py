@@ -48,6 +48,7 @@ def check(name: str, data: bytes, around: Surroundings = NOTHING) -> None:
     assert some == every, f"only when all are asked: {[one.code for one in every if one not in some]}"
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("path", GOLDENS, ids=lambda path: f"{path.parent.name}/{path.stem}")
 def test_the_goldens_and_their_mutants_lose_no_finding(path: Path, cases) -> None:
     data = path.read_bytes()
@@ -91,6 +92,7 @@ def mutated(text: str, chance: random.Random) -> str:
     return "".join(lines)
 
 
+@pytest.mark.battery
 @given(st.lists(st.sampled_from(WORDS), max_size=3), st.randoms(use_true_random=False))
 def test_words_strewn_into_a_contract_lose_no_finding(words: list[str], chance: random.Random) -> None:
     lines = SMALL.splitlines(keepends=True)

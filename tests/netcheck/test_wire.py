@@ -142,7 +142,7 @@ def test_bytes_that_come_one_by_one_prolong_nothing(
     finally:
         ended.set()
         thread.join()
-    assert time.monotonic() - begun < 3
+    assert time.monotonic() - begun < 30
 
 
 @pytest.mark.parametrize("at", [0, 5, 21])

@@ -221,6 +221,7 @@ def possible(table, wanted: dict[str, str]) -> bool:
     return False
 
 
+@pytest.mark.battery
 @settings(max_examples=80, deadline=None)
 @given(TABLES, ENTRIES)
 def test_a_conflict_means_that_nothing_works(making, table, wanted) -> None:
@@ -240,6 +241,7 @@ def test_what_settles_works(making, table, wanted) -> None:
         assert possible(table, {**wanted, **{name: f"=={one}" for name, one in found.items()}})
 
 
+@pytest.mark.battery
 @settings(max_examples=80, deadline=None)
 @given(TABLES, ENTRIES)
 def test_an_alternative_really_works(making, table, wanted) -> None:

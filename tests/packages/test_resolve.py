@@ -75,6 +75,7 @@ def test_a_set_that_works_is_found(server: Server) -> None:
     assert len(server.asked) == len(set(server.asked)), "each page is asked for once"
 
 
+@pytest.mark.battery
 def test_both_chains_and_the_nearest_alternative(server: Server) -> None:
     found = resolve(entries(trl="==0.9.6", transformers="==4.20.1"), index(server), KNOWN)
     assert found.conflict is not None
@@ -105,6 +106,7 @@ def test_a_source_distribution_is_unknown_and_said(server: Server) -> None:
     assert (dict(found.versions), found.unknown) == ({"plain": "1.0"}, ("plain 1.0",))
 
 
+@pytest.mark.battery
 def test_extras_bring_their_requirements(server: Server) -> None:
     (entry,) = entries(extra="")
     assert resolve((entry,), index(server), KNOWN).versions == {"extra": "1.0"}

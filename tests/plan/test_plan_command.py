@@ -198,6 +198,7 @@ def test_a_damaged_plan_is_exit_3(job):
     assert "is no plan" in done.stderr
 
 
+@pytest.mark.battery
 def test_the_same_bytes_under_every_hash_seed_and_from_every_folder(job, tmp_path_factory):
     outputs = {plan(job, "--json", PYTHONHASHSEED=str(seed)).stdout for seed in (0, 1, 99)}
     other = tmp_path_factory.mktemp("elsewhere") / "copy"

@@ -91,6 +91,7 @@ def bare_conftest():
     return "\n".join(lines)
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_same_bytes_in_every_python(version, tmp_path):
     python = interpreter(version)

@@ -255,6 +255,7 @@ RUST = {
 }
 
 
+@pytest.mark.battery
 @pytest.mark.skipif(shutil.which("rustc") is None, reason="rustc is not installed")
 @pytest.mark.parametrize("name", RUST)
 def test_rust_that_adds_asks_for_nothing(name: str, tmp_path: Path) -> None:

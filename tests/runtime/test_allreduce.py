@@ -33,6 +33,7 @@ def reduced(folder, how, parts):
         return {key: found[key] for key in found.files}, result
 
 
+@pytest.mark.battery
 @given(rows=st.lists(st.lists(FLOATS, min_size=3, max_size=3), min_size=1, max_size=5))
 def test_reductions_are_those_of_numpy(tmp_path_factory, rows):
     folder = tmp_path_factory.mktemp("reduce")

@@ -30,6 +30,7 @@ def test_the_clock_of_the_test_jumps(clock: Any) -> None:
     assert 0 <= went < 60
 
 
+@pytest.mark.battery
 def test_nothing_is_late_and_nothing_runs_twice(job: Any, kit: SimpleNamespace, clock: Any) -> None:
     job.env |= clock.env
     waits = "while ! [ -e $DSEC_CONTRACT_DIR/go-$DSEC_STEP ]; do sleep 0.05; done"

@@ -133,6 +133,7 @@ def test_a_step_that_cannot_say_why_it_failed_found_the_disk_full(job, kit, disk
     assert f"A found the disk full (exited with code 1): nothing is free on the disk of {run}/logs" in out
 
 
+@pytest.mark.battery
 def test_a_checkpoint_that_does_not_fit(job, kit, disk):
     run = on(job, disk)
     (job.folder / "save.py").write_text(

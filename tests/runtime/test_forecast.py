@@ -73,6 +73,7 @@ def test_a_saw_tooth_is_never_told_once_it_fell(low: int, high: int, period: int
             assert series.warn(40 * GB) is None
 
 
+@pytest.mark.battery
 @given(period=st.integers(2, 100), high=st.integers(2 * GB, 12 * GB))
 def test_a_saw_tooth_of_less_than_a_third_of_the_limit_is_not_told_at_all(period: int, high: int) -> None:
     values = [high * (x % period) // period for x in range(600)]

@@ -76,6 +76,7 @@ for at in range(40_000):
 """
 
 
+@pytest.mark.battery
 def test_the_middle_goes_the_first_and_the_newest_lines_stay(job: Any, kit: SimpleNamespace) -> None:
     job.env["DSEC_AUDIT_S"] = "0.1"
     step = kit.step("A", argv=(sys.executable, "-c", CHATTY), env=(("DSEC_LOG_MAX", "1MiB"),))

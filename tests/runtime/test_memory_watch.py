@@ -113,6 +113,7 @@ def test_a_ramp_of_main_memory_is_told_before_the_limit(job: Any) -> None:
 
 
 @pytest.mark.battery
+@pytest.mark.battery
 def test_a_ramp_of_gpu_memory_is_told_before_the_limit(on_gpus: Any) -> None:
     step = "    run: |\n      export SIM_GPU_MIB=$((30000 + 500 * DSEC_ITERATION))\n      exec sleep 0.4"
     (notice,) = run(on_gpus, step, gpus=1, count=14)
@@ -138,6 +139,7 @@ def trains(ctx):
 """
 
 
+@pytest.mark.battery
 @pytest.mark.battery
 def test_a_worker_far_above_its_statement_is_asked_to_empty_its_cache(on_gpus: Any) -> None:
     (on_gpus.folder / "mine.py").write_text(WORKER)

@@ -89,6 +89,7 @@ def read(path):
     return path.read_text() if path.exists() else ""
 
 
+@pytest.mark.battery
 def test_nothing_starts_where_metrics_cannot_be_shown(job, kit):
     job.save(kit.plan(kit.step("A")))
     with socket.socket() as taken:
@@ -162,6 +163,7 @@ def test_a_real_prometheus_scrapes_a_run_and_raises_an_alert(job, kit):
     assert run.returncode == 0
 
 
+@pytest.mark.battery
 def test_a_process_that_dies_is_started_anew_at_the_same_place(job, kit):
     job.save(held(kit))
     process = job.start(*WORDS, "--metrics-port", "0", "--metrics-file", "m.prom")

@@ -53,6 +53,7 @@ def story(choices: random.Random, length: int) -> list:
     return events
 
 
+@pytest.mark.battery
 @given(st.randoms(use_true_random=False), st.integers(0, 40), st.integers(1, 400))
 def test_the_tail_knows_what_the_journal_says(tmp_path_factory, choices, length, step):
     events = story(choices, length)

@@ -298,6 +298,7 @@ def locking(kit):
     )
 
 
+@pytest.mark.battery
 def test_a_run_says_who_held_up_whom(job, kit, built):
     (job.folder / "lock.py").write_text(LOCKER)
     job.env["DSEC_CACHE_DIR"] = os.path.dirname(os.path.dirname(built.path))

@@ -144,6 +144,7 @@ def contract(*steps):
     return "".join(lines)
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize(
     ("steps", "evicted"),
     [

@@ -232,6 +232,7 @@ def test_no_run_at_all(job):
     assert "dsec run" in job.dsec("report", expect=3)
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("left", [b"", b"\0" * 300, b"00000100 12345678 {"])
 def test_a_run_that_never_began_is_told_as_that(job, kit, left):
     """Killed before its first record, or the power went before that was on the disk."""

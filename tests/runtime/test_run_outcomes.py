@@ -263,6 +263,7 @@ def test_a_reader_that_goes_away_does_not_stop_the_run(job, kit):
     assert len(job.ends()) == 40
 
 
+@pytest.mark.battery
 def test_a_reader_that_does_not_read_does_not_stop_the_run(job, kit):
     script = "i=0; while [ $i -lt 200 ]; do echo x; i=$((i+1)); done; exit 1"
     steps = [

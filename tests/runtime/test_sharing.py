@@ -88,6 +88,7 @@ def test_nobody_is_shared_with_where_that_is_switched_off(gpu_box, kit):
     assert os.listdir(gpu_box.folder) == []
 
 
+@pytest.mark.battery
 def test_the_witness_sees_runs_that_do_not_share(gpu_box, kit):
     jobs = [queue(gpu_box, name, GPUS, shell=WAITS) for name in ("one", "two")]
     for job in jobs:
@@ -99,6 +100,7 @@ def test_the_witness_sees_runs_that_do_not_share(gpu_box, kit):
         finish(run)
 
 
+@pytest.mark.battery
 def test_what_may_be_thrown_away_makes_room_for_a_critical_step_of_another_run(gpu_box, kit):
     kept = "[ -e $DSEC_RUN_DIR/again ] || { touch $DSEC_RUN_DIR/again; " + WAITS.strip() + "; }\n"
     cheap = gpu_box.job(
@@ -153,6 +155,7 @@ def test_a_thousand_steps_of_two_runs_each_have_their_gpu_to_themselves(gpu_box,
     assert all(len(job.ends()) == 500 for job in jobs)
 
 
+@pytest.mark.battery
 def test_what_another_run_holds_for_now_is_no_reason_to_refuse_a_plan(gpu_box, kit):
     full = "SIM_GPU_MIB=70000 sleep 60 &\n" + WAITS + "kill $!"
     first = gpu_box.start(queue(gpu_box, "one", 1, shell=full, gpus=GPUS))
@@ -188,6 +191,7 @@ def test_status_says_whose_gpus_a_step_waits_for(gpu_box, kit):
     finish(first)
 
 
+@pytest.mark.battery
 def test_the_broker_in_the_foreground(gpu_box, kit):
     job = queue(gpu_box, "one", 2)
     daemon = job.start("daemon")
@@ -233,6 +237,7 @@ def test_a_resident_worker_leaves_between_two_calls_when_its_gpus_are_called_bac
     assert not gpu_box.twice()
 
 
+@pytest.mark.battery
 def test_a_run_that_stands_still_is_granted_nothing(gpu_box, kit):
     first = gpu_box.start(queue(gpu_box, "one", 1, shell=WAITS, gpus=GPUS))
     kit.wait_for(lambda: gpu_box.held("one") == GPUS)
@@ -250,6 +255,7 @@ def test_a_run_that_stands_still_is_granted_nothing(gpu_box, kit):
     finish(second)
 
 
+@pytest.mark.battery
 def test_runs_that_see_different_gpus_do_not_wait_for_each_other(gpu_box, kit):
     one = queue(gpu_box, "one", 1, shell=WAITS, gpus=4)
     two = queue(gpu_box, "two", 4, gpus=2)
@@ -262,6 +268,7 @@ def test_runs_that_see_different_gpus_do_not_wait_for_each_other(gpu_box, kit):
     assert not gpu_box.twice()
 
 
+@pytest.mark.battery
 def test_a_run_inside_of_a_step_has_the_gpus_of_that_step(gpu_box, kit):
     inner = queue(gpu_box, "inner", 3, gpus=2)
     command = f"cd {inner.folder} && {sys.executable} -c '{DSEC}' run plan.json --job-id j -q"

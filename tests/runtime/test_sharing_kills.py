@@ -68,6 +68,7 @@ def test_leases_outlive_the_broker_and_the_run_that_are_killed_together(gpu_box,
     assert [Path(run["path"]).parents[2].name for run in lease["runs"]] in ([], ["two"])
 
 
+@pytest.mark.battery
 def test_a_run_that_is_resumed_has_its_gpus_back_at_once(gpu_box, kit):
     one = queue(gpu_box, "one", 1, shell=WAITS, gpus=GPUS)
     first = gpu_box.start(one)
@@ -137,6 +138,7 @@ def test_a_stranger_s_words_harm_nobody(gpu_box, kit):
     finish(run)
 
 
+@pytest.mark.battery
 def test_leases_that_cannot_be_kept_stop_nobody(gpu_box, kit):
     (Path(gpu_box.folder) / "leases.json").mkdir()
     jobs = [queue(gpu_box, name, 12, shell="sleep 0.05") for name in ("one", "two")]

@@ -183,6 +183,7 @@ steps:
 
 
 @pytest.mark.battery
+@pytest.mark.battery
 @pytest.mark.usefixtures("no_py_spy")
 @pytest.mark.parametrize("more", ["", "gpu 1 error utilization 3\n", "gpu 0 utilization 900\n"])
 def test_gpus_that_work_or_are_not_known_to_idle_are_no_stall(more: str, job: Any, machine: Machine) -> None:

@@ -29,6 +29,7 @@ def running(job, kit):
     process.communicate(timeout=30)
 
 
+@pytest.mark.battery
 def test_it_says_what_a_step_waits_for_and_its_formula(running):
     later = running.dsec("status", "j", "--why", "later")
     assert "waits for first (running)" in later

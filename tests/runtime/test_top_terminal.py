@@ -116,6 +116,7 @@ def test_a_window_that_changes_is_drawn_anew(live):
     assert screen.ended() == 0
 
 
+@pytest.mark.battery
 def test_one_picture_for_pipes(live):
     deadline = time.monotonic() + 20
     out = ""

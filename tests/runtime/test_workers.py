@@ -168,6 +168,7 @@ def test_a_module_that_fails_to_import_says_why(calls, kit):
     assert "ModuleNotFoundError: No module named 'no_such_module'" in out
 
 
+@pytest.mark.battery
 def test_the_cpu_of_a_call_is_told_and_counted_once(calls, kit):
     """The worker's own total has its start in it, too; the run's has every processor second once."""
     calls.run(kit.plan(kit.step("A", call="mod:busy"), kit.step("B", call="mod:vanishes")), expect=1)
@@ -215,6 +216,7 @@ def inventory(job):
     return path
 
 
+@pytest.mark.battery
 def test_idle_workers_give_their_gpu_up_when_it_is_needed(calls, kit, inventory):
     one = kit.demand(gpu_count=1)
     steps = [

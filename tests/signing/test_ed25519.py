@@ -40,6 +40,7 @@ def test_the_vectors_of_the_rfc(seed: str, key: str, message: str, signature: st
     assert ed25519.verify(bytes.fromhex(key), raw[1], bytes.fromhex(signature))
 
 
+@pytest.mark.battery
 @given(st.binary(min_size=32, max_size=32), st.binary(max_size=80), st.integers(0, 767))
 @settings(max_examples=25)
 def test_a_bit_changed_anywhere_is_refused(seed: bytes, message: bytes, bit: int) -> None:

@@ -72,6 +72,7 @@ def test_a_damaged_secret_key_is_refused(at: int) -> None:
         m.read_secret(changed(m.secret_text(SECRET, "", b""), 1, at), "", "x")
 
 
+@pytest.mark.battery
 def test_a_key_that_would_take_all_memory_is_refused() -> None:
     lines = m.secret_text(SECRET, "p", bytes(32)).splitlines()
     data = bytearray(base64.b64decode(lines[1]))

@@ -283,6 +283,7 @@ def test_who_it_is_cannot_be_forged_into_a_failure_of_ours(tmp_path: Path, data:
         PluginProcess(terms)
 
 
+@pytest.mark.battery
 def test_a_byte_now_and_then_is_no_answer(tmp_path: Path) -> None:
     body = (
         "char h[9] = {0, 0, 1, 0, 0, 0, 0, 0, 'a'}; for (int d = 3; d < 1024; d++) write(d, h, 9);"

@@ -40,6 +40,7 @@ def see(machine: Machine, program: str, rules: str, *, old: int = 0) -> subproce
 
 
 @pytest.mark.battery
+@pytest.mark.battery
 @pytest.mark.parametrize("program", sorted(PROGRAMS))
 @pytest.mark.parametrize(
     ("rules", "shown"),
@@ -83,6 +84,7 @@ def test_they_show_who_holds_a_gpu(machine: Machine, program: str) -> None:
     assert (str(child.pid) in done.stdout) is (program == "nvitop")
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("program", sorted(PROGRAMS))
 @pytest.mark.parametrize("code", [4, 9, 18, 999])
 def test_a_driver_that_cannot_be_asked(machine: Machine, program: str, code: int) -> None:

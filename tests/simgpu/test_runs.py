@@ -120,6 +120,7 @@ TROUBLE = """n=${CUDA_VISIBLE_DEVICES#"${CUDA_VISIBLE_DEVICES%?}"}
 
 
 @pytest.mark.battery
+@pytest.mark.battery
 @pytest.mark.parametrize(
     ("what", "word"),
     [

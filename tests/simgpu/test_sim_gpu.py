@@ -217,6 +217,7 @@ def test_the_library_is_built_once(nvml_library: Callable[..., str], tmp_path: P
     assert os.stat(os.path.join(folder, NAME)).st_mtime_ns == before
 
 
+@pytest.mark.battery
 def test_the_library_has_no_warnings(tmp_path: Path) -> None:
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:

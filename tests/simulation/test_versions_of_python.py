@@ -58,6 +58,7 @@ def played_by(python, seed):
     return told.stdout
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("version", VERSIONS)
 def test_the_same_history(version):
     assert played_by(interpreter(version), "1") == played_by(sys.executable, "2")

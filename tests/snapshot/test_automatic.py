@@ -126,6 +126,7 @@ def test_states_between_the_marks(shell: Shell) -> None:
     assert words[-1].startswith("<redacted:")
 
 
+@pytest.mark.battery
 def test_a_start_frees_what_nothing_needs(shell: Shell) -> None:
     write(shell.project, {"train.sh": TRAIN + "sleep 0.5\n", "large.txt": os.urandom(100_000).hex()})
     shell.ok("snapshot create --name v1")

@@ -180,6 +180,7 @@ def test_html_and_a_file(shell: Shell, tmp_path: Path) -> None:
     assert "http" not in page
 
 
+@pytest.mark.battery
 def test_colours_only_where_they_are_wanted(shell: Shell) -> None:
     shell.ok("snapshot create --name v1")
     write(shell.project, {"train.sh": TRAIN.replace("lr=3", "lr=4")})

@@ -85,6 +85,7 @@ def test_the_part_that_is_damaged_is_named(package: Path) -> None:
         reading.checked(found)
 
 
+@pytest.mark.battery
 def test_every_part_of_the_store_and_of_a_package_by_the_command(shell: Shell) -> None:
     """A bit of each file is found by `verify`, with the file's name and the snapshot that it harms."""
     shell.ok("snapshot create --name v1")

@@ -106,6 +106,7 @@ def test_a_store_that_may_only_be_read(shell: Shell, tmp_path: Path) -> None:
             one.chmod(0o700)
 
 
+@pytest.mark.battery
 def test_as_wide_as_the_terminal_and_piped(shell: Shell) -> None:
     """No colour in a pipe, no line that breaks up a table of 80 columns, no escape sequences of names."""
     odd = shell.project / "odd\x1b[31m name\n.py"

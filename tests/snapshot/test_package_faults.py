@@ -77,6 +77,7 @@ def test_a_disk_that_gets_full_at_any_effect(writing: Writing, package: Path, th
     assert target.read_bytes() == whole
 
 
+@pytest.mark.battery
 def test_killed_at_any_effect_of_an_export(writing: Writing, package: Path) -> None:
     whole, target = package.read_bytes(), package.with_name("killed.dsnap")
     ends = []

@@ -103,6 +103,7 @@ def test_a_mount_that_is_gone_is_told_with_what_would_bring_it_back(shell: Shell
     assert "mount: /data is not as it was: mount -t nfs4 -o rw,vers=4 h:/x /data" in text
 
 
+@pytest.mark.battery
 def test_data_that_was_named_is_looked_at_again(shell: Shell) -> None:
     write(shell.project, {"data/x.txt": "1", ".gitignore": ".dsec/\ndata/\n"})
     shell.ok("run -q --job-id first")

@@ -253,6 +253,7 @@ def meanwhile(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> Non
     monkeypatch.setattr(Store, "put_tree", putting)
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("size", [0, 3 << 20])
 def test_a_secret_that_was_written_after_the_search_is_not_taken_in(
     size: int, tmp_path: Path, store: Store, state: Path, monkeypatch: pytest.MonkeyPatch

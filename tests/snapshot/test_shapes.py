@@ -124,6 +124,7 @@ NAMES = (
 )
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("name", NAMES)
 def test_anything_in_any_place(name: str, whole: View, tmp_path: Path) -> None:
     assert survives(whole, whole, tmp_path / "room")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 from tree_invariants import check
 
@@ -82,6 +82,8 @@ def test_any_bytes(data: bytes) -> None:
 @given(st.text(max_size=80), st.sampled_from(["utf-8-sig", "utf-16", "utf-32"]))
 @settings(max_examples=100)
 def test_any_encoding(text: str, encoding: str) -> None:
+    # The mark of UTF-16 before a NUL is the mark of UTF-32: YAML takes it for that.
+    assume(encoding != "utf-16" or not text.startswith("\0"))
     source = SourceText.from_bytes("any.yaml", text.encode(encoding, "surrogatepass"))
     check(source, parse(source))
     assert source.undecodable is not None or source.text == text.lstrip("\ufeff")

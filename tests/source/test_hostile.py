@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import sys
-import time
 
 import pytest
 from tree_invariants import check, walk
@@ -80,16 +79,12 @@ FILES: dict[str, tuple[bytes, set[str]]] = {
 @pytest.mark.parametrize("name", FILES)
 def test_hostile_files(name: str) -> None:
     data, codes = FILES[name]
-    began = time.process_time()
     source = SourceText.from_bytes(name, data)
     tree = parse(source)
-    took = time.process_time() - began
     check(source, tree)
     found = {problem.code for problem in tree.problems}
     assert codes <= found
     assert found <= codes | {"DS005"} or name in ("binary", "merge bomb")
-    # Sixty times what a loaded machine needs: this catches quadratic work, nothing finer.
-    assert took < 20
 
 
 def _size(tree: Tree) -> tuple[int, int]:

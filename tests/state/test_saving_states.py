@@ -61,6 +61,7 @@ def histories(draw: st.DrawFn) -> list[dict[str, np.ndarray[Any, Any]]]:
     return found
 
 
+@pytest.mark.battery
 @given(histories(), st.booleans())
 @settings(max_examples=60)
 def test_every_state_of_a_history_comes_back(tmp_path_factory: Any, history: Any, bare: bool) -> None:
@@ -183,6 +184,7 @@ def test_going_back_makes_the_older_point_the_newest_state(tmp_path: Path) -> No
     assert state.load(str(tmp_path), at=6).tensors["at"][0] == 6
 
 
+@pytest.mark.battery
 def test_two_savers_of_one_folder_lose_nothing(tmp_path: Path) -> None:
     savers = [state.Saver(tmp_path, keep=0) for _ in range(2)]
     for at in range(6):

@@ -259,6 +259,7 @@ def test_a_state_handed_over_is_written_though_the_training_is_killed(tmp_path: 
     assert (found.at, found.values["cursor"]) == (5, 8)
 
 
+@pytest.mark.battery
 def test_a_training_that_ends_waits_for_its_last_state(tmp_path: Path) -> None:
     ran = script(
         """
@@ -310,6 +311,7 @@ def test_a_killed_child_leaves_the_state_before_to_build_on(
     assert (state.load(str(tmp_path)).tensors["w"] == weights).all()
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("way", ["staging", "fork"])
 def test_a_full_disk_is_told_and_leaves_what_was_there(tmp_path: Path, way: str) -> None:
     ran = script(

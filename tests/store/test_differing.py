@@ -71,6 +71,7 @@ def test_names_that_lead_elsewhere_are_never_given(name):
         trees.differing(*two)
 
 
+@pytest.mark.battery
 @given(ROWS)
 def test_what_a_tree_names(rows):
     found = trees.named(trees.encoded(rows))

@@ -48,6 +48,7 @@ def test_a_tree_comes_back(rows):
     assert trees.decoded(trees.encoded(rows)) == rows
 
 
+@pytest.mark.battery
 @given(ROWS, MUTATIONS)
 def test_a_tree_that_is_none(rows, how):
     data = mutated(trees.encoded(rows), *how)

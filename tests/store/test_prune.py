@@ -228,6 +228,7 @@ for _ in range(8):
 """
 
 
+@pytest.mark.battery
 def test_many_put_in_while_one_prunes(place, folder):
     with open_store(str(place)):
         pass
