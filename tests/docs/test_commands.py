@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import pytest
 
+from tests import examples
 from tests.netcheck.labs import missing
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -137,8 +138,7 @@ class Session:
 def session(tmp_path: Path) -> Session:
     """A shell in a copy of what a reader's checkout holds, with the commands on PATH."""
     copy = tmp_path / "dsec"
-    hidden = shutil.ignore_patterns("__pycache__", ".dsec")
-    shutil.copytree(ROOT / "examples", copy / "examples", ignore=hidden)
+    examples.copied("", copy / "examples")
     programs = Path(sys.executable).parent
     search = f"{programs}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     environment = {"PATH": search, "COLUMNS": "100", "LC_ALL": "C.UTF-8", "PYTHONUNBUFFERED": "1"}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests import examples
 
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(sys.executable).parent
@@ -34,9 +35,7 @@ def wanted(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def copied(to: Path) -> Path:
     pytest.importorskip("numpy", reason="the example needs numpy")
-    copy = to / "grpo-addition"
-    ignored = shutil.ignore_patterns("__pycache__", ".dsec")
-    shutil.copytree(ROOT / "examples" / "grpo-addition", copy, ignore=ignored)
+    copy = examples.copied("grpo-addition", to / "grpo-addition")
     text = (copy / "loop.yaml").read_text()
     assert "--iterations 20" in text
     (copy / "loop.yaml").write_text(text.replace("--iterations 20", f"--iterations {ITERATIONS}"))

@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from tests import examples
+
 ITERATIONS = 3
 BIN = Path(sys.executable).parent
 
@@ -28,8 +30,7 @@ def folder(example_folder: Path, tmp_path: Path) -> Path:
 
 def copied(example_folder: Path, to: Path) -> Path:
     """A copy of the example with fewer iterations."""
-    copy = to / "grpo-addition"
-    shutil.copytree(example_folder, copy, ignore=shutil.ignore_patterns("__pycache__", ".dsec"))
+    copy = examples.copied("grpo-addition", to / "grpo-addition")
     for name in ("dsandbox.yaml", "process.yaml"):
         edit(copy / name, "count: 20", f"count: {ITERATIONS}")
     return copy

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy
 import pytest
+
+from tests import examples
 
 ROOT = Path(__file__).resolve().parents[2]
 PATHS = [str(ROOT), str(ROOT / "runtime"), *(path for path in sys.path if path.endswith("site-packages"))]
@@ -32,7 +33,7 @@ def dsec(folder, *args):
 
 @pytest.fixture
 def example(tmp_path):
-    return shutil.copytree(ROOT / "examples" / "split-model", tmp_path / "job")
+    return examples.copied("split-model", tmp_path / "job")
 
 
 def results(folder, job):

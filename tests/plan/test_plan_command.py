@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dsec.planfile import load_plan
+from tests import examples
 
 ROOT = Path(__file__).resolve().parents[2]
 PATHS = [str(ROOT), str(ROOT / "runtime"), *(path for path in sys.path if path.endswith("site-packages"))]
@@ -215,8 +216,7 @@ def test_the_same_bytes_under_every_hash_seed_and_from_every_folder(job, tmp_pat
 
 @pytest.mark.parametrize("inventory", ["pairs.yaml", "lab.yaml"])
 def test_links_groups_and_tokens_are_the_same_bytes_under_every_hash_seed(tmp_path, inventory):
-    folder = tmp_path / "links"
-    shutil.copytree(ROOT / "examples" / "links", folder)
+    folder = examples.copied("links", tmp_path / "links")
     words = ("dsec", "plan", "--json", "--inventory", inventory)
     outputs = {call(*words, cwd=folder, PYTHONHASHSEED=str(seed)).stdout for seed in (0, 1, 99)}
     assert len(outputs) == 1

@@ -13,6 +13,7 @@ import pytest
 
 from dsec_cli.commands.plugin_merging import merge, wants
 from dsec_cli.source.text import SourceText
+from tests import examples
 
 ROOT = Path(__file__).resolve().parents[2]
 CONTRACT = (ROOT / "examples" / "hello" / "dsandbox.yaml").read_text()
@@ -255,7 +256,7 @@ def test_wrong_words_are_told(user: User, words: tuple[str, ...], code: int, sai
 def test_an_example_is_called(user: User) -> None:
     if shutil.which("gcc") is None or os.uname().machine != "x86_64":
         pytest.skip("gcc on x86-64 is needed")
-    shutil.copytree(ROOT / "examples" / "plugins", user.folder / "plugins")
+    examples.copied("plugins", user.folder / "plugins")
     example = user.folder / "plugins" / "word-count-c"
     subprocess.run(["make", "-s", "-C", str(example)], check=True, timeout=60)
     user.dsec("keygen")
