@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import stat
 import tempfile
 
 from dsec.record import Record
+from dsec.store.values import NOTHING, NothingThere
 from dsec_cli.snapshot.manifest import ABSENT
+from dsec_cli.snapshot.scanned import MOST_BYTES, opened
 from dsec_cli.snapshot.shelf import SnapshotProblem
 from dsec_cli.snapshot.spelling import readable, unspelled
 from dsec_cli.words import say, system
@@ -17,6 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dsec.store.values import Beside, Report
     from dsec_cli.snapshot.redaction import Redactor
     from dsec_cli.snapshot.shelf import View
 
@@ -104,29 +108,30 @@ def restore(view: View, target: str, *, live: str, redactor: Redactor, only: str
 
 def _write(view: View, inside: str, *, live: str, redactor: Redactor, only: str) -> Restored:
     side = view.side("code")
-    files = taken = 0
-    outward: list[str] = []
-    part = os.fsencode(only) if only else None
-    for label in ("code", "redacted"):
-        if label in side.trees and _has(view, side.trees[label], part):
-            report = view.store.checkout(side.trees[label], os.fsencode(inside), only=part)
-            files += report.files + report.links
-            taken += report.written_bytes
-            outward += map(readable, report.outward)
-    if not files:
-        raise SnapshotProblem(
-            say("snapshot {name} has nothing at {path!r}", name=view.manifest.name, path=only),
-            hint="dsec snapshot inspect NAME --files lists what it has",
-        )
+    report = write_all(
+        view, [(b"", side.trees[label]) for label in ("code", "redacted") if label in side.trees], inside, only
+    )
     filled, missing = _fill(view, inside, live=live, redactor=redactor)
     withheld = tuple(one["path"] for one in side.data["withheld"])
-    return Restored(files, taken, filled, missing, withheld, tuple(outward))
+    outward = tuple(map(readable, report.outward))
+    return Restored(report.files + report.links, report.written_bytes, filled, missing, withheld, outward)
 
 
-def _has(view: View, tree: str, part: bytes | None) -> bool:
-    if part is None:
-        return True
-    return any(entry.path == part or entry.path.startswith(part + b"/") for entry in view.store.tree(tree))
+def write_all(
+    view: View, parts: list[tuple[bytes, str]], inside: str, only: str, beside: Beside = NOTHING
+) -> Report:
+    """Write these trees, each at its path, or the file or folder `only` of them; raises SnapshotProblem."""
+    part = os.fsencode(only) if only else None
+    try:
+        report = view.store.checkout_all(parts, os.fsencode(inside), only=part, beside=beside)
+    except NothingThere:
+        report = None
+    if report is None or not report.files + report.links:
+        raise SnapshotProblem(
+            say("snapshot {name} has nothing at {path!r}", name=view.manifest.name, path=only or "."),
+            hint="dsec snapshot inspect NAME --files lists what it has",
+        )
+    return report
 
 
 def _fill(
@@ -141,21 +146,31 @@ def _fill(
         target = os.path.join(inside, path)
         if not lies_in(inside, path) or not os.path.lexists(target):
             continue
-        if _same_but_secrets(os.path.join(live, path), target, path, redactor):
-            shutil.copyfile(os.path.join(live, path), target)
+        present = _same_but_secrets(os.path.join(live, path), target, path, redactor)
+        if present is not None:
+            _overwrite(target, present)
             filled.append(name)
         else:
             missing += [(name, one["line"]) for one in told if one["path"] == name]
     return tuple(filled), tuple(missing)
 
 
-def _same_but_secrets(present: str, stored: str, name: str, redactor: Redactor) -> bool:
+def _same_but_secrets(present: str, stored: str, name: str, redactor: Redactor) -> bytes | None:
+    """The present file, if it is the stored one with its secrets."""
     try:
-        if os.path.islink(present):
-            return False
-        with open(present, "rb") as file:
-            data = file.read(16 << 20)
-        with open(stored, "rb") as file:
-            return redactor.file(data, name)[0] == file.read()
+        with open(present, "rb", opener=opened) as file:
+            data = file.read(MOST_BYTES + 1)
+        with open(stored, "rb", opener=opened) as file:
+            same = len(data) <= MOST_BYTES and redactor.file(data, name)[0] == file.read(2 * MOST_BYTES)
     except OSError:
-        return False
+        return None
+    return data if same else None
+
+
+def _overwrite(path: str, data: bytes) -> None:
+    """Give a restored file other content; one that nobody may write to stays like that."""
+    mode = stat.S_IMODE(os.lstat(path).st_mode)
+    os.chmod(path, mode | stat.S_IWUSR)
+    with open(path, "wb", opener=opened) as file:
+        file.write(data)
+    os.chmod(path, mode)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 
 from dsec.errors import StoredFormError
+from dsec.store.values import Beside
 from dsec_cli.snapshot import inodes
 from dsec_cli.snapshot.manifest import ABSENT
-from dsec_cli.snapshot.restoring import Restored, appearing, lies_in
+from dsec_cli.snapshot.restoring import Restored, appearing, lies_in, write_all
 from dsec_cli.snapshot.shelf import SnapshotProblem
 from dsec_cli.snapshot.spelling import readable
 from dsec_cli.words import say
@@ -49,31 +50,28 @@ def take_out(view: View, section: str, target: str, *, only: str = "") -> Restor
 
 
 def _write(view: View, section: str, side: Side, inside: str, only: str) -> Restored:
-    files = taken = 0
-    outward: list[str] = []
-    lost: list[tuple[str, str]] = []
+    parts: list[tuple[bytes, str]] = []
+    twins: dict[bytes, int] = {}
+    attributes: dict[bytes, tuple[tuple[str, bytes], ...]] = {}
     for label, tree in side.trees.items():
         place, document = _place(section, label, side.data)
         if not lies_in(inside, place):
             raise StoredFormError(
                 say("section {id} is damaged: {why}", id=section, why=f"{place} leads out of it")
             )
-        part = _part(place, only)
-        if part is None or not _has(view, tree, part):
-            continue
-        report = view.store.checkout(
-            tree, os.fsencode(os.path.join(inside, place)), only=part or None, beside=inodes.beside(document)
-        )
-        files += report.files + report.links
-        taken += report.written_bytes
-        outward += [os.path.join(place, readable(one)) for one in report.outward]
-        lost += [(os.path.join(place, readable(path)), why) for path, why in report.lost]
-    if not files:
-        raise SnapshotProblem(
-            say("snapshot {name} has nothing at {path!r}", name=view.manifest.name, path=only),
-            hint=say("without PATH all of it is written"),
-        )
-    return Restored(files, taken, (), (), (), tuple(outward), tuple(lost))
+        below = b"" if place in ("", ".") else os.fsencode(os.path.normpath(place))
+        parts.append((below, tree))
+        known, first = inodes.beside(document), len(twins)
+        twins |= {_joined(below, path): first + number for path, number in known.twins.items()}
+        attributes |= {_joined(below, path): found for path, found in known.attributes.items()}
+    report = write_all(view, parts, inside, only, Beside(twins, attributes))
+    outward = tuple(map(readable, report.outward))
+    lost = tuple((readable(path), why) for path, why in report.lost)
+    return Restored(report.files + report.links, report.written_bytes, (), (), (), outward, lost)
+
+
+def _joined(folder: bytes, path: bytes) -> bytes:
+    return folder + b"/" + path if folder else path
 
 
 def _place(section: str, label: str, data: Plain) -> tuple[str, Plain]:
@@ -88,20 +86,3 @@ def _place(section: str, label: str, data: Plain) -> tuple[str, Plain]:
     if os.path.isabs(path) or path.startswith("..") or "\0" in path:
         path = os.path.join(label, os.path.basename(path.strip("./")) or "data")
     return (os.path.dirname(path) if row.get("file") else path.removeprefix("./")), row
-
-
-def _part(place: str, only: str) -> bytes | None:
-    """The part of a tree that lies at `place` which `only` names; b"": all; None: nothing."""
-    if not only or place == only or place.startswith(f"{only}/"):
-        return b""
-    if not place:
-        return os.fsencode(only)
-    return os.fsencode(only[len(place) + 1 :]) if only.startswith(f"{place}/") else None
-
-
-def _has(view: View, tree: str, part: bytes) -> bool:
-    return not part or any(_within(entry.path, part) for entry in view.store.tree(tree))
-
-
-def _within(path: bytes, part: bytes) -> bool:
-    return path == part or path.startswith(part + b"/")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 
 from dsec.errors import DSecError
 from dsec.store import CHANGED, Damaged, Entry, Missing
@@ -193,17 +194,35 @@ def _redacted_tree(scene: Scene, files: dict[bytes, bytes]) -> Tree:
     import tempfile
 
     room = os.fsencode(tempfile.mkdtemp(prefix="dsec-redacted-"))
+    root = os.fsencode(scene.folder)
+    folders = {folder for path in files for folder in _folders_of(path)}
     try:
         for path, data in files.items():
             target = os.path.join(room, path)
             os.makedirs(os.path.dirname(target), exist_ok=True)
             with open(target, "wb") as file:
                 file.write(data)
-            with contextlib.suppress(OSError):  # it may be gone by now
-                os.chmod(target, os.stat(os.path.join(os.fsencode(scene.folder), path)).st_mode & 0o755)
+            _same_mode(os.path.join(root, path), target)
+        for folder in sorted(folders, reverse=True):
+            _same_mode(os.path.join(root, folder), os.path.join(room, folder))
         return scene.store.put_tree(room, [Entry(path) for path in files], times=False)
     finally:
+        for folder in sorted(folders):
+            with contextlib.suppress(OSError):
+                os.chmod(os.path.join(room, folder), 0o700)
         shutil.rmtree(room, ignore_errors=True)
+
+
+def _folders_of(path: bytes) -> Iterator[bytes]:
+    """The folders that a path goes through."""
+    while path := os.path.dirname(path):
+        yield path
+
+
+def _same_mode(source: bytes, target: bytes) -> None:
+    """What may be done with the one may be done with the other; what we must read stays readable."""
+    with contextlib.suppress(OSError):  # it may be gone by now
+        os.chmod(target, stat.S_IMODE(os.lstat(source).st_mode) & 0o1777 | 0o400)
 
 
 def _diff(scene: Scene, listing: Listing, dirty: _Dirty) -> tuple[tuple[tuple[str, str], ...], list[str]]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import heapq
 import os
 
 from dsec.hashing import blake3_of
 from dsec.store.pieces import HOLE, PIECE_BYTES
 from dsec.store.treewalk import runs_of
-from dsec.store.values import NOTHING, Beside, Damaged, Missing, Report, StoreProblem, TreeEntry
+from dsec.store.values import NOTHING, Beside, Damaged, NothingThere, Report, StoreProblem, TreeEntry
 from dsec.words import say, system
 
 TYPE_CHECKING = False
@@ -231,8 +232,46 @@ def leads_out(entry: TreeEntry) -> bool:
     return False
 
 
+def joined(parts: Iterable[tuple[bytes, Iterable[TreeEntry]]]) -> Iterator[TreeEntry]:
+    """The entries of several trees as those of one; each tree lies at a path below the target, b"" for itself.
+
+    A folder that several have is written once, as the first says; so is a file that is the same in all.
+    Raises Damaged where one path is two things.
+    """
+    last: TreeEntry | None = None
+    streams = [_below(place, entries) for place, entries in parts]
+    for entry in heapq.merge(*streams, key=lambda one: one.path.split(b"/")):
+        if last is not None and entry.path == last.path:
+            if not _alike(last, entry):
+                raise _two_things(entry.path)
+            continue
+        if last is not None and last.kind != "dir" and entry.path.startswith(last.path + b"/"):
+            raise _two_things(last.path)
+        yield entry
+        last = entry
+
+
+def _below(place: bytes, entries: Iterable[TreeEntry]) -> Iterator[TreeEntry]:
+    """Entries with the path of their tree, and the folders that lead to it."""
+    parts = place.split(b"/") if place else []
+    for number in range(len(parts)):
+        yield TreeEntry(b"/".join(parts[: number + 1]), "dir", 0o755, 0, 0)
+    for entry in entries:
+        yield entry._replace(path=place + b"/" + entry.path) if parts else entry
+
+
+def _alike(one: TreeEntry, other: TreeEntry) -> bool:
+    if one.kind == "dir" or other.kind == "dir":
+        return one.kind == other.kind
+    return (one.kind, one.content, one.target) == (other.kind, other.content, other.target)
+
+
+def _two_things(path: bytes) -> Damaged:
+    return Damaged(say("{path} is two different things in what is to be written", path=os.fsdecode(path)))
+
+
 def only_below(entries: Iterable[TreeEntry], only: bytes) -> Iterator[TreeEntry]:
-    """One file or folder of a tree, with what is in it and the folders on the way; raises Missing."""
+    """One file or folder of a tree, with what is in it and the folders on the way; raises NothingThere."""
     only, found = only.strip(b"/"), False
     for entry in entries:
         inside = entry.path == only or entry.path.startswith(only + b"/")
@@ -240,7 +279,7 @@ def only_below(entries: Iterable[TreeEntry], only: bytes) -> Iterator[TreeEntry]
         if inside or only.startswith(entry.path + b"/"):
             yield entry
     if not found:
-        raise Missing(say("the tree has no {path}", path=os.fsdecode(only)))
+        raise NothingThere(say("the tree has no {path}", path=os.fsdecode(only)))
 
 
-__all__ = ["Checkout", "content_of", "leads_out", "only_below"]
+__all__ = ["Checkout", "content_of", "joined", "leads_out", "only_below"]

@@ -165,9 +165,24 @@ class Store:
 
         Files that are there stay and make it fail; nothing is written through links.
         """
-        from dsec.store.checkout import Checkout, only_below
+        return self.checkout_all([(b"", tree)], target, only=only, beside=beside)
 
-        entries = self.tree(tree)
+    def checkout_all(
+        self,
+        parts: Iterable[tuple[bytes, str]],
+        target: bytes,
+        *,
+        only: bytes | None = None,
+        beside: Beside = NOTHING,
+    ) -> Report:
+        """Write several trees as if they were one, each at its path below `target` (b"": the target itself).
+
+        They may have folders, and equal files, in common; raises Damaged where one path is two things.
+        `only` and `beside` go by paths below the target.
+        """
+        from dsec.store.checkout import Checkout, joined, only_below
+
+        entries = joined([(place, self.tree(tree)) for place, tree in parts])
         return Checkout(target, self._reading(), beside).write(
             entries if only is None else only_below(entries, only)
         )

@@ -31,6 +31,10 @@ class Missing(StoreProblem):
     """Nothing is kept under that id or name."""
 
 
+class NothingThere(Missing):
+    """A tree has no such path."""
+
+
 class Damaged(StoreProblem):
     """What is stored is not what was put in."""
 
