@@ -11,16 +11,18 @@ import hmac
 import re
 
 from dsec.record import Record
-from dsec_cli.snapshot import secretplaces
-from dsec_cli.snapshot.secretfiles import SNIFFED, encoding_of, has_settings, is_dotenv
-from dsec_cli.source.secrets import (
-    is_placeholder,
-    is_reference,
-    is_secret,
-    looks_random,
-    name_strength,
-    tokens,
+from dsec_cli.snapshot import literals, secretplaces
+from dsec_cli.snapshot.secretfiles import (
+    SNIFFED,
+    encoding_of,
+    has_settings,
+    has_sums,
+    is_dotenv,
+    is_guarded,
 )
+from dsec_cli.snapshot.secrettokens import tokens
+from dsec_cli.snapshot.secretvalues import is_drawn, is_meant, is_stated, is_wordy, strength
+from dsec_cli.source.secrets import looks_random
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,41 +30,20 @@ if TYPE_CHECKING:
 
 MARK = "<redacted:"
 _DIGITS = 16
-_BEFORE, _WINDOW = 2, 16 << 10
+_BEFORE, _WINDOW = 8, 16 << 10
 """Of what is no text: bytes before and after a beginning that are looked at."""
-_UNSURE = ("a private key", "a password in a URL")
-"""Of what is no text: a first line alone, and what stands between `://` and `@` by chance."""
 _ALWAYS = 2
 """A name whose value is a secret whatever it looks like."""
 _DIGEST = re.compile(rb"<redacted:[0-9a-f]{16}>")
-_ASSIGNED = re.compile(
-    r"(?<![\w.-])(?P<name>[A-Za-z_][\w.-]{0,79})[\"'`\]]{0,2}[ \t]*(?::=|=>|=|:)[ \t]*"
-    r"[rbuf]{0,2}[\"'](?P<value>[^\"'\n]{6,512})[\"']"
-)
-"""`name = "value"`, `"name": "value"`, `name: 'value'`, `env["name"] = "value"`."""
-_BARE = re.compile(
-    r"^[ \t]*(?:-[ \t]+)?(?:export[ \t]+|ENV[ \t]+)?(?P<name>[A-Za-z_][\w.-]{0,79})[ \t]*[=:][ \t]*"
-    r"(?P<value>[^\s\"'#][^\s\"']{5,511})[ \t]*$",
-    re.MULTILINE,
-)
-"""`NAME=value` and `name: value` on a line of its own, in files that hold settings."""
-_OPTION = re.compile(
-    r"""--?(?P<name>[A-Za-z][\w-]{1,60})(?:=|[ \t]+|["'],[ \t]*["'])["']?(?P<value>[^\s"',;|&)]{6,512})"""
-)
-"""`--api-key value`, `--api-key=value`, `"--api-key", "value"`."""
-_QUERY = re.compile(r"[?&](?P<name>[A-Za-z_][\w.-]{1,60})=(?P<value>[^\s&#\"'<>]{6,512})")
 _USERINFO = re.compile(r"://(?P<value>[^\s/@\"'<>]{1,512})@")
-_HEADER = re.compile(r"(?:Bearer|Basic|Token|token)[ \t]+(?P<value>[A-Za-z0-9_~+/=.-]{16,512})")
 _DOTENV = re.compile(
     r"^[ \t]*(?:export[ \t]+)?(?P<name>[A-Za-z_][\w.]{0,127})[ \t]*=[ \t]*(?P<value>.+?)[ \t]*$", re.MULTILINE
 )
 _PLAIN = re.compile(
     r"[+-]?\d{1,12}(?:\.\d{1,9})?\Z|true\Z|false\Z|yes\Z|no\Z|on\Z|off\Z|none\Z|null\Z", re.IGNORECASE
 )
-_NAMES = (b"key", b"token", b"secret", b"pass", b"pwd", b"cred", b"auth", b"bearer")
+_NAMES = (b"key", b"token", b"secret", b"pass", b"pwd", b"cred", b"auth", b"bearer", b"cookie", b"jwt")
 """A line that names a secret holds one of these."""
-_PLACES = frozenset(("password", "passwd", "pass", "pw", "secret", "token", "pwd", "key"))
-"""What examples write where a password stands."""
 
 
 class Found(Record):
@@ -116,7 +97,16 @@ class Redactor:
             return self._replaced(data, _spans_of_binary(data))
         if is_dotenv(name):
             return self._replaced(data, _dotenv_spans(data.decode("latin-1")))
-        return self._replaced(data, spans(data, settings=has_settings(name)))
+        return self._replaced(
+            data,
+            spans(
+                data,
+                settings=has_settings(name),
+                guarded=is_guarded(name),
+                sums=has_sums(name),
+                seam=literals.seam_of(name),
+            ),
+        )
 
     def _encoded(self, data: bytes, name: str, encoding: str) -> tuple[bytes, tuple[Found, ...]]:
         """The same for a text in UTF-16: read as one, and written as one."""
@@ -162,7 +152,7 @@ class Redactor:
             user, _, password = word.partition(":")
             clean, found = self._whole(password)
             return f"{user}:{clean}", found
-        if equals and _named(before.lstrip("-"), value):
+        if equals and MARK not in value and is_meant(before.lstrip("-"), value):
             clean, found = self._whole(value)
             return f"{before}={clean}", found
         return self.text(word)
@@ -210,35 +200,48 @@ def masked(data: bytes) -> bytes:
     return _DIGEST.sub(b"<redacted:?>", data)
 
 
-def spans(data: bytes, *, settings: bool) -> list[_Span]:
+def spans(
+    data: bytes,
+    *,
+    settings: bool,
+    guarded: bool = False,
+    sums: bool = False,
+    seam: re.Pattern[str] | None = literals.SEAM,
+) -> list[_Span]:
     """Where secrets stand in `data`, in order and without overlap.
 
-    `settings`: it is a file of settings, where values need no quotes.
+    `settings`: it is a file of settings, where values need no quotes; `guarded`: a test or an example;
+    `sums`: one that is full of hashes; `seam`: what joins its literals.
     """
     text = data.decode("latin-1")  # a character for each byte, so places in one are places in the other
-    found = [
-        _Span(hit.span.start, hit.span.end, str(hit.kind))
-        for hit in tokens(text, 0, len(text))
-        if not _meant_otherwise(text[hit.span.start : hit.span.end])
-    ]
+    found = _spans(data, text, settings=settings, guarded=guarded, sums=sums)
+    if seam is not None and (joined := literals.joined(text, seam)) is not None:
+        whole = _spans(
+            joined.text.encode("latin-1"), joined.text, settings=settings, guarded=guarded, sums=sums
+        )
+        for span in whole:
+            found += [_Span(start, end, span.kind) for start, end in joined.places(span.start, span.end)]
+    return _apart(found)
+
+
+def _spans(data: bytes, text: str, *, settings: bool, guarded: bool, sums: bool) -> list[_Span]:
+    found = [_Span(*hit) for hit in tokens(data, text)]
     found += [_Span(*place) for place in secretplaces.anywhere(text)]
+    if any(span.kind == "an AWS access key" for span in found):
+        found += [_Span(*place) for place in secretplaces.beside_aws(text)]
     if settings:
         found += [_Span(*place) for place in secretplaces.logins(text)]
     if "@" in text and "://" in text:
         found += _userinfo(text)
-    for start, end in _lines(data):
-        found += _by_name(text, start, end, settings=settings)
-        found += [
-            _Span(*place)
-            for place in secretplaces.of_line(text, start, end, settings=settings)
-            if MARK not in text[place.start : place.end]
-        ]
-    return _apart(found)
+    for start, end in () if sums else _lines(data):
+        line = secretplaces.Line(start, end, guarded, sums)
+        found += [_Span(*place) for place in secretplaces.of_line(text, line, settings=settings)]
+    return [span for span in found if MARK not in text[span.start : span.end]]
 
 
 def _spans_of_binary(data: bytes) -> list[_Span]:
     """Secrets of what is no text: only what cannot well be anything else, where one begins."""
-    found: list[_Span] = []
+    found = [_Span(*hit) for hit in tokens(data, data.decode("latin-1"))]
     end = 0
     for hit in secretplaces.BEGINNINGS.finditer(data):
         start = max(end, hit.start() - _BEFORE)
@@ -246,20 +249,8 @@ def _spans_of_binary(data: bytes) -> list[_Span]:
             continue
         end = hit.end() + _WINDOW
         text = data[start:end].decode("latin-1")
-        found += [_Span(start + one.start, start + one.end, one.kind) for one in _surely(text)]
+        found += [_Span(start + one.start, start + one.end, one.kind) for one in secretplaces.anywhere(text)]
     return _apart(found)
-
-
-def _surely(text: str) -> Iterator[_Span]:
-    for hit in tokens(text, 0, len(text)):
-        if str(hit.kind) not in _UNSURE and not _meant_otherwise(text[hit.span.start : hit.span.end]):
-            yield _Span(hit.span.start, hit.span.end, str(hit.kind))
-    yield from (_Span(*place) for place in secretplaces.anywhere(text))
-
-
-def _meant_otherwise(value: str) -> bool:
-    """Whether a hit only holds a secret's place, or begins a key that is looked at as a whole."""
-    return "PRIVATE KEY" in value or value.lower() in _PLACES
 
 
 def _lines(data: bytes) -> list[tuple[int, int]]:
@@ -283,47 +274,21 @@ def _userinfo(text: str) -> Iterator[_Span]:
         if hit is not None:
             user, _, password = hit["value"].partition(":")
             start = hit.start("value")
-            if password and not (
-                is_reference(password) or is_placeholder(password) or _meant_otherwise(password)
-            ):
+            if password and not is_stated(password) and password != user:
                 yield _Span(start + len(user) + 1, hit.end("value"), "a password in an address")
-            elif not password and looks_random(user):
+            elif not password and looks_random(user) and not is_wordy(user) and not is_stated(user):
                 yield _Span(start, hit.end("value"), "a token in an address")
         at = text.find("://", at + 3)
-
-
-def _by_name(text: str, start: int, end: int, *, settings: bool) -> Iterator[_Span]:
-    """Secrets of one line that are told by what they are called."""
-    if secretplaces.names_one(text, start, end):
-        for pattern in (_ASSIGNED, _QUERY, _BARE) if settings else (_ASSIGNED, _QUERY):
-            for hit in pattern.finditer(text, start, end):
-                if _named(hit["name"].rpartition(".")[2], hit["value"]):
-                    yield _Span(*hit.span("value"), "a value by its name")
-        for hit in _OPTION.finditer(text, start, end):
-            if _named(hit["name"], hit["value"]) and (settings or looks_random(hit["value"])):
-                yield _Span(*hit.span("value"), "a value by its option")
-    for hit in _HEADER.finditer(text, start, end):
-        if looks_random(hit["value"]):
-            yield _Span(*hit.span("value"), "a value of a header")
-
-
-def _named(name: str, value: str) -> bool:
-    """Whether `value` is a secret for being called `name`; words that code puts there are none."""
-    if MARK in value or not value.isascii() or not name_strength(name) or not is_secret(name, value):
-        return False
-    if any(ch in value for ch in " (){}[]$<>"):
-        return False
-    return looks_random(value) or not value.replace("_", "").replace("-", "").replace(".", "").isalpha()
 
 
 def _is_argument_of(option: str, word: str) -> bool:
     """Whether a word is a secret for the option before it: a command line has values, not code."""
     name = option.lstrip("-")
     if len(name) == 1:
-        return secretplaces.is_drawn(word)
-    if name_strength(name) == _ALWAYS:
-        return not (MARK in word or is_reference(word) or is_placeholder(word) or word.lower() in _PLACES)
-    return _named(name, word)
+        return is_drawn(word)
+    if strength(name) == _ALWAYS:
+        return MARK not in word and not is_stated(word)
+    return is_meant(name, word)
 
 
 def _dotenv_spans(text: str) -> list[_Span]:

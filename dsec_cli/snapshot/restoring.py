@@ -109,7 +109,10 @@ def restore(view: View, target: str, *, live: str, redactor: Redactor, only: str
 def _write(view: View, inside: str, *, live: str, redactor: Redactor, only: str) -> Restored:
     side = view.side("code")
     report = write_all(
-        view, [(b"", side.trees[label]) for label in ("code", "redacted") if label in side.trees], inside, only
+        view,
+        [(b"", side.trees[label]) for label in ("code", "redacted") if label in side.trees],
+        inside,
+        only,
     )
     filled, missing = _fill(view, inside, live=live, redactor=redactor)
     withheld = tuple(one["path"] for one in side.data["withheld"])

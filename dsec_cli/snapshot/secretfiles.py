@@ -50,6 +50,22 @@ _WITHHELD_NAMES = frozenset(
         ".vault-token",
     )
 )
+_SUMS = (".sum", ".lock", "-lock.json", "-lock.yaml", "-lock.yml", ".lockfile", ".lock.json", "lock.hcl")
+_SUMS_NAMES = frozenset(("npm-shrinkwrap.json", "checksums.txt", "sha256sums", "verification-metadata.xml"))
+_GUARDED = frozenset(
+    (
+        "test",
+        "tests",
+        "testing",
+        "testdata",
+        "test_data",
+        "fixtures",
+        "mocks",
+        "__tests__",
+        "unittest",
+        "spec",
+    )
+)
 _SAMPLES = ("example", "sample", "template", "dist", "defaults")
 
 
@@ -65,6 +81,21 @@ def is_dotenv(name: str) -> bool:
     if base != ".env" and not base.startswith(".env.") and not base.endswith(".env"):
         return False
     return not any(word in base for word in _SAMPLES)
+
+
+def has_sums(name: str) -> bool:
+    """Whether the file is one of those in which package managers keep hashes."""
+    base = name.rpartition("/")[2].lower()
+    return base.endswith(_SUMS) or base in _SUMS_NAMES
+
+
+def is_guarded(name: str) -> bool:
+    """Whether the file is a test, where passwords are made up."""
+    *folders, base = name.lower().split("/")
+    stem = base.partition(".")[0]
+    if stem == "conftest" or stem.startswith("test_") or stem.endswith(("_test", "_tests", ".test", ".spec")):
+        return True
+    return any(folder in _GUARDED for folder in folders)
 
 
 def has_settings(name: str) -> bool:

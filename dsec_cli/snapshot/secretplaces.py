@@ -6,13 +6,13 @@ Each is looked for only where a word of it stands in the text: most files have n
 from __future__ import annotations
 
 import functools
-import itertools
 import re
 from base64 import b64decode
 from binascii import Error
 
 from dsec.record import Record
-from dsec_cli.source.secrets import is_placeholder, is_reference, name_strength
+from dsec_cli.snapshot.secretvalues import is_drawn, is_meant, is_stated, is_wordy, strength
+from dsec_cli.source.secrets import looks_random
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,30 +25,46 @@ _BLOCK = re.compile(
 )
 """A key, also as the strings of a program or a notebook; code that only names the first line is none."""
 BEGINNINGS = re.compile(
-    rb"[sghrnxpdeALPBS](?:k-|k_live|hp_|ho_|hu_|hs_|hr_|ithub_pat_|lpat-|f_|vapi-|KIA|SIA|Iza|ox[abps]-"
-    rb"|pm_|ypi-AgE|ckr_pat_|yJ|GE-SECRET-KEY|S0tLS1CRUdJTi|rivate-Lines"
-    rb"|EGIN [A-Z ]{0,32}PRIVATE KEY|asic |haredAccessKey)"
+    rb"[ALPBS](?:GE-SECRET-KEY|S0tLS1CRUdJTi|rivate-Lines|EGIN [A-Z ]{0,32}PRIVATE KEY|asic |haredAccessKey)"
 )
-"""What secrets begin with that are found in any file."""
+"""What secrets begin with that are found in any file, beside tokens."""
 _PUTTY = re.compile(r"Private-Lines: \d+\s[\s\S]*?(?:Private-MAC: \S+|\Z)")
 _ENCODED_KEY = re.compile(r"LS0tLS1CRUdJTi[A-Za-z0-9+/=]{40,}")
 """`-----BEGIN ` in base 64, as Kubernetes keeps keys."""
 _AGE = re.compile(r"AGE-SECRET-KEY-1[A-Z0-9]{50,64}")
-_PREFIXES = ("gh", "glpat-", "sk-", "npm_", "xox", "nvapi-", "dckr_pat_", "pypi-AgE", "hf_")
-_PREFIXED = re.compile(
-    r"gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_\w{40,255}|glpat-[\w-]{20,64}|npm_[A-Za-z0-9]{36}"
-    r"|sk-(?:proj|ant|svcacct|or)-[\w-]{20,255}|xox[abps]-[\w-]{20,255}|nvapi-[\w-]{40,255}"
-    r"|dckr_pat_[\w-]{20,64}|pypi-AgE[\w-]{50,255}|hf_[A-Za-z]{34}(?![A-Za-z0-9])"
-)
-"""Tokens that nothing else looks like, also right behind a letter or a dash: `notes-ghp_...`."""
 _AWS = re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b")
 _AWS_SECRET = 40
 _SIGNED = re.compile(
     r"[?&](?:sig|signature|X-Amz-Signature|X-Amz-Security-Token|X-Goog-Signature)=(?P<value>[\w%+/=-]{16,})"
 )
 """Of an address that gives access to whoever has it."""
+_WEBHOOK = re.compile(
+    r"(?:hooks\.slack\.com/(?:services|workflows|triggers)/|discord(?:app)?\.com/api/(?:v\d+/)?webhooks/"
+    r"|webhook\.office\.com/webhookb2/|hooks\.zapier\.com/hooks/catch/|maker\.ifttt\.com/trigger/\w+/with/key/"
+    r"|/open-apis/bot/v2/hook/|/robot/send\?access_token=|/cgi-bin/webhook/send\?key=)"
+    r"(?P<value>[\w@/+-]{16,400})"
+)
+"""Who has such an address may write into the channel."""
+_MAILGUN = re.compile(r"\b(?P<value>key-[0-9a-f]{32})\b")
 _CONNECTION = re.compile(r"(?:AccountKey|SharedAccessKey|SharedSecretValue)=(?P<value>[A-Za-z0-9+/=]{16,})")
 _BASIC = re.compile(r"Basic[ \t]+(?P<value>[A-Za-z0-9+/]{6,}={0,2})")
+_ASSIGNED = re.compile(
+    r"(?<![\w.-])(?P<name>[A-Za-z_][\w.-]{0,79})[\"'`\]]{0,2}[ \t]*(?::=|=>|=|:)[ \t]*"
+    r"[rbuf]{0,2}[\"'](?P<value>[^\"'\n]{6,4096})[\"']"
+)
+"""`name = "value"`, `"name": "value"`, `name: 'value'`, `env["name"] = "value"`."""
+_BARE = re.compile(
+    r"^[ \t]*(?:-[ \t]+)?(?:export[ \t]+|ENV[ \t]+)?(?P<name>[A-Za-z_][\w.-]{0,79})[ \t]*[=:][ \t]*"
+    r"(?P<value>[^\s\"'#][^\s\"']{5,511})[ \t]*$",
+    re.MULTILINE,
+)
+"""`NAME=value` and `name: value` on a line of its own, in files that hold settings."""
+_OPTION = re.compile(
+    r"""--?(?P<name>[A-Za-z][\w-]{1,60})(?:=|[ \t]+|["'],[ \t]*["'])["']?(?P<value>[^\s"',;|&)]{6,512})"""
+)
+"""`--api-key value`, `--api-key=value`, `"--api-key", "value"`."""
+_QUERY = re.compile(r"[?&](?P<name>[A-Za-z_][\w.-]{1,60})=(?P<value>[^\s&#\"'<>]{6,512})")
+_HEADER = re.compile(r"(?:Bearer|Basic|Token|token)[ \t]+(?P<value>[A-Za-z0-9_~+/=.-]{16,512})")
 _LOGIN = re.compile(r"(?:\s-u|--user)[ =]+[\"']?(?P<user>[^\s:\"']{1,80}):(?P<value>[^\s\"'`]{3,200})")
 _ELEMENT = re.compile(r"<(?P<name>[A-Za-z][\w.-]{1,60})>(?P<value>[^<>\s]{4,512})</")
 _ESCAPED = re.compile(
@@ -80,11 +96,18 @@ _PROSE = re.compile(
     r"(?i:\b(?P<name>password|passphrase|passwd|api[ _-]?key|secret[ _-]?key|access[ _-]?token))"
     r"(?:[ \t]+is|[ \t]*[:=])[ \t]+(?P<value>\S{6,200})"
 )
-_NEAR = re.compile(
-    r"(?i:api.?key|access.?key|private.?key|key|token|secret|passw|passphrase|pwd|credential|auth|bearer)"
+_NAME = re.compile(r"(?<![A-Za-z0-9+/=_.-])[A-Za-z_][A-Za-z0-9_.-]{1,60}(?![A-Za-z0-9+/_-])")
+_SPLIT = re.compile(r"([a-z0-9])([A-Z])")
+_SURELY = 2
+_SURE_WORDS = frozenset(
+    (
+        *("token", "secret", "secrets", "pass", "passwd", "password", "passphrase", "pwd", "credential"),
+        *("credentials", "bearer", "apikey", "accesskey", "privatekey", "authorization", "cookie", "jwt"),
+    )
 )
-_SURE = re.compile(r"(?i:token|secret|pass|pwd|credential|bearer|api.?key|access.?key|private.?key)")
-_CANDIDATE = re.compile(r"[A-Za-z0-9+/=~_-]{16,512}")
+_SURE_ENDS = ("password", "passwd", "apikey", "authtoken", "accesstoken", "apitoken", "secretkey")
+_COMPOUND = re.compile(r"(?i:api|access|private|secret|signing|encryption)[_.-]?key")
+_CANDIDATE = re.compile(r"(?<![A-Za-z0-9+/=~_-])[A-Za-z0-9+/=~_-]{16,512}(?![A-Za-z0-9+/=~_-])")
 _DRAWN = re.compile(r"(?=[A-Za-z+/=~_-]{0,40}\d)[A-Za-z0-9+/=~_-]{16}")
 """A line without such has none of them."""
 _WORD = re.compile(r"[\w-]+")
@@ -92,11 +115,24 @@ _SUM = re.compile(
     r"(?i:sha\d|md5|blake|hash|digest|checksum|integrity|commit|rev\b|uuid|fingerprint|public|ssh-)"
 )
 """What such values are that are none: their line says so."""
+_PINNED = re.compile(r"(?:[@#]|h1:|/|-|;base64,)\Z")
+"""A commit of an action, a sum of a module, a part of a path."""
+_LONGEST = 256
+"""Characters of a value; what is longer is a picture."""
 _REACH = 160
 """Characters behind a name in which its value stands."""
-_KINDS, _GROUPS, _LONG = 3, 2, 24
-"""Kinds of characters, groups of digits (a name may end in a number), and what is long without them."""
 _HEX = frozenset("0123456789abcdef")
+
+
+class Line(Record):
+    """A line in which a secret may be named."""
+
+    start: int
+    end: int
+    guarded: bool = False
+    """It is one of a test or an example."""
+    sums: bool = False
+    """It is one of a file that is full of hashes: what is drawn by lot there is one."""
 
 
 class Place(Record):
@@ -109,15 +145,16 @@ class Place(Record):
 
 def anywhere(text: str) -> Iterator[Place]:
     """Secrets that may stand in a file of any kind, also one that is no text."""
-    for words, pattern, kind, counts in _ANYWHERE:
-        if not any(word in text for word in words):
+    for gate, rows in _ANYWHERE:
+        if gate not in text:
             continue
-        name = "value" if "value" in pattern.groupindex else 0
-        for hit in pattern.finditer(text):
-            if counts is None or counts(hit[name]):
-                yield Place(*hit.span(name), kind)
-    if "AKIA" in text or "ASIA" in text:
-        yield from _beside_aws(text)
+        for words, pattern, kind, counts in rows:
+            if not any(word in text for word in words):
+                continue
+            name = "value" if "value" in pattern.groupindex else 0
+            for hit in pattern.finditer(text):
+                if counts is None or counts(hit[name]):
+                    yield Place(*hit.span(name), kind)
 
 
 def _is_login(value: str) -> bool:
@@ -129,7 +166,7 @@ def _holds_key(value: str) -> bool:
 
 
 def _is_meant(value: str) -> bool:
-    return not is_placeholder(value) and "<" not in value
+    return not is_stated(value)
 
 
 def _plain(text: str) -> str:
@@ -140,21 +177,30 @@ def _plain(text: str) -> str:
         return ""
 
 
-_ANYWHERE: tuple[tuple[tuple[str, ...], re.Pattern[str], str, Callable[[str], bool] | None], ...] = (
-    (("PRIVATE KEY",), _BLOCK, "a private key", None),
-    (("Private-Lines:",), _PUTTY, "a private key", None),
-    (("LS0tLS1CRUdJTi",), _ENCODED_KEY, "a private key", _holds_key),
-    (("AGE-SECRET-KEY-1",), _AGE, "a private key", None),
-    (("ignature=", "sig=", "X-Amz-Security-Token="), _SIGNED, "a signed address", None),
-    (("AccountKey=", "Shared"), _CONNECTION, "a key in an address", None),
-    (_PREFIXES, _PREFIXED, "a token", _is_meant),
-    (("wandb.login(",), _WANDB, "a value by its name", _is_meant),
-    (("Basic",), _BASIC, "a value of a header", _is_login),
+_Row = tuple[tuple[str, ...], re.Pattern[str], str, "Callable[[str], bool] | None"]
+_ANYWHERE: tuple[tuple[str, tuple[_Row, ...]], ...] = (
+    ("-----BEGIN ", ((("PRIVATE KEY",), _BLOCK, "a private key", None),)),
+    ("Private-Lines:", ((("Private-Lines:",), _PUTTY, "a private key", None),)),
+    ("LS0tLS1CRUdJTi", ((("LS0tLS1CRUdJTi",), _ENCODED_KEY, "a private key", _holds_key),)),
+    ("AGE-SECRET-KEY-1", ((("AGE-SECRET-KEY-1",), _AGE, "a private key", None),)),
+    (
+        "://",
+        (
+            (("ignature=", "sig=", "X-Amz-Security-Token="), _SIGNED, "a signed address", None),
+            (("hook", "robot/send", "ifttt"), _WEBHOOK, "an address of a webhook", _is_meant),
+        ),
+    ),
+    ("Key=", ((("AccountKey=", "SharedAccessKey="), _CONNECTION, "a key in an address", None),)),
+    ("SharedSecretValue=", ((("SharedSecretValue=",), _CONNECTION, "a key in an address", None),)),
+    ("ailgun", ((("key-",), _MAILGUN, "an API key", None),)),
+    ("wandb.login(", ((("key",), _WANDB, "a value by its name", _is_meant),)),
+    ("Basic ", ((("Basic ",), _BASIC, "a value of a header", _is_login),)),
 )
-"""Words of which one must be there, what to look for then, what it is, and whether it counts."""
+"""What must be there for the rows to be looked at; of each: words of which one must be there, what to look
+for then, what it is, and whether it counts."""
 
 
-def _beside_aws(text: str) -> Iterator[Place]:
+def beside_aws(text: str) -> Iterator[Place]:
     """The secret half of an AWS key, in the line of the other half or the next."""
     for hit in _AWS.finditer(text):
         end = text.find("\n", text.find("\n", hit.end()) + 1)
@@ -165,16 +211,22 @@ def _beside_aws(text: str) -> Iterator[Place]:
                 yield Place(*other.span(), "an AWS secret key")
 
 
-def of_line(text: str, start: int, end: int, *, settings: bool) -> Iterator[Place]:
+def of_line(text: str, where: Line, *, settings: bool) -> Iterator[Place]:
     """Secrets of a line that names one; `settings`: in such a file values need no quotes."""
-    if names_one(text, start, end):
-        for pattern in (_ESCAPED, _TYPED, _BESIDE, _ELEMENT):
-            yield from _named(pattern, text, start, end, strong=pattern is not _ESCAPED)
-        for pattern in (_SHELL, _SET, _REGISTRY) if settings else ():
-            yield from _named(pattern, text, start, end, strong=pattern is _SHELL)
+    if names_one(text, where.start, where.end):
+        for pattern in (_ASSIGNED, _QUERY, _ESCAPED, _TYPED, _BESIDE, _ELEMENT):
+            yield from _named(pattern, text, where, quoted=True)
+        yield from _named(_OPTION, text, where, quoted=False)
+        for pattern in (_BARE, _SHELL, _SET, _REGISTRY) if settings else ():
+            yield from _named(pattern, text, where, quoted=False)
     if settings:
-        yield from _named(_PROSE, text, start, end, strong=True)
-    yield from _near(text, start, end)
+        yield from _named(_PROSE, text, where, quoted=False)
+    for hit in _HEADER.finditer(text, where.start, where.end):
+        value = hit["value"]
+        if looks_random(value) and not is_stated(value) and not is_wordy(value):
+            yield Place(*hit.span("value"), "a value of a header")
+    if not where.sums:
+        yield from _near(text, where.start, where.end)
 
 
 def names_one(text: str, start: int, end: int) -> bool:
@@ -182,37 +234,22 @@ def names_one(text: str, start: int, end: int) -> bool:
     return any(map(strength, _WORD.findall(text, start, end)))
 
 
-@functools.lru_cache(maxsize=1 << 15)
-def strength(name: str) -> int:
-    """As `name_strength`: the same words come again and again."""
-    return name_strength(name)
-
-
 def logins(text: str) -> Iterator[Place]:
     """`-u name:password` of a command."""
     for hit in _LOGIN.finditer(text):
         value = hit["value"]
-        if any(ch.isalpha() for ch in value) and not is_reference(value) and not is_placeholder(value):
+        if any(ch.isalpha() for ch in value) and not is_stated(value):
             yield Place(*hit.span("value"), "a password of a command")
 
 
-def _named(pattern: re.Pattern[str], text: str, start: int, end: int, *, strong: bool) -> Iterator[Place]:
-    for hit in pattern.finditer(text, start, end):
-        named = strength(hit["name"].rpartition(".")[2].replace(" ", "_"))
-        value = hit["value"].rstrip(".,;:!)")
-        if not named or not value.isascii() or is_reference(value) or is_placeholder(value):
-            continue
-        drawn = is_drawn(value)
-        if drawn or (strong and named == 2 and _is_password(value)):
+def _named(pattern: re.Pattern[str], text: str, where: Line, *, quoted: bool) -> Iterator[Place]:
+    for hit in pattern.finditer(text, where.start, where.end):
+        name = hit["name"].rpartition(".")[2].replace(" ", "_")
+        value = hit["value"] if quoted else hit["value"].rstrip(".,;:!)`")
+        lead = 0 if quoted else len(value) - len(value.lstrip("`"))
+        if is_meant(name, value[lead:], quoted=quoted, guarded=where.guarded):
             at = hit.start("value")
-            yield Place(at, at + len(value), "a value by its name")
-
-
-def _is_password(value: str) -> bool:
-    """Whether it is no word of a language, and no expression."""
-    if any(ch in value for ch in "(){}[]$<>") or " " in value:
-        return False
-    return any(ch.isdigit() for ch in value) and any(ch.isalpha() for ch in value)
+            yield Place(at + lead, at + len(value), "a value by its name")
 
 
 def _near(text: str, start: int, end: int) -> Iterator[Place]:
@@ -224,33 +261,29 @@ def _near(text: str, start: int, end: int) -> Iterator[Place]:
     if _DRAWN.search(text, start, end) is None:
         return
     checked = start
-    for name in _NEAR.finditer(text, start, end):
-        if name.start() < checked:
+    for name in _NAME.finditer(text, start, end):
+        if name.start() < checked or not (surely := _nearness(name[0])):
             continue
         checked = min(name.end() + _REACH, end)
-        for hit in _CANDIDATE.finditer(text, name.end(), checked):
+        for hit in _CANDIDATE.finditer(text, name.end(), end):
+            if hit.start() >= checked:
+                break
             value = hit[0].strip("=-_")
-            if _HEX.issuperset(value) and not _SURE.match(name[0]):
+            if len(value) > _LONGEST or (_HEX.issuperset(value) and surely < _SURELY):
                 continue  # many things have a key that is a hash
-            if is_drawn(value) and not _SUM.search(text, max(start, hit.start() - _REACH), hit.start()):
+            before = text[max(start, hit.start() - _REACH) : hit.start()]
+            if is_drawn(value) and not _SUM.search(before) and not _PINNED.search(before):
                 yield Place(*hit.span(), "a value drawn by lot beside a name")
 
 
-def is_drawn(value: str) -> bool:
-    """Whether nobody thought of a value: its kinds of characters alternate as no name's do."""
-    if len(value) < 16:
-        return False
-    if _HEX.issuperset(value):
-        return len(value) >= 32 and not value.isdecimal() and any(ch.isdigit() for ch in value)
-    kinds = [_kind(ch) for ch in value if ch.isalnum()]
-    if len(set(kinds)) < _KINDS:
-        return False
-    groups = sum(one != 0 for one, other in itertools.pairwise([1, *kinds]) if other == 0)
-    if groups < _GROUPS and len(kinds) < _LONG:
-        return False
-    changes = sum(one != other for one, other in itertools.pairwise(kinds))
-    return changes * 20 >= 9 * len(kinds)
-
-
-def _kind(char: str) -> int:
-    return 0 if char.isdigit() else 1 if char.islower() else 2
+@functools.lru_cache(maxsize=1 << 14)
+def _nearness(name: str) -> int:
+    """Whether a word names a secret: 2 surely, 1 perhaps (`key`, `auth`), 0 not."""
+    for part in (
+        _SPLIT.sub(r"\1 \2", name).replace("_", " ").replace("-", " ").replace(".", " ").lower().split()
+    ):
+        if part in _SURE_WORDS or part.endswith(_SURE_ENDS):
+            return _SURELY
+        if part in ("key", "auth"):
+            return _SURELY if _COMPOUND.search(name) else 1
+    return 0

@@ -21,6 +21,10 @@ _TOKEN = _ALNUM | frozenset("_-")
 _BASE64 = _TOKEN | frozenset("+/=.")
 
 
+_HEX = frozenset("0123456789abcdef")
+_LONGEST = 2048
+
+
 class Shape(Record):
     """A token that its first characters give away."""
 
@@ -29,39 +33,91 @@ class Shape(Record):
     alphabet: frozenset[str]
     least: int
     """Characters after the prefix that a real one has at least."""
+    most: int = _LONGEST
+    """And at most."""
+
+
+def _alike(
+    prefixes: str, kind: str, alphabet: frozenset[str], least: int, most: int = _LONGEST
+) -> tuple[Shape, ...]:
+    """Shapes that differ in their prefix alone."""
+    return tuple(Shape(prefix, kind, alphabet, least, most) for prefix in prefixes.split())
 
 
 SHAPES = (
-    Shape("sk-proj-", say("an API key"), _TOKEN, 20),
-    Shape("sk-svcacct-", say("an API key"), _TOKEN, 20),
-    Shape("sk-ant-", say("an API key"), _TOKEN, 20),
-    Shape("sk-or-", say("an API key"), _TOKEN, 20),
-    Shape("sk-", say("an API key"), _ALNUM, 20),
-    Shape("sk_live_", say("a payment key"), _ALNUM, 16),
-    Shape("rk_live_", say("a payment key"), _ALNUM, 16),
-    Shape("ghp_", say("a GitHub token"), _ALNUM, 36),
-    Shape("gho_", say("a GitHub token"), _ALNUM, 36),
-    Shape("ghu_", say("a GitHub token"), _ALNUM, 36),
-    Shape("ghs_", say("a GitHub token"), _ALNUM, 36),
-    Shape("ghr_", say("a GitHub token"), _ALNUM, 36),
+    *_alike("sk-proj- sk-svcacct- sk-admin- sk-ant- sk-or- sk-lf-", say("an API key"), _TOKEN, 20),
+    *_alike("sk- csk- gsk_", say("an API key"), _ALNUM, 20),
+    *_alike("xai- pplx- jina_ tgp_v1_ rpa_ pcsk_ tvly- wandb_v1_ api_org_", say("an API key"), _TOKEN, 24),
+    *_alike("lsv2_pt_ lsv2_sk_ phx_ figd_ lin_api_ lin_oauth_ ntn_", say("an API key"), _TOKEN, 24),
+    *_alike("r8_ secret_ aio_ fw_", say("an API key"), _ALNUM, 22),
+    *_alike("e2b_ dtn_ fc-", say("an API key"), _HEX, 32),
+    *_alike("sk_live_ rk_live_ sk_test_ rk_test_ sk_prod_ rk_prod_ whsec_", say("a payment key"), _ALNUM, 16),
+    *_alike("sq0atp- sq0csp- FLWSECK_TEST- duffel_live_ duffel_test_", say("a payment key"), _TOKEN, 20),
+    *_alike("shpat_ shpca_ shppa_ shpss_", say("a payment key"), _HEX | _UPPER | frozenset("abcdef"), 32),
+    *_alike("shippo_live_ shippo_test_", say("a payment key"), _HEX, 40),
+    *_alike("ghp_ gho_ ghu_ ghs_ ghr_", say("a GitHub token"), _ALNUM, 36),
     Shape("github_pat_", say("a GitHub token"), _ALNUM | {"_"}, 36),
-    Shape("glpat-", say("a GitLab token"), _TOKEN, 20),
+    *_alike(
+        "glpat- gldt- glrt- glcbt- glptt- gloas- glsoat- glft- glimt- glagent- glffct-",
+        say("a GitLab token"),
+        _TOKEN,
+        20,
+    ),
+    Shape("GR1348941", say("a GitLab token"), _TOKEN, 20, 24),
     Shape("hf_", say("a Hugging Face token"), _ALNUM, 30),
     Shape("nvapi-", say("an NVIDIA API key"), _TOKEN, 40),
-    Shape("AKIA", say("an AWS access key"), _UPPER, 16),
-    Shape("ASIA", say("an AWS access key"), _UPPER, 16),
+    *_alike("AKIA ASIA ABIA ACCA", say("an AWS access key"), _UPPER, 16),
+    Shape("ABSK", say("an AWS access key"), _BASE64, 100),
+    *_alike("LTAI AKLT", say("a cloud access key"), _BASE64, 16),
+    Shape("AKID", say("a cloud access key"), _ALNUM, 32, 36),
+    *_alike("dop_v1_ doo_v1_ dor_v1_", say("a cloud access key"), _HEX, 64, 64),
+    *_alike("dapi", say("a cloud access key"), _HEX, 32, 32),
+    *_alike(
+        "fo1_ fm1r_ fm2_ nfp_ HRKU-AA tskey- CFPAT- pul- tk-us-",
+        say("a cloud access key"),
+        _TOKEN | {"+", "/"},
+        30,
+    ),
+    *_alike(
+        "pnu_ pnb_ sbp_ sb_secret_ pscale_tkn_ pscale_pw_ pscale_oauth_",
+        say("a cloud access key"),
+        _TOKEN,
+        24,
+    ),
     Shape("AIza", say("a Google API key"), _TOKEN, 35),
-    Shape("xoxb-", say("a Slack token"), _TOKEN, 20),
-    Shape("xoxp-", say("a Slack token"), _TOKEN, 20),
-    Shape("xoxa-", say("a Slack token"), _TOKEN, 20),
-    Shape("xoxs-", say("a Slack token"), _TOKEN, 20),
+    Shape("GOCSPX-", say("a Google API key"), _TOKEN, 24),
+    *_alike("xoxb- xoxp- xoxa- xoxs- xoxo- xoxr- xoxe- xapp-", say("a Slack token"), _TOKEN, 20),
     Shape("npm_", say("an npm token"), _ALNUM, 36),
+    *_alike("rubygems_ CLOJARS_ cio", say("a package registry token"), _ALNUM, 32, 60),
+    *_alike("AKCp cmVmd", say("a package registry token"), _ALNUM, 59),
     Shape("pypi-AgE", say("a PyPI token"), _TOKEN, 50),
-    Shape("dckr_pat_", say("a Docker token"), _TOKEN, 20),
+    *_alike("dckr_pat_ dckr_oat_", say("a Docker token"), _TOKEN, 20),
+    *_alike("ATATT3 ATCTT3 ATBB", say("an Atlassian token"), _TOKEN | {"="}, 28),
+    *_alike(
+        "glsa_ glc_ sntrys_ sntryu_ NRAK- NRII- NRJS- xkeysib- PMAK- rdme_ sgp_",
+        say("an API key"),
+        _BASE64 | {"_"},
+        19,
+    ),
+    *_alike("SK", say("an API key"), _HEX, 32, 32),
     Shape("eyJ", say("a JSON web token"), _TOKEN | {"."}, 40),
 )
-_AMBIGUOUS = ("sk-", "hf_", "npm_", "AKIA", "ASIA")
-"""Prefixes that words and identifiers have too: what follows must also look drawn by lot."""
+DOTTED = (
+    *_alike("SG.", say("an API key"), _TOKEN | {"."}, 40),
+    *_alike(
+        "hvs. hvb. hvr. dp.pt. dp.st. dp.ct. dt0c01. ya29.", say("a cloud access key"), _TOKEN | {"."}, 24
+    ),
+)
+"""The same with a dot in the prefix: what stands behind it is as long as a token."""
+_SURE = frozenset(
+    (
+        *("sk-proj-", "sk-svcacct-", "sk-ant-", "sk-or-", "sk_live_", "rk_live_", "github_pat_", "glpat-"),
+        *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "nvapi-", "AIza", "xoxb-", "xoxp-", "xoxa-", "xoxs-"),
+        *("pypi-AgE", "dckr_pat_", "eyJ"),
+    )
+)
+"""Prefixes that nothing else has; what follows another one must look drawn by lot, too."""
+_AWS = frozenset(("AKIA", "ASIA", "ABIA", "ACCA"))
 _AWS_KEY = 16
 """Characters of an AWS access key after its prefix, never more."""
 
@@ -76,10 +132,10 @@ class Hit(Record):
 def tokens(text: str, start: int, end: int) -> Iterator[Hit]:
     """Everything in `text[start:end]` that has the shape of a well-known kind of token."""
     taken: list[Span] = []
-    for shape in SHAPES:
+    for shape in (*SHAPES, *DOTTED):
         at = text.find(shape.prefix, start, end)
         while at >= 0:
-            hit = _token(text, at, end, shape)
+            hit = token(text, at, end, shape)
             if hit is not None and not any(span.start <= at < span.end for span in taken):
                 taken.append(hit.span)
                 yield hit
@@ -90,26 +146,29 @@ def tokens(text: str, start: int, end: int) -> Iterator[Hit]:
             yield hit
 
 
-def _token(text: str, at: int, end: int, shape: Shape) -> Hit | None:
+def token(text: str, at: int, end: int, shape: Shape) -> Hit | None:
+    """The token of this shape that begins at `at`; None: there is none."""
     if at and text[at - 1] in _TOKEN:
         return None
     body = at + len(shape.prefix)
     stop = body
     while stop < end and text[stop] in shape.alphabet:
         stop += 1
-    if stop - body < shape.least or (stop < end and text[stop] in _TOKEN):
+    while text[stop - 1] in "=.":
+        stop -= 1  # the end of a sentence, or what pads it
+    if not shape.least <= stop - body <= shape.most or (stop < end and text[stop] in _TOKEN):
         return None
     secret = text[body:stop]
     if shape.prefix == "eyJ" and secret.count(".") != 2:
         return None
-    if is_placeholder(secret) or (shape.prefix in _AMBIGUOUS and not _drawn(shape.prefix, secret)):
+    if is_placeholder(secret) or (shape.prefix not in _SURE and not _drawn(shape.prefix, secret)):
         return None
     return Hit(Span(at, stop), shape.kind)
 
 
 def _drawn(prefix: str, secret: str) -> bool:
     """Whether what follows an ambiguous prefix is the body of a key."""
-    if prefix in ("AKIA", "ASIA"):
+    if prefix in _AWS:
         return len(secret) == _AWS_KEY and not _DIGITS.isdisjoint(secret) and entropy(secret) >= 3.0
     return looks_random(secret) or (prefix == "hf_" and _mixed_case(secret))
 
@@ -173,9 +232,24 @@ _STRONG = frozenset(
 """Names whose value is a secret whatever it looks like."""
 _STRONG_ENDS = ("password", "passwd", "passphrase", "apikey")
 """Of a last word without separators: `PGPASSWORD`."""
-_WEAK = frozenset(("token", "pwd", "pass", "auth"))
+_WEAK = frozenset(("token", "pwd", "pass", "auth", "authorization", "bearer", "cookie", "jwt"))
 """Names that mean a secret only when the value looks like one: a tokenizer has tokens too."""
-_PARTS = ("key", "token", "secret", "pass", "pwd", "cred", "auth")
+_WEAK_ENDS = ("authtoken", "accesstoken", "apitoken")
+_KEYS = frozenset(
+    (
+        *("master", "storage", "account", "shared", "subscription", "license", "deploy", "ssh", "service"),
+        *("webhook", "hmac", "jwt", "rsa", "session", "app", "application", "admin", "root", "server"),
+    )
+)
+"""Before `key`: what such a key opens."""
+_QUALIFIERS = frozenset(
+    (
+        *("prod", "production", "dev", "development", "staging", "live", "base", "value", "raw", "primary"),
+        *("secondary", "backup", "b64", "base64", "plain", "plaintext", "default"),
+    )
+)
+"""Words behind the name of a secret that say which one it is: `API_KEY_PROD`, `password_2`."""
+_PARTS = ("key", "token", "secret", "pass", "pwd", "cred", "auth", "bearer", "cookie", "jwt")
 """Every name of a secret holds one of these; most names are told by them alone."""
 _NO_SECRET_BEFORE = frozenset(
     (
@@ -197,15 +271,17 @@ def name_strength(name: str) -> int:
     else:
         return 0
     words = _words(name)
+    while len(words) > 1 and (words[-1] in _QUALIFIERS or words[-1].isdecimal()):
+        words.pop()
     for size in (3, 2, 1):
         tail = "_".join(words[-size:])
         if len(words) >= size and tail in _STRONG:
             return 0 if words[:-size][-1:] == ["public"] else 2
     if words and words[-1].endswith(_STRONG_ENDS):
         return 2
-    if words and words[-1] in _WEAK:
+    if words and (words[-1] in _WEAK or words[-1].endswith(_WEAK_ENDS)):
         return 0 if words[-2:-1] and words[-2] in _NO_SECRET_BEFORE else 1
-    return 0
+    return int(words[-1:] == ["key"] and words[-2:-1] != [] and words[-2] in _KEYS)
 
 
 def _words(name: str) -> list[str]:

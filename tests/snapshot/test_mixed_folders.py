@@ -54,7 +54,9 @@ def test_both_come_back(files: dict[str, str], tmp_path: Path, store: Store, sta
     assert {name for name, _ in lost.missing} == set(made.filled)
     for name in made.filled:
         assert MARK in (tmp_path / "bare" / name).read_text()
-    part = restore(view, str(tmp_path / "part"), live=str(folder), redactor=Redactor(KEY), only=sorted(files)[0])
+    part = restore(
+        view, str(tmp_path / "part"), live=str(folder), redactor=Redactor(KEY), only=sorted(files)[0]
+    )
     assert part.files == 1
 
 
@@ -78,9 +80,7 @@ def test_modes_and_links_of_a_mixed_folder(tmp_path: Path, store: Store, state: 
 @pytest.mark.parametrize(
     "named", [("data", "data/a.bin"), ("data/a.bin", "data/b.bin"), ("data/s", "data"), ("data", "data")]
 )
-def test_data_that_is_named_twice(
-    named: tuple[str, ...], tmp_path: Path, store: Store, state: Path
-) -> None:
+def test_data_that_is_named_twice(named: tuple[str, ...], tmp_path: Path, store: Store, state: Path) -> None:
     folder = repository(tmp_path / "p", {"train.py": ""})
     write(folder, {"data/a.bin": "a", "data/b.bin": "b", "data/s/c.bin": "c"})
     wanted = Wanted(data=tuple(f"{one}:content" for one in named))
@@ -97,9 +97,9 @@ def test_one_path_that_is_two_things(tmp_path: Path, store: Store) -> None:
     for name, text in (("one", "1"), ("two", "2")):
         write(tmp_path / name, {"d/a": text})
     write(tmp_path / "three", {"d/a/b": ""})
-    trees = [
-        store.put_tree(os.fsencode(tmp_path / name), [Entry(b"d/a")]).id for name in ("one", "two")
-    ] + [store.put_folder(os.fsencode(tmp_path / "three")).id]
+    trees = [store.put_tree(os.fsencode(tmp_path / name), [Entry(b"d/a")]).id for name in ("one", "two")] + [
+        store.put_folder(os.fsencode(tmp_path / "three")).id
+    ]
     for number, pair in enumerate(((0, 1), (0, 2), (2, 0))):
         with pytest.raises(Damaged, match="d/a is two different things"):
             store.checkout_all([(b"", trees[one]) for one in pair], os.fsencode(tmp_path / f"out{number}"))
