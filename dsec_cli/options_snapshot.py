@@ -18,7 +18,7 @@ ACCEPT: Option = (
     "DIGEST",
     (),
     None,
-    "Take the value with this digest in as it is: it is no secret.",
+    "Take the value with this digest in as it is: it is no secret. It is remembered in .dsec/accepted.json.",
 )
 DEVICES: Option = (
     "inventory",

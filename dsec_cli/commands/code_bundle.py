@@ -11,6 +11,7 @@ from dsec_cli.cells import shown
 from dsec_cli.commands.snapshotting import exclusion, project, redactor
 from dsec_cli.exit import YES, UsageError
 from dsec_cli.report.output import emit, emit_bytes
+from dsec_cli.snapshot import acceptance
 from dsec_cli.snapshot.bundle import archive
 from dsec_cli.snapshot.capture import refuse_root
 from dsec_cli.snapshot.listing import list_code
@@ -30,8 +31,13 @@ def main(args: Args) -> int:
     place = project(args.dir)
     refuse_root(place.folder, os.path.expanduser("~"))
     listing = list_code(place.folder, os.environ, exclusion(place))
+    engine = redactor(place, args.accept)
     kept = tuple(one for one in listing.taken if one.link or not withheld(os.fsdecode(one.path)))
-    data, redacted = archive(place.folder, listing._replace(taken=kept), redactor(args.accept))
+    if engine.text("\n".join(readable(one.path) for one in kept))[1]:
+        kept = tuple(one for one in kept if not engine.text(readable(one.path))[1])
+    data, redacted = archive(place.folder, listing._replace(taken=kept), engine)
+    if args.accept:
+        acceptance.remember(place.state, args.accept)
     target = args.output or f"{os.path.basename(place.folder)}.tar.gz"
     if target == "-" and sys.stdout.isatty():
         raise UsageError(

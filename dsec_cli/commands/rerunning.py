@@ -53,7 +53,7 @@ def prepare(view: View, place: Project, job: str, *, link: tuple[str, ...] = ())
     folder = os.path.join(place.state, "reruns", job)
     if os.path.lexists(folder):
         raise SnapshotProblem(say("{folder} is there already", folder=folder), hint="take another --job-id")
-    restored = restore(view, folder, live=place.folder, redactor=redactor())
+    restored = restore(view, folder, live=place.folder, redactor=redactor(place))
     linked = _linked(view, folder, place.folder, link)
     side = view.side("run")
     data = side.data if side.status != ABSENT else None

@@ -23,6 +23,7 @@ from dsec_cli.commands.terminal import colored
 from dsec_cli.exit import YES, UsageError
 from dsec_cli.report.output import emit
 from dsec_cli.report.terminal import paint
+from dsec_cli.snapshot import acceptance
 from dsec_cli.snapshot.capture import capture, keep, refuse_root
 from dsec_cli.snapshot.manifest import is_name
 from dsec_cli.snapshot.section import Wanted
@@ -47,13 +48,14 @@ def main(args: Args) -> int:
     started = time.monotonic()
     with store_of(place, create=True) as store:
         scene = scene_of(place, store, _wanted(args, place), run=run, inventory=inventory_of(args.inventory))
-        scene.redactor = redactor(args.accept)
+        scene.redactor = redactor(place, args.accept)
         try:
             manifest = capture(scene, name)
         except TooLarge as problem:
             _tell_largest(problem)
             raise
         keep(scene, manifest)
+        acceptance.remember(place.state, args.accept)
         view = View(manifest, store)
         took = time.monotonic() - started
         if args.json:

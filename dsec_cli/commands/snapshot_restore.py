@@ -41,7 +41,7 @@ def main(args: Args) -> int:
         view = view_of(store, args.name)
         part = "" if only == "." else only
         if args.section == "code":
-            made = restore(view, target, live=place.folder, redactor=redactor(), only=part)
+            made = restore(view, target, live=place.folder, redactor=redactor(place), only=part)
         else:
             made = take_out(view, args.section, target, only=part)
     emit(_json(made, target) if args.json else "".join(f"{line}\n" for line in told(made, target)))

@@ -13,6 +13,7 @@ from dsec.units import Bytes, UnitProblem, parse
 from dsec_cli.commands.matching import meant
 from dsec_cli.commands.nearest import HERE, contract_here
 from dsec_cli.exit import UsageError
+from dsec_cli.snapshot import acceptance
 from dsec_cli.snapshot.package.form import SUFFIX
 from dsec_cli.snapshot.redaction import Redactor
 from dsec_cli.snapshot.redactionkey import redaction_key
@@ -90,9 +91,15 @@ def store_of(place: Project, *, create: bool = False) -> Iterator[Store]:
         yield store
 
 
-def redactor(accepted: tuple[str, ...] = ()) -> Redactor:
-    """The engine with this user's key."""
-    return Redactor(redaction_key(os.environ), accepted)
+def redactor(place: Project, accepted: tuple[str, ...] = ()) -> Redactor:
+    """The engine with this user's key; what was accepted before is accepted still. Raises UsageError."""
+    for digest in accepted:
+        if not acceptance.is_digest(digest):
+            raise UsageError(
+                say("--accept {digest!r} is no digest: it has 16 digits of 0-9 and a-f", digest=digest),
+                hint=say("dsec snapshot create prints it behind each value that it replaced"),
+            )
+    return Redactor(redaction_key(os.environ), (*acceptance.accepted(place.state), *accepted))
 
 
 def budget_of(text: str | None) -> int | None:
@@ -150,7 +157,7 @@ def scene_of(
         state=place.state,
         environ=dict(os.environ),
         store=store,
-        redactor=redactor(),
+        redactor=redactor(place),
         wanted=wanted,
         run=run,
         inventory=inventory,

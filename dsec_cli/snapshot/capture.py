@@ -15,6 +15,7 @@ from dsec_cli.snapshot.section import Part
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from dsec_cli.snapshot.manifest import Plain
     from dsec_cli.snapshot.section import Captured, Scene
 
 
@@ -62,16 +63,34 @@ def keep(scene: Scene, manifest: Manifest) -> None:
 
 def _section(part: Part, scene: Scene) -> Section:
     found: Captured = part.capture(scene)
+    reason = _clean(part, scene, found.reason)
     if found.data is None:
-        return Section(part.name, found.status, found.reason, "", 0, (), ())
+        return Section(part.name, found.status, reason, "", 0, (), ())
     document = canonical(found.data)
+    if scene.redactor.holds_token(document):
+        document = canonical(_clean(part, scene, found.data))
     content = scene.store.put_bytes(document)
     return Section(
         part.name,
         found.status,
-        found.reason,
+        reason,
         content,
         len(document) + found.size,
         found.trees,
         found.contents,
     )
+
+
+def _clean(part: Part, scene: Scene, value: Plain) -> Plain:
+    """All texts of a document without tokens, wherever they stand: in a path, a name, a message."""
+    match value:
+        case str():
+            clean, found = scene.redactor.tokens(value)
+            scene.redactions.extend((part.name, one) for one in found)
+            return clean
+        case dict():
+            return {_clean(part, scene, name): _clean(part, scene, one) for name, one in value.items()}
+        case list() | tuple():
+            return [_clean(part, scene, one) for one in value]
+        case _:
+            return value

@@ -131,6 +131,16 @@ class Redactor:
         clean, found = self._replaced(data, spans(data, settings=True))
         return clean.decode("utf-8", "backslashreplace"), found
 
+    def tokens(self, text: str) -> tuple[str, tuple[Found, ...]]:
+        """A text without what its own form gives away, and nothing else: for names and hashes."""
+        data = text.encode("utf-8", "surrogatepass")
+        clean, found = self._replaced(data, _tokens(data, data.decode("latin-1")))
+        return (clean.decode("utf-8", "surrogatepass"), found) if found else (text, ())
+
+    def holds_token(self, document: bytes) -> bool:
+        """Whether `tokens` would find anything in one of the texts of a document."""
+        return bool(_tokens(document, document.decode("latin-1")))
+
     def argv(self, words: Iterable[str]) -> tuple[list[str], tuple[Found, ...]]:
         """A command line without its secrets."""
         out: list[str] = []
@@ -237,6 +247,15 @@ def _spans(data: bytes, text: str, *, settings: bool, guarded: bool, sums: bool)
         line = secretplaces.Line(start, end, guarded, sums)
         found += [_Span(*place) for place in secretplaces.of_line(text, line, settings=settings)]
     return [span for span in found if MARK not in text[span.start : span.end]]
+
+
+def _tokens(data: bytes, text: str) -> list[_Span]:
+    """What its own form gives away, passwords in addresses among it."""
+    found = [_Span(*hit) for hit in tokens(data, text)]
+    found += [_Span(*place) for place in secretplaces.anywhere(text)]
+    if "@" in text and "://" in text:
+        found += _userinfo(text)
+    return _apart([span for span in found if MARK not in text[span.start : span.end]])
 
 
 def _spans_of_binary(data: bytes) -> list[_Span]:

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from dsec_cli.snapshot.shelf import View
 
 
+_LISTS = "dsec snapshot inspect NAME --files lists what it has"
+
+
 class Restored(Record):
     """What was written."""
 
@@ -132,7 +135,7 @@ def write_all(
     if report is None or not report.files + report.links:
         raise SnapshotProblem(
             say("snapshot {name} has nothing at {path!r}", name=view.manifest.name, path=only or "."),
-            hint="dsec snapshot inspect NAME --files lists what it has",
+            hint=_LISTS if beside is NOTHING else say("without PATH all of it is written"),
         )
     return report
 

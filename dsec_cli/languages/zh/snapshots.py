@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 TEXTS = {
+    "--accept {digest!r} is no digest: it has 16 digits of 0-9 and a-f": "--accept {digest!r} 不是摘要：摘要是 16 位 0-9 和 a-f",
+    "dsec snapshot create prints it behind each value that it replaced": "dsec snapshot create 会在每个被替换的值后面打印摘要",
+    "{path} is two different things in what is to be written": "要写出的内容中，{path} 对应两个不同的文件",
     "--json prints what --dry-run finds": "--json 打印 --dry-run 的结果",
     "add --dry-run; dsec run --json prints events": "请加上 --dry-run；dsec run --json 打印事件",
     "such as data": "例如 data",

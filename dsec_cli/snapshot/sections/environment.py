@@ -6,7 +6,9 @@ import re
 
 from dsec_cli.snapshot.environmentcauses import cause_of
 from dsec_cli.snapshot.manifest import ABSENT
+from dsec_cli.snapshot.secretvalues import is_drawn
 from dsec_cli.snapshot.section import Captured, Difference, Part, present
+from dsec_cli.source.secrets import name_strength
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +69,7 @@ def capture(scene: Scene) -> Captured:
             continue
         called = _called(scene, name)
         raw = value.encode("utf-8", "surrogateescape")
-        if not allowed(name) or len(raw) > 1 << 20:
+        if not allowed(name) or len(raw) > 1 << 20 or holds_secret(name, value):
             hidden[called] = scene.redactor.digest(raw)
             continue
         clean, found = scene.redactor.text(value)
@@ -88,6 +90,51 @@ def allowed(name: str) -> bool:
     return name in _NAMES or name.startswith(_STARTS)
 
 
+_SECRETS = frozenset(
+    (
+        *("password", "passwd", "passphrase", "passcode", "pass", "pwd", "userpass", "secret", "secrets"),
+        *("credential", "credentials", "creds", "cred", "apikey", "apikeys", "cookie", "cookies", "jwt"),
+        *("bearer", "dsn", "otp", "webhook", "authorization"),
+    )
+)
+"""Words of a name that say that its value is a secret."""
+_PERHAPS = frozenset(
+    (
+        *("key", "keys", "pkey", "token", "tokens", "auth", "session", "access", "cert", "account", "sas"),
+        *("pat", "login", "private", "pin", "salt", "signature", "pw"),
+    )
+)
+"""Words that say so unless the value plainly is none: a number of tokens, a switch."""
+_ENDS = (
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "token",
+    "apikey",
+    "accesskey",
+    "authkey",
+    "pwd",
+    "creds",
+)
+_PLAIN_VALUE = re.compile(r"(?i)[+-]?\d{1,9}(?:\.\d{1,9})?|true|false|yes|no|on|off|none|null|auto|default|")
+_OF_FILE = ("path", "file", "dir", "folder", "backend")
+_PARTS = re.compile(r"([a-z0-9])([A-Z])")
+_UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-")
+
+
+def holds_secret(name: str, value: str) -> bool:
+    """Whether a variable holds a secret, going by its name, or by a value that is drawn by lot as a whole."""
+    words = _PARTS.sub(r"\1_\2", name).lower().replace("-", "_").split("_")
+    if words[-1] in _OF_FILE and value.startswith(("/", "~", ".")):
+        return False
+    if not _SECRETS.isdisjoint(words) or any(word.endswith(_ENDS) for word in words):
+        return not (words[-1] in ("token", "tokens") and _PLAIN_VALUE.fullmatch(value))
+    if not _PERHAPS.isdisjoint(words) or name_strength(name):
+        return _PLAIN_VALUE.fullmatch(value) is None
+    return is_drawn(value) and not _UUID.search(value) and not any(char in value for char in "/:,.")
+
+
 def compare(pair: Pair) -> Iterator[Difference]:
     """Variables by name; of hidden ones only whether they are equal."""
     if ABSENT in (pair.before.status, pair.after.status):
@@ -97,6 +144,15 @@ def compare(pair: Pair) -> Iterator[Difference]:
     same_key = pair.before.key == pair.after.key
     for name in sorted({*before, *after}):
         one, two = before.get(name), after.get(name)
+        if (
+            one is not None
+            and two is not None
+            and name in secret
+            and not (name in pair.before.data["hidden"] and name in pair.after.data["hidden"])
+        ):
+            text = "hidden in one of the two"
+            yield Difference("environment", "unknown", name, text, text, 1)
+            continue
         hides = name in secret
         if one == two or (hides and not same_key and one is not None and two is not None):
             continue
