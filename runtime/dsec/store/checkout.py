@@ -233,7 +233,7 @@ def leads_out(entry: TreeEntry) -> bool:
 
 
 def joined(parts: Iterable[tuple[bytes, Iterable[TreeEntry]]]) -> Iterator[TreeEntry]:
-    """The entries of several trees as those of one; each tree lies at a path below the target, b"" for itself.
+    """The entries of several trees as those of one; each lies at a path below the target.
 
     A folder that several have is written once, as the first says; so is a file that is the same in all.
     Raises Damaged where one path is two things.
