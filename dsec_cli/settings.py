@@ -53,6 +53,15 @@ SETTINGS = (
         free=True,
     ),
     Setting(
+        "safe-directory",
+        ("",),
+        say(
+            "Folders, separated by colons, whose state is taken though others may write to it; "
+            "DSEC_SAFE_DIRECTORY goes first."
+        ),
+        free=True,
+    ),
+    Setting(
         "telemetry",
         ("false",),
         say("Whether anything is sent anywhere: nothing is, ever."),

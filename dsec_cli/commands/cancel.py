@@ -10,9 +10,9 @@ import time
 from dsec.errors import RunProblem
 from dsec.outcomes import state
 from dsec.resume import is_alive, read_run
-from dsec.rundir import find
 from dsec.sweep import Process, look, send
 from dsec_cli.commands.speaking import listener
+from dsec_cli.commands.statefolder import find
 from dsec_cli.exit import NO, YES
 from dsec_cli.words import say
 
@@ -26,7 +26,7 @@ _PATIENCE_S = 60.0
 
 def main(args: Args) -> int:
     """Signal the executor, and wait until it has ended everything."""
-    run = find(os.getcwd(), os.environ, args.job)
+    run = find(os.getcwd(), os.environ, args.job, acts=True)
     told = read_run(run)
     tell = listener(args.lang)
     if not is_alive(told):

@@ -35,6 +35,11 @@ class Configured(Record):
     lines: Mapping[str, int] = {}
     """Where each key stands."""
 
+    @property
+    def path_of_file(self) -> str:
+        """Absolute."""
+        return os.path.join(self.folder, os.path.basename(self.file))
+
     def texts(self, key: str) -> tuple[str, ...]:
         """The list under `key`; empty when it is not stated."""
         found = self.values.get(key, ())
@@ -80,7 +85,10 @@ class Configuration:
         if self._isolated:
             return NOTHING
         if folder not in self._known:
-            self._known[folder] = self._upwards(os.path.abspath(folder))
+            found = self._upwards(os.path.abspath(folder))
+            if found.folder:
+                _refuse_foreign(found, os.path.abspath(folder))
+            self._known[folder] = found
         return self._known[folder]
 
     def _upwards(self, folder: str) -> Configured:
@@ -91,6 +99,27 @@ class Configuration:
                 found = NOTHING if above == folder else self._upwards(above)
             self._known[folder] = found
         return self._known[folder]
+
+
+def _refuse_foreign(found: Configured, folder: str) -> None:
+    """Raise FileProblem where somebody has put a configuration into a shared folder above.
+
+    Whose the checked folder is may configure the check: a clone, a checkout that a CI system made.
+    """
+    try:
+        owner = os.stat(found.path_of_file).st_uid
+        trusted = (os.geteuid(), 0, os.stat(folder).st_uid)
+    except OSError:
+        return  # it is gone since it was read
+    if owner in trusted:
+        return
+    from dsec.ownership import owner_name, owners
+
+    if owner not in owners(os.environ):
+        raise FileProblem(
+            say("{path} belongs to {owner}, and is not read", path=found.file, owner=owner_name(owner)),
+            hint="use --isolated, or a configuration of your own in this folder",
+        )
 
 
 def _read(folder: str) -> Configured | None:

@@ -8,9 +8,9 @@ import sys
 
 from dsec import cgroups, orphans
 from dsec.errors import FileProblem
-from dsec.rundir import home
 from dsec.wholefile import write_whole
 from dsec_cli.commands.speaking import listener
+from dsec_cli.commands.statefolder import home
 from dsec_cli.doctor.check import find_checks
 from dsec_cli.doctor.examining import examine
 from dsec_cli.doctor.host import Host

@@ -12,9 +12,9 @@ from dsec.events import Exit, Spawn, decode
 from dsec.journal import read
 from dsec.progress import instance
 from dsec.resume import is_alive, read_run
-from dsec.rundir import find
 from dsec_cli.commands.printing import Part, printer
 from dsec_cli.commands.speaking import listener
+from dsec_cli.commands.statefolder import find
 from dsec_cli.exit import NO, YES, UsageError
 from dsec_cli.words import joined, say
 

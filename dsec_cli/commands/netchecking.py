@@ -9,10 +9,10 @@ import sys
 
 from dsec import units
 from dsec.errors import FileProblem
-from dsec.rundir import home
 from dsec.wholefile import write_whole
 from dsec_cli.commands.language import speech
 from dsec_cli.commands.speaking import teller
+from dsec_cli.commands.statefolder import home
 from dsec_cli.exit import NO, UNKNOWN, YES, UsageError
 from dsec_cli.netcheck.document import from_json, state_of, to_json
 from dsec_cli.netcheck.flows import Wants

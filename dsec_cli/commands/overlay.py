@@ -12,7 +12,8 @@ from dsec.core.overlap import thousandths
 from dsec.core.readiness import Readiness
 from dsec.errors import FileProblem
 from dsec.planfile import load_plan
-from dsec.rundir import RunDir, find
+from dsec.rundir import RunDir
+from dsec_cli.commands.statefolder import find
 from dsec_cli.dag.picture import device_name
 from dsec_cli.dag.view import Bar, Observed, Run
 from dsec_cli.words import say, system

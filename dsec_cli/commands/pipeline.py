@@ -9,8 +9,8 @@ from dsec import __version__
 from dsec.core.measures import circles
 from dsec.durations import contract_key, read_durations
 from dsec.record import Record
-from dsec.rundir import home
 from dsec_cli.commands.opened import Opened, diagnose, locator, open_contract
+from dsec_cli.commands.statefolder import home
 from dsec_cli.dag.cycles import Cycles, order_steps
 from dsec_cli.dag.findings import cut_findings, cycle_findings
 from dsec_cli.dag.graph import step_graph

@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from dsec.errors import FileProblem
-from dsec.rundir import home
 from dsec.units import Bytes, UnitProblem
 from dsec.units import parse as parse_unit
 from dsec_cli.commands.nearest import contract_here
+from dsec_cli.commands.statefolder import home
 from dsec_cli.diagnostics import Severity
 from dsec_cli.lint.linter import lint
 from dsec_cli.plugins.declared import read_declared

@@ -10,13 +10,13 @@ from dsec.core.report import build, document, markdown
 from dsec.errors import DSecError
 from dsec.quickplan import read_plan
 from dsec.resume import is_alive, read_run, running_us
-from dsec.rundir import find
 from dsec.words import say
 from dsec_cli.commands.accounting import Evidence, account
 from dsec_cli.commands.concluding import contended, last_lines, write_report
 from dsec_cli.commands.depending import kept
 from dsec_cli.commands.pricing import prices_of
 from dsec_cli.commands.speaking import listener
+from dsec_cli.commands.statefolder import find
 from dsec_cli.exit import YES
 from dsec_cli.report.output import emit
 

@@ -8,11 +8,12 @@ import shutil
 from dsec.contenthash import content_hash
 from dsec.errors import DSecError, FileProblem
 from dsec.record import Record
-from dsec.rundir import RunDir, find
+from dsec.rundir import RunDir
 from dsec_cli.commands import run as running
 from dsec_cli.commands.carrying import write_whole
 from dsec_cli.commands.nearest import contract_here
 from dsec_cli.commands.snapshotting import redactor
+from dsec_cli.commands.statefolder import find
 from dsec_cli.exit import UsageError
 from dsec_cli.options_args import Args, defaults
 from dsec_cli.options_run import RUN

@@ -11,13 +11,14 @@ from dsec.errors import RunProblem
 from dsec.journal import Journal
 from dsec.quickplan import read_plan
 from dsec.resume import holder, past_of, read_run
-from dsec.rundir import find, missing_output
+from dsec.rundir import missing_output
 from dsec.sweep import ancestors
 from dsec.warden import end_run
 from dsec.wardship import await_last
 from dsec_cli.commands.carrying import carry_out, check_feasible, inventory_for, metrics_of, probe_of
 from dsec_cli.commands.depending import keep, look
 from dsec_cli.commands.hosting import check_host
+from dsec_cli.commands.statefolder import find
 from dsec_cli.exit import UNKNOWN, YES
 from dsec_cli.words import say
 
@@ -35,7 +36,7 @@ _GRACE_S = 2.0
 def main(args: Args) -> int:
     """Take the run over: end what its last executor left behind, then do what is not done."""
     gc.disable()  # as in `run`
-    run = find(os.getcwd(), os.environ, args.job)
+    run = find(os.getcwd(), os.environ, args.job, acts=True)
     plan = read_plan(run.plan)
     journal = _take(run)
     try:

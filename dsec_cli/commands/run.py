@@ -14,7 +14,7 @@ from dsec.errors import FileProblem
 from dsec.journal import Header, header_payload
 from dsec.quickplan import is_plan, parse_plan
 from dsec.record import Record
-from dsec.rundir import RunDir, began, home, is_job, new_job
+from dsec.rundir import RunDir, began, is_job, new_job
 from dsec.sweep import boot_id
 from dsec.wholefile import remedy
 from dsec_cli.commands.carrying import (
@@ -28,6 +28,7 @@ from dsec_cli.commands.carrying import (
 )
 from dsec_cli.commands.depending import keep, look
 from dsec_cli.commands.hosting import check_host
+from dsec_cli.commands.statefolder import home
 from dsec_cli.exit import NO, YES, UsageError
 from dsec_cli.words import say, system
 

@@ -12,12 +12,13 @@ import time
 
 from dsec.devices.profiles import names
 from dsec.devices.visible import MASK
+from dsec.errors import FileProblem
 from dsec.simgpu import building, scenario
 from dsec.simgpu.rules import ScenarioProblem, rule
 from dsec_cli.commands.cached import cache_folder
 from dsec_cli.commands.speaking import listener
 from dsec_cli.exit import UsageError
-from dsec_cli.words import say
+from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,7 +95,18 @@ def _know_gpus(texts: Iterable[str], rules: str, count: int) -> None:
 
 def _cache() -> str:
     lint = cache_folder()
-    return os.path.join(os.path.dirname(lint) if lint else tempfile.gettempdir(), "sim-gpu")
+    if lint:
+        return os.path.join(os.path.dirname(lint), "sim-gpu")
+    # Without a home (a service, a container) it is where runs keep what is this user's alone.
+    from dsec.portbook import runtime_folder
+
+    try:
+        return os.path.join(runtime_folder(os.environb), "sim-gpu")
+    except OSError as problem:
+        raise FileProblem(
+            say("{path}: {why}", path=problem.filename, why=system(problem)),
+            hint=say("remove it, or name another folder in {name}", name="DSEC_CACHE_DIR"),
+        ) from None
 
 
 def _environment(library: str, path: str) -> dict[str, str]:

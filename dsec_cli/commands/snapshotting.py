@@ -7,11 +7,12 @@ import os
 
 from dsec.errors import DSecError, FileProblem
 from dsec.record import Record
-from dsec.rundir import RunDir, find, home, keep_from_git, latest
+from dsec.rundir import RunDir, keep_from_git, latest
 from dsec.store import Missing, StoreProblem, open_store
 from dsec.units import Bytes, UnitProblem, parse
 from dsec_cli.commands.matching import meant
 from dsec_cli.commands.nearest import HERE, contract_here
+from dsec_cli.commands.statefolder import find, home, refuse_foreign
 from dsec_cli.exit import UsageError
 from dsec_cli.snapshot import acceptance
 from dsec_cli.snapshot.package.form import SUFFIX
@@ -60,7 +61,11 @@ def _upwards(folder: str) -> str:
     """The nearest folder upwards that has a contract or snapshots; else the one that was asked about."""
     at = folder
     while True:
-        if os.path.isdir(f"{at}/.dsec/store") or any(os.path.isfile(f"{at}/{name}") for name in HERE):
+        marks = [f"{at}/.dsec/store", *(f"{at}/{name}" for name in HERE)]
+        found = [mark for mark in marks if os.path.exists(mark)]
+        if found:
+            if at != folder:
+                refuse_foreign(found[0], os.environ)
             return at
         above = os.path.dirname(at)
         if above == at:
@@ -78,6 +83,7 @@ def _contract_in(folder: str) -> str:
 @contextlib.contextmanager
 def store_of(place: Project, *, create: bool = False) -> Iterator[Store]:
     """The project's store, open for a while."""
+    refuse_foreign(os.path.join(place.state, "store"), os.environ, above=False)
     try:
         store = open_store(os.path.join(place.state, "store"), create=create)
     except Missing:
@@ -121,7 +127,10 @@ def run_of(place: Project, job: str | None) -> RunDir | None:
     """The run that is meant: by its id, or the latest of the project; None: there is none."""
     if job is not None:
         return find(place.folder, os.environ, job)
-    return latest(place.state)
+    run = latest(place.state)
+    if run is not None:
+        refuse_foreign(run.path, os.environ, above=False)
+    return run
 
 
 def inventory_of(spec: str | None) -> Inventory | None:

@@ -13,8 +13,8 @@ from dsec.outcomes import recorded, state, why
 from dsec.progress import instance, span
 from dsec.quickplan import read_plan
 from dsec.resume import is_alive, read_run
-from dsec.rundir import find
 from dsec.words import joined, say
+from dsec_cli.commands.statefolder import find
 from dsec_cli.exit import YES, UsageError
 
 TYPE_CHECKING = False

@@ -7,9 +7,9 @@ import os
 import sys
 import time
 
-from dsec.rundir import find
 from dsec_cli.commands.looking import Looker
 from dsec_cli.commands.speaking import listener
+from dsec_cli.commands.statefolder import find
 from dsec_cli.commands.terminal import colored
 from dsec_cli.exit import YES, UsageError
 from dsec_cli.screen.frame import frame

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 
+from dsec.ownership import foreign_file
 from dsec.wholefile import write_whole
 from dsec_cli.plugins.libcmap import LibraryMap
 
@@ -37,8 +38,8 @@ def key(data: object, build: str | None, door: str) -> str:
 def load(path: str) -> LibraryMap | None:
     """The map in a file; None where there is none that can be used."""
     try:
-        if os.path.getsize(path) > _MOST_BYTES:
-            return None
+        if os.path.getsize(path) > _MOST_BYTES or foreign_file(path, os.environ):
+            return None  # a verdict rests on it
         with open(path, "rb") as file:
             document = json.load(file)
         return _parsed(document)

@@ -132,16 +132,42 @@ def _kernel_range() -> tuple[int, int]:
 
 
 def runtime_folder(environ: Mapping[bytes, bytes]) -> str:
-    """Where this user's runs keep what only matters while they run; raises OSError where it is another's."""
+    """Where this user's runs keep what only matters while they run; raises OSError where there is no place.
+
+    Whoever has made our folder in /tmp first could stop us there, so then it is in the home folder.
+    """
     given = os.fsdecode(environ.get(b"XDG_RUNTIME_DIR", b""))
-    if given and os.path.isdir(given) and os.access(given, os.W_OK):
+    if given and os.access(given, os.W_OK) and _is_ours(given):
         return f"{given}/dsec"
-    path = f"/tmp/dsec-{os.getuid()}"  # noqa: S108  # looked at below
+    home = os.fsdecode(environ.get(b"HOME", b""))
+    try:
+        return private_folder(f"/tmp/dsec-{os.getuid()}")  # noqa: S108  # it is looked at
+    except OSError:
+        if not home.startswith("/"):
+            raise
+    return private_folder(f"{home}/.cache/dsec/run")
+
+
+def private_folder(path: str) -> str:
+    """The folder, made where it is missing, which nobody else can write to or read; raises OSError."""
     os.makedirs(path, mode=0o700, exist_ok=True)
     found = os.lstat(path)
-    if found.st_uid != os.getuid() or not stat.S_ISDIR(found.st_mode):
+    if not stat.S_ISDIR(found.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+    if found.st_uid != os.getuid():
         raise PermissionError(errno.EACCES, "belongs to another user", path)
+    if found.st_mode & 0o077:
+        os.chmod(path, 0o700)  # its owner has just been seen to be us, and nobody else can rename it
     return path
+
+
+def _is_ours(folder: str) -> bool:
+    """Whether a folder is this user's, and nobody else may write to it."""
+    try:
+        found = os.stat(folder)
+    except OSError:
+        return False
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o022
 
 
 def filled(text: str, *, step: str, variable: str, book: PortBook) -> str:

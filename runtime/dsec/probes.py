@@ -12,6 +12,7 @@ import struct
 
 from dsec import compilers
 from dsec.core.contention import KINDS, Blocked, Wait, blocked
+from dsec.ownership import foreign_file
 from dsec.record import Record
 from dsec.words import say
 
@@ -47,6 +48,9 @@ def library(environ: Mapping[str, str]) -> Built:
         environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "dsec"
     )
     path = os.path.join(asked, f"probe-{compilers.mark([SOURCE], _FLAGS)}", NAME)
+    why = foreign_file(path, environ)
+    if why:  # every Step would load it
+        return Built("", say("{path} is not taken: {why}", path=path, why=why))
     if os.path.exists(path):
         return Built(path, "")
     if any(sign in path for sign in ": "):
@@ -74,6 +78,7 @@ def _build(path: str, environ: Mapping[str, str]) -> Built:
             tried = subprocess.run(["sh", "-c", ":"], env=env, capture_output=True, timeout=60, check=False)
             said = tried.stderr.decode("utf-8", "replace").strip()
             if not said and not tried.returncode:
+                os.chmod(aside, 0o700)  # whatever the umask leaves to a group
                 os.replace(aside, path)
                 return Built(path, "")
         why = compilers.complaint(said)

@@ -162,7 +162,7 @@ def find(folder: str, environ: Mapping[str, str], job: str | None) -> RunDir:
     if job and os.path.isfile(os.path.join(job, "journal")):
         path = os.path.abspath(job)
         return _asked_for(RunDir(os.path.basename(path), path))
-    state = _nearest(folder, environ)
+    state = nearest(folder, environ)
     if job:
         path = os.path.join(state, "runs", job)
         if is_job(job) and os.path.isfile(os.path.join(path, "journal")):
@@ -225,7 +225,8 @@ def _known(state: str, meant: str) -> str:
     return say("did you mean {word!r}? {here}", word=near[0], here=here) if near else here
 
 
-def _nearest(folder: str, environ: Mapping[str, str]) -> str:
+def nearest(folder: str, environ: Mapping[str, str]) -> str:
+    """The state folder that holds runs, upwards from `folder`; else the one that would hold them."""
     if environ.get("DSEC_HOME"):
         return home(folder, environ)
     at = os.path.abspath(folder)

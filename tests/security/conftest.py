@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -29,7 +30,10 @@ def dsec(capfd: pytest.CaptureFixture[str]) -> Commands:
 
     def ran(*argv: str) -> Ran:
         capfd.readouterr()
-        code = guarded(lambda: run("dsec", list(argv)))
+        try:
+            code = guarded(lambda: run("dsctl" if argv[0] == "config" else "dsec", list(argv)))
+        finally:
+            gc.enable()  # a process that runs one command does without
         return Ran(code, *capfd.readouterr())
 
     return ran

@@ -13,5 +13,13 @@ TEXTS: dict[str, str] = {
     "name it on the command line: --output {format}:FILE": "请在命令行上指定：--output {format}:FILE",
     "{where}{path} could not be written: {why}": "{where}无法写入 {path}：{why}",
     "{path} is a symbolic link that leads out of its project, to {target}": "{path} 是符号链接，指向项目之外的 {target}",
+    "{path} belongs to {owner}": "{path} 属于 {owner}",
+    "everybody can write to {path}": "任何人都可写入 {path}",
+    "a group of others can write to {path}": "他人所在的用户组可写入 {path}",
+    "{path} is not taken: {why}": "不采用 {path}：{why}",
+    "if you trust it: dsctl config set {setting} {folder}, or {variable}={folder}": "若信任它：dsctl config set {setting} {folder}，或 {variable}={folder}",
+    "{path} belongs to {owner}, and is not read": "{path} 属于 {owner}，不予读取",
+    "use --isolated, or a configuration of your own in this folder": "请使用 --isolated，或在本目录放置自己的配置",
+    "Folders, separated by colons, whose state is taken though others may write to it; DSEC_SAFE_DIRECTORY goes first.": "即使他人可写也采用其状态的目录，以冒号分隔；DSEC_SAFE_DIRECTORY 优先。",
     "remove the link, or name {target} itself": "请删除该链接，或直接指定 {target}",
 }

@@ -12,13 +12,12 @@ import fcntl
 import os
 import signal
 import socket
-import stat
 import struct
 import sys
 import zlib
 
 from dsec.interpreter import APART, import_path
-from dsec.portbook import runtime_folder
+from dsec.portbook import private_folder, runtime_folder
 from dsec.record import Record
 
 TYPE_CHECKING = False
@@ -57,16 +56,7 @@ def named(environ: Mapping[bytes, bytes]) -> str:
 
 def folder(environ: Mapping[bytes, bytes]) -> str:
     """The folder of this user's broker, made where it is missing; raises OSError."""
-    path = named(environ)
-    os.makedirs(path, mode=0o700, exist_ok=True)
-    found = os.lstat(path)
-    if not stat.S_ISDIR(found.st_mode):
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
-    if found.st_uid != os.getuid():
-        raise PermissionError(errno.EACCES, "belongs to another user", path)
-    if found.st_mode & 0o077:
-        os.chmod(path, 0o700)
-    return path
+    return private_folder(named(environ))
 
 
 def connect(path: str) -> socket.socket | None:

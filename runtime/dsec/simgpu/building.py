@@ -7,6 +7,7 @@ import subprocess
 
 from dsec import compilers
 from dsec.errors import DSecError, FileProblem
+from dsec.ownership import foreign_file
 from dsec.words import say, system
 
 TYPE_CHECKING = False
@@ -41,6 +42,13 @@ def library(cache: str, environ: Mapping[str, str], *, old: int = 0) -> str:
     )
     folder = os.path.join(cache, compilers.mark(sources, flags))
     path = os.path.join(folder, NAME)
+    # Programs load it, so whoever could have put it there would run in them.
+    why = foreign_file(path, environ)
+    if why:
+        raise FileProblem(
+            say("{path} is not taken: {why}", path=folder, why=why),
+            hint=say("remove it, or name another folder in {name}", name="DSEC_CACHE_DIR"),
+        )
     if os.path.exists(path):
         return folder
     compiler = _compiler(environ)
@@ -48,6 +56,7 @@ def library(cache: str, environ: Mapping[str, str], *, old: int = 0) -> str:
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         _compile([compiler, *flags, "-o", aside, *(name for name in sources if name.endswith(".c"))], environ)
+        os.chmod(aside, 0o700)  # whatever the umask leaves to a group
         os.replace(aside, path)
     except OSError as problem:
         raise FileProblem(

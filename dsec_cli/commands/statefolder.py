@@ -1,0 +1,78 @@
+"""Finds runs and their state for commands, and refuses what somebody else may have put there."""
+
+from __future__ import annotations
+
+import os
+
+from dsec import ownership, rundir
+from dsec.errors import RunProblem
+from dsec_cli.words import say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dsec.rundir import RunDir
+
+SETTING = "safe-directory"
+
+
+def find(folder: str, environ: Mapping[str, str], job: str | None, *, acts: bool = False) -> RunDir:
+    """The run `job` (an id or a run's folder), or the latest one, in the nearest `.dsec` upwards.
+
+    What is found by looking must be this user's. A folder that was named may be anybody's, as a run that
+    somebody sent is looked at like this, unless the command `acts`: carries commands out, sends signals.
+    """
+    named = bool(job) and os.path.isfile(os.path.join(job or "", "journal"))
+    if not named:
+        refuse_foreign(rundir.nearest(folder, environ), environ)
+    run = rundir.find(folder, environ, job)
+    if acts or not named:
+        refuse_foreign(run.path, environ)
+        for path in (os.path.dirname(run.path), run.plan, run.journal):
+            refuse_foreign(path, environ, above=False)
+    return run
+
+
+def home(folder: str, environ: Mapping[str, str]) -> str:
+    """The state folder that belongs to the contract's folder; raises RunProblem for another's."""
+    state = rundir.home(folder, environ)
+    refuse_foreign(state, environ, above=False)
+    return state
+
+
+def refuse_foreign(path: str, environ: Mapping[str, str], *, above: bool = True) -> None:
+    """Raise RunProblem where somebody else decides about `path`, and the user has not allowed it."""
+    why = ownership.foreign(path, environ, above=above)
+    if not why:
+        return
+    allowed = _allowed(environ)
+    if ownership.is_allowed(path, allowed):
+        return
+    import shlex  # only refusals quote
+
+    folder = os.path.dirname(path) if os.path.basename(path) == ".dsec" else path
+    raise RunProblem(
+        say("{path} is not taken: {why}", path=path, why=why),
+        hint=say(
+            "if you trust it: dsctl config set {setting} {folder}, or {variable}={folder}",
+            setting=SETTING,
+            variable=ownership.ALLOWED,
+            folder=shlex.quote(":".join(filter(None, (allowed, _upwards_of_state(folder))))),
+        ),
+    )
+
+
+def _upwards_of_state(path: str) -> str:
+    """The folder that holds the `.dsec` which `path` is in; `path` where it is in none."""
+    before, mark, _ = path.partition("/.dsec/")
+    return before if mark else path
+
+
+def _allowed(environ: Mapping[str, str]) -> str:
+    """The folders that the environment allows, else the settings; a project's configuration has no say."""
+    if ownership.ALLOWED in environ:
+        return environ[ownership.ALLOWED]
+    from dsec_cli.settings import settings_path, value_of  # only where something would be refused
+
+    return value_of(SETTING, path=settings_path())
