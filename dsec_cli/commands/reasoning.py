@@ -6,7 +6,7 @@ from dsec.core.hunger import HUNGRY, LONG_US
 from dsec.core.why import why
 from dsec.outcomes import state as state_word
 from dsec.progress import instance, span
-from dsec.words import say
+from dsec.words import joined, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
     from dsec.broker.asked import Member
     from dsec.core.fold import RunState
-    from dsec.core.why import Why
+    from dsec.core.why import Holder, Why
     from dsec.plan import Plan
 
 _SHOWN = 12
+_NAMED = 4
 
 
 def reasons(
@@ -69,6 +70,7 @@ def _data(found: Why) -> dict[str, Any]:
     return {
         **found._asdict(),
         "missing": [list(one) for one in found.missing],
+        "first": [list(one) for one in found.first],
         "appetite": found.appetite._asdict(),
         "holders": [one._asdict() for one in found.holders],
         "out_of_service": dict(found.out_of_service),
@@ -90,19 +92,43 @@ def _lines(found: Why, count: int, elsewhere: list[str]) -> list[str]:
 
 def _room(found: Why, count: int) -> list[str]:
     """Who has what it asks for."""
-    lines: list[str] = []
+    lines = _order(found, count)
     for one in found.holders[:_SHOWN]:
         step = instance(one.step, one.iteration, of=count)
         if one.stands_still:
             lines.append(say("  {step} stands still and keeps {gpus} GPUs", step=step, gpus=one.gpus))
         elif one.gpus:
-            lines.append(say("  {step} runs on {gpus} GPUs", step=step, gpus=one.gpus))
+            lines.append(
+                say("  {step} runs on {gpus} GPUs{level}", step=step, gpus=one.gpus, level=_level(one))
+            )
         else:
-            lines.append(say("  {step} runs", step=step))
+            lines.append(say("  {step} runs{level}", step=step, level=_level(one)))
     lines += [
         say("  GPU {device} is out of service: {state}", device=uuid, state=state_word(state))
         for uuid, state in found.out_of_service
     ]
+    return lines
+
+
+def _level(one: Holder) -> str:
+    return "" if one.level == "pauseable" else f" ({one.level})"
+
+
+def _order(found: Why, count: int) -> list[str]:
+    """What its level means for its turn."""
+    lines: list[str] = []
+    if found.level == "critical":
+        lines.append(say("  it is critical: running Steps that are not make room where they can"))
+    if found.first:
+        names = [instance(step, at, of=count) for step, at in found.first[:_NAMED]]
+        if len(found.first) > _NAMED:
+            names.append(say("{count} more", count=len(found.first) - _NAMED))
+        lines.append(
+            say(
+                "  before it: {steps} (critical Steps and what they need go first, discardable ones last)",
+                steps=joined(", ", names),
+            )
+        )
     return lines
 
 

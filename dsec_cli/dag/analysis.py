@@ -5,6 +5,7 @@ from __future__ import annotations
 from dsec.core.contest import Contest
 from dsec.core.measures import measure
 from dsec.core.overlap import Rounds, idle, overlap
+from dsec.core.precedence import precedence
 from dsec.core.schedule import Slice, Work, slices_of
 from dsec.core.search import best_order
 from dsec.record import Record
@@ -75,8 +76,12 @@ def analyze(
     demands: Sequence[Demand],
     inventory: Inventory,
     rounds: Rounds,
+    tolerances: Sequence[str] = (),
 ) -> Analysis:
-    """Analyse the graph on `inventory`, on which every demand must fit."""
+    """Analyse the graph on `inventory`, on which every demand must fit.
+
+    `tolerances`: the tolerance level of each Step; (): all have the same.
+    """
     graph = order.graph
     successors = graph.successors
     weights = [one.ms for one in estimates]
@@ -89,7 +94,16 @@ def analyze(
         for step in graph.steps
     ]
     works = list(map(Work._make, zip(demands, weights, nodes.ranks, workers, strict=True)))
-    found = best_order(Contest(successors, order.sequence, works, inventory, starts=nodes.starts))
+    found = best_order(
+        Contest(
+            successors,
+            order.sequence,
+            works,
+            inventory,
+            starts=nodes.starts,
+            classes=_classes(successors, rounds, tolerances),
+        )
+    )
     best = found.best
     slices = slices_of(best.run)
     return Analysis(
@@ -114,6 +128,16 @@ def analyze(
         makespans_ms=found.makespans,
         trials=found.trials,
     )
+
+
+def _classes(successors: Adjacency, rounds: Rounds, tolerances: Sequence[str]) -> list[int]:
+    """Which Steps go first where they compete."""
+    if len(set(tolerances)) < 2:
+        return []
+    later: dict[int, list[int]] = {}
+    for source, target, _ in rounds.carried:
+        later.setdefault(source, []).append(target)
+    return precedence(tolerances, lambda at: (*successors[at], *later.get(at, ())))
 
 
 def _repeated(

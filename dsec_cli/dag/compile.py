@@ -32,6 +32,7 @@ from dsec_cli.dag.hosting import host_needs
 from dsec_cli.dag.linking import links_of
 from dsec_cli.dag.lowering import Decided, lowered
 from dsec_cli.dag.settling import refused, settle
+from dsec_cli.dag.tolerance import level_of
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.words import say
 
@@ -97,7 +98,12 @@ def compile_plan(
         return Infeasible(tuple(findings))
     estimates = estimate(steps, learned)
     found = analyze(
-        order, estimates, demands=demands, inventory=machine, rounds=rounds_of(order.graph, contract)
+        order,
+        estimates,
+        demands=demands,
+        inventory=machine,
+        rounds=rounds_of(order.graph, contract),
+        tolerances=[level_of(step, contract) for step in steps],
     )
     places = _placements(found, machine)
     for at, text in settled.avoided.items():

@@ -68,7 +68,14 @@ def picture_of(
     impossible: list[Finding] = []
     if isinstance(result, Order):
         estimates, rounds = estimate(graph.steps, learned), rounds_of(result.graph, contract)
-        found = analyze(result, estimates, demands=place.demands, inventory=place.machine, rounds=rounds)
+        found = analyze(
+            result,
+            estimates,
+            demands=place.demands,
+            inventory=place.machine,
+            rounds=rounds,
+            tolerances=[level_of(step, contract) for step in graph.steps],
+        )
         if contract.communication:
             from dsec_cli.dag.linking import links_of  # few graphs have any
 

@@ -143,7 +143,8 @@ class Schedule(Record):
 
     Of each order, a Step's `rank_ms` is: `fifo`, how many Steps become ready with it or later; `lpt`,
     its estimate; `rank`, its upward rank; `rank+fbi` and `search`, the time from its start to the end
-    of the iteration in the schedule that the order was read from.
+    of the iteration in the schedule that the order was read from. Where Steps differ in their class
+    (`core.precedence`), that of each class is lifted above the next.
     """
 
     order: str

@@ -44,8 +44,9 @@ class Contest:
         inventory: Inventory,
         *,
         starts: Sequence[int] | None = None,
+        classes: Sequence[int] = (),
     ) -> None:
-        """`sequence` is a topological order.
+        """`sequence` is a topological order; `classes`: per Step, the lower goes first whatever its priority.
 
         With `starts`, the least time before each Step, it is known already, and the works' ranks are
         their upward ranks; else ranks of the works are not looked at.
@@ -63,6 +64,7 @@ class Contest:
         """Upward ranks: the least time from a Step's start to the end of all."""
         self.heads = earliest_starts(sequence, successors, self.durations) if starts is None else starts
         """The least time before a Step's start."""
+        self.classes = classes if len(set(classes)) > 1 else ()
         self._sequence = sequence
         self._successors = successors
         self._graph = graph_of(successors, self.ranks)
@@ -71,6 +73,8 @@ class Contest:
     def forward(self, priorities: Sequence[int], manner: Manner) -> Run | None:
         """The schedule of the priorities; None as soon as it must end after the manner's limit."""
         order = sorted(self._sequence, key=priorities.__getitem__, reverse=True)
+        if self.classes:
+            order.sort(key=self.classes.__getitem__)
         return self.bench.run(self._graph, order, manner)
 
     def backward(self, priorities: Sequence[int], manner: Manner) -> Run | None:

@@ -39,7 +39,10 @@ def candidates(contest: Contest, bound: int, *, quick: bool) -> Iterator[Candida
     many = len(contest.durations) >= MANY
     if not (many and quick):
         queue = _whole(contest.forward(contest.ranks, manner._replace(queued=True)))
-        yield Candidate("fifo", [len(queue.arrived) - place for place in queue.arrived], quick, queue)
+        arrivals = [len(queue.arrived) - place for place in queue.arrived]
+        if contest.classes:
+            queue = _whole(contest.forward(arrivals, manner))
+        yield Candidate("fifo", arrivals, quick, queue)
         if good_enough(contest, queue.makespan, bound):
             return
     if not many:

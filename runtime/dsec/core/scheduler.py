@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from heapq import heapify, heappop, heappush
 
+from dsec.core.precedence import precedence
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,8 +44,11 @@ class Scheduler:
         groups: Sequence[object],
         finished: Mapping[int, frozenset[int]] | None = None,
         dropped: Mapping[int, frozenset[int]] | None = None,
+        classed: bool = True,
     ) -> None:
         """`groups[s]`: equal for Steps that fit under the same circumstances.
+
+        `classed`: whether Steps go by their tolerance level first; those of several runs do not.
 
         `finished` and `dropped` (iteration -> Steps) are what earlier executors of the run did.
         """
@@ -65,8 +70,14 @@ class Scheduler:
         self._buckets: dict[object, list[int]] = {}
         self._bucket_of = [self._buckets.setdefault(group, []) for group in groups]
         top = max((step.rank_ms for step in steps), default=0)
-        self._order = [(top - step.rank_ms) * self._n + at for at, step in enumerate(steps)]
         self._round = (top + 1) * self._n
+        self._ahead = [own * self._round * iterations.count for own in self._classes(steps, classed)]
+        """Per Step what stands before its iteration in an entry: what goes first does so in any iteration."""
+        self._span = self._round * max(1, iterations.count)
+        self._order = [
+            ahead + (top - step.rank_ms) * self._n + at
+            for at, (step, ahead) in enumerate(zip(steps, self._ahead, strict=True))
+        ]
         self._base = 0
         self._opened = 0
         self._windows: dict[int, _Window] = {}
@@ -89,6 +100,11 @@ class Scheduler:
             elif need not in before:
                 before.append(need)
                 self._after[need].append(at)
+
+    def _classes(self, steps: Sequence[PlannedStep], classed: bool) -> list[int]:
+        if not classed or len({step.level for step in steps}) < 2:
+            return [0] * len(steps)
+        return precedence([step.level for step in steps], self.dependents)
 
     @property
     def complete(self) -> bool:
@@ -116,7 +132,7 @@ class Scheduler:
 
     def locate(self, entry: int) -> tuple[int, int]:
         """The (Step, iteration) of an entry of `ready`."""
-        return entry % self._n, entry // self._round
+        return entry % self._n, entry % self._span // self._round
 
     def entry(self, step: int, iteration: int) -> int:
         """The entry that the instance has while it is ready; the lower goes first."""
@@ -124,17 +140,20 @@ class Scheduler:
 
     def start(self, entry: int) -> None:
         """Take the entry, the head of its bucket, off the ready list."""
-        step, iteration = entry % self._n, entry // self._round
+        step, iteration = entry % self._n, entry % self._span // self._round
         taken = heappop(self._bucket_of[step])
         if taken != entry:
             raise AssertionError(f"entry {entry} is not the head of its bucket")
         self._windows[iteration].state[step] = _STARTED
 
     def put_back(self, step: int, iteration: int, *, first: bool = False) -> None:
-        """A started instance is to run again (a retry whose delay is over); `first`: before all others."""
+        """A started instance is to run again (a retry whose delay is over).
+
+        `first`: before all others of its iteration and class.
+        """
         self._windows[iteration].state[step] = _WAITING
         if first:
-            heappush(self._bucket_of[step], iteration * self._round + step)
+            heappush(self._bucket_of[step], self._ahead[step] + iteration * self._round + step)
         else:
             self._push(step, iteration)
 
@@ -184,9 +203,9 @@ class Scheduler:
             self._again.setdefault((need, iteration), []).append(step)
 
     def promote(self, step: int, iteration: int) -> int:
-        """A ready instance goes before all others of its iteration; its new entry."""
+        """A ready instance goes before all others of its iteration and class; its new entry."""
         bucket, old = self._bucket_of[step], self.entry(step, iteration)
-        new = iteration * self._round + step
+        new = self._ahead[step] + iteration * self._round + step
         if old in bucket and old != new:
             bucket.remove(old)
             heapify(bucket)

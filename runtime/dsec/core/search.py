@@ -13,6 +13,7 @@ from __future__ import annotations
 from dsec.core.bounds import Ends, lower_bounds
 from dsec.core.contest import Candidate
 from dsec.core.orders import MANY, candidates, good_enough, improved
+from dsec.core.precedence import lifted
 from dsec.core.rounds import counting_bounds
 from dsec.core.trial import Manner
 from dsec.record import Record
@@ -67,7 +68,7 @@ def best_order(contest: Contest) -> Found:
         best, trials = _searched(contest, best, max(bounds.values()), trials_for(len(tails)) * len(starts))
     if trials:
         makespans["search"] = best.run.makespan
-    best = best._replace(priorities=_from_zero(best.priorities))
+    best = best._replace(priorities=lifted(_from_zero(best.priorities), contest.classes))
     return Found(best, tuple(makespans.items()), trials, tuple(bounds.items()))
 
 

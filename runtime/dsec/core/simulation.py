@@ -65,6 +65,7 @@ class Simulation:
                 (demand, workers[at], work.spans.get(at), at in work.arrivals)
                 for at, demand in enumerate(demands)
             ],
+            classed=not work.arrivals,
         )
         manners = scene.manners
         self._quicks = [manners.quick] * len(demands) if manners.quicks is None else manners.quicks

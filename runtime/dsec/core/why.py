@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dsec.core.hunger import Appetite, hunger
 from dsec.core.obstacle import Obstacles, appetite
+from dsec.core.precedence import precedence
 from dsec.events import STANDING
 from dsec.record import Record
 
@@ -22,6 +23,8 @@ class Holder(Record):
     iteration: int
     gpus: int
     stands_still: bool
+    level: str
+    """Its Step's tolerance level."""
 
 
 class Why(Record):
@@ -47,6 +50,9 @@ class Why(Record):
     """Devices (UUID, state) that nobody is given."""
     obstacle: str
     """What holds it up, as `dsec top` says it, too; "": nothing does."""
+    level: str
+    first: tuple[tuple[str, int], ...]
+    """Ready instances that go before it, because a critical Step needs them or it may be thrown away."""
 
 
 class _Run:
@@ -60,6 +66,12 @@ class _Run:
 
     def _whole(self, iteration: int) -> bool:
         return all(self.obstacles.settled(step.id, iteration) for step in self.plan.steps)
+
+    def is_ready(self, step: PlannedStep, at: int) -> bool:
+        """Whether nothing but room keeps the instance from its start."""
+        key, state = (step.id, at), self.state
+        begun = key in state.running or key in state.retrying or self.obstacles.settled(*key)
+        return not begun and not self.obstacles.lost(key) and not self.obstacles.missing(step, at)
 
     def window(self) -> range:
         """Iterations that may be worked on."""
@@ -107,7 +119,26 @@ def why(plan: Plan, state: RunState, name: str, *, elsewhere: Set[str] = frozens
             (uuid, told.state) for uuid, told in state.devices.items() if told.state != "ok"
         ),
         obstacle="" if word in ("done", "running", "paused") else obstacles.of(step, at),
+        level=step.level,
+        first=_first(run, step) if word == "ready" else (),
     )
+
+
+def _first(run: _Run, step: PlannedStep) -> tuple[tuple[str, int], ...]:
+    """Ready instances of a class that goes before the Step's; of those for GPUs where it asks for some."""
+    steps = run.plan.steps
+    after: dict[str, list[int]] = {}
+    for at, one in enumerate(steps):
+        for edge in one.needs:
+            after.setdefault(edge.step, []).append(at)
+    classes = precedence([one.level for one in steps], lambda at: after.get(steps[at].id, ()))
+    mine = next(own for one, own in zip(steps, classes, strict=True) if one.id == step.id)
+    before = [
+        one
+        for one, own in zip(steps, classes, strict=True)
+        if own < mine and (one.demand.gpu_count or not step.demand.gpu_count)
+    ]
+    return tuple((one.id, at) for at in run.window() for one in before if run.is_ready(one, at))
 
 
 def _state(run: _Run, name: str, at: int, *, ready: bool) -> str:
@@ -125,7 +156,7 @@ def _state(run: _Run, name: str, at: int, *, ready: bool) -> str:
 
 def _holders(run: _Run, step: PlannedStep, still: set[tuple[str, int]]) -> tuple[Holder, ...]:
     every = [
-        Holder(name, iteration, len(spawn.devices), (name, iteration) in still)
+        Holder(name, iteration, len(spawn.devices), (name, iteration) in still, run.steps[name].level)
         for (name, iteration), spawn in run.state.running.items()
         if name != step.id
     ]
