@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dsec.core.order import circles, components, shortest_loop, topological
 from dsec.record import Record
-from dsec_cli.dag.graph import Edge, StepGraph
+from dsec_cli.dag.graph import Edge, StepGraph, reads_own_iteration
+from dsec_cli.dag.paths import of_iteration_before
+from dsec_cli.source.tree import Path
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -19,6 +21,8 @@ MOST_CUTS = 32
 VISITS = 2_000_000
 """Nodes and edges that may be looked at to find out what cuts leave, shared out evenly among the
 cycles: ample for any contract somebody wrote, and some seconds for generated ones."""
+_DEEPEST = 5
+"""Up to so many cuts the fewest are looked for; a contract that needs more is not one anybody meant."""
 MOST_TRIED = 8
 """Edges of a loop of which it is found out whether cutting that one is enough."""
 
@@ -30,6 +34,14 @@ class Order(Record):
     sequence: tuple[int, ...]
 
 
+class Reading(Record):
+    """An input that names a file of its own iteration, and has to name that of the one before."""
+
+    path: Path
+    old: str
+    instead: str
+
+
 class Cut(Record):
     """A place to break a cycle: the edge from `source` into `target` reads the iteration before."""
 
@@ -38,6 +50,9 @@ class Cut(Record):
     breaks_all: bool | None
     """No cycle of the component is left afterwards; None: the graph is too large to find out."""
     reason: str
+    breaks: bool = True
+    """`break_cycle` is needed; else the inputs alone make it an edge from the iteration before."""
+    readings: tuple[Reading, ...] = ()
 
 
 class Cycle(Record):
@@ -47,9 +62,9 @@ class Cycle(Record):
     loop: tuple[Edge, ...]
     """A shortest loop through the first member; each edge ends where the next begins."""
     proposals: tuple[Cut, ...]
-    """One per loop edge, cheapest first."""
+    """One per loop edge: what is enough alone first, then what the remedy has, then the cheapest."""
     remedy: tuple[Cut, ...]
-    """Cuts to be made together, each in a Step of its own."""
+    """Cuts to be made together, none of them for nothing."""
     complete: bool
     """They leave no cycle in this component; otherwise it would take too many, or too long to find."""
 
@@ -109,13 +124,19 @@ def _cycle(ground: _Ground, members: list[int]) -> Cycle:
     graph, inside = ground.graph, set(members)
     near = {node: [t for t in graph.successors[node] if t in inside] for node in members}
     pairs = _loop(near)
-    proposals = _ranked(ground, pairs, near)
-    remedy, complete = _remedy(ground, near, proposals[0])
+    whole = _enough(ground, pairs, near)
+    ordered = sorted(pairs, key=lambda pair: (not whole.get(pair), *_cost(pair, ground)))
+    remedy, complete = _remedy(ground, near, ordered[0], whole=bool(whole.get(ordered[0])))
+    if complete and len(remedy) == 1:
+        whole[remedy[0]] = True
+    ordered.sort(key=lambda pair: (not whole.get(pair), pair not in remedy))
+    first = ordered[0]
+    remedy.sort(key=lambda pair: pair != first)
     return Cycle(
         members=tuple(graph.steps[node].id for node in members),
         loop=tuple(ground.stated[pair][0] for pair in pairs),
-        proposals=tuple(proposals),
-        remedy=tuple(remedy),
+        proposals=tuple(_as_cut(ground, pair, breaks_all=whole.get(pair)) for pair in ordered),
+        remedy=tuple(_as_cut(ground, pair, breaks_all=complete and len(remedy) == 1) for pair in remedy),
         complete=complete,
     )
 
@@ -145,15 +166,14 @@ def _cost(pair: Pair, ground: _Ground) -> tuple[int, int, int, int, int, int]:
     return (0 if target <= source else 1, 0 if pair in ground.late else 1, kind, files, target, -source)
 
 
-def _ranked(ground: _Ground, pairs: list[Pair], near: Near) -> list[Cut]:
-    ordered = sorted(pairs, key=lambda pair: _cost(pair, ground))
+def _enough(ground: _Ground, pairs: list[Pair], near: Near) -> dict[Pair, bool | None]:
+    """Of edges of the loop, whether cutting that one alone is enough; the others were not tried."""
     size = _size(near)
     if size == 2 * len(near):  # a ring: any edge will do
-        return [_as_cut(ground, pair, breaks_all=True) for pair in ordered]
+        return dict.fromkeys(pairs, True)
+    ordered = sorted(pairs, key=lambda pair: _cost(pair, ground))
     tried = ordered[: max(1, min(MOST_TRIED, ground.visits // (2 * size)))]
-    whole: dict[Pair, bool | None] = {pair: _breaks(pair, near) for pair in tried}
-    ordered.sort(key=lambda pair: (not whole.get(pair), *_cost(pair, ground)))
-    return [_as_cut(ground, pair, breaks_all=whole.get(pair)) for pair in ordered]
+    return {pair: _breaks(pair, near) for pair in tried}
 
 
 def _breaks(cut: Pair, near: Near) -> bool:
@@ -181,44 +201,155 @@ def _circles_without(cut: Pair, near: Near) -> list[Near]:
     return found
 
 
-def _remedy(ground: _Ground, near: Near, first: Cut) -> tuple[list[Cut], bool]:
-    """Cut the cheapest edge of a shortest loop until no loop is left; whether none is."""
-    if first.breaks_all:
+def _remedy(ground: _Ground, near: Near, first: Pair, *, whole: bool) -> tuple[list[Pair], bool]:
+    """The fewest cuts that leave no loop, where they can be found; and whether they leave none.
+
+    Else the cheapest edge of a shortest loop is cut until no loop is left, and what is then cut for nothing
+    is taken out again.
+    """
+    if whole:
         return [first], True
-    backwards = _backwards(ground, near)
-    numbers = ground.graph.numbers
-    pair = (numbers[first.source], numbers[first.target])
-    cuts, taken = [first], {pair[1]}
-    visits = ground.visits // 2
-    waiting = [near]
+    fewest = _Fewest(ground, ground.visits // 2).found(near)
+    if fewest:
+        return fewest, True
+    cuts, complete = _greedy(ground, near, first)
+    if not complete:
+        backwards = _backwards(ground, near)
+        if not backwards:
+            return cuts, False
+        cuts = backwards
+    return _needed(ground, near, cuts), True
+
+
+def _greedy(ground: _Ground, near: Near, first: Pair) -> tuple[list[Pair], bool]:
+    pair, cuts, taken = first, [first], {first[1]} if _needs_point(ground, first) else set()
+    visits, waiting = ground.visits // 2, [near]
     while waiting:
         part = waiting.pop()
         visits -= 2 * _size(part)
         if len(cuts) > MOST_CUTS or visits < 0:
-            return (backwards, True) if backwards else (cuts[:MOST_CUTS], False)
+            return cuts[:MOST_CUTS], False
         if part is not near:
             # A Step has one break_point, so it can be cut from one other Step.
-            free = [some for some in _loop(part) if some[1] not in taken]
+            free = [some for some in _loop(part) if some[1] not in taken or not _needs_point(ground, some)]
             if not free:
-                return (backwards, True) if backwards else (cuts, False)
+                return cuts, False
             pair = min(free, key=lambda some: _cost(some, ground))
-            taken.add(pair[1])
-            cuts.append(_as_cut(ground, pair, breaks_all=False))
+            if _needs_point(ground, pair):
+                taken.add(pair[1])
+            cuts.append(pair)
         waiting += reversed(_circles_without(pair, part))
     return cuts, True
 
 
-def _backwards(ground: _Ground, near: Near) -> list[Cut]:
+def _backwards(ground: _Ground, near: Near) -> list[Pair]:
     """All edges that run against the document's order, which leave no loop; none if they are too many."""
     pairs = [(source, target) for source, some in near.items() for target in some if target <= source]
-    if len(pairs) > MOST_CUTS or len({target for _, target in pairs}) < len(pairs):
+    points = [target for source, target in pairs if _needs_point(ground, (source, target))]
+    if len(pairs) > MOST_CUTS or len(set(points)) < len(points):
         return []
-    return [_as_cut(ground, pair, breaks_all=False) for pair in sorted(pairs, key=lambda pair: pair[1])]
+    return sorted(pairs, key=lambda pair: pair[1])
+
+
+def _needed(ground: _Ground, near: Near, cuts: list[Pair]) -> list[Pair]:
+    """The cuts without those that leave no loop either when they are not made, the dearest of them first."""
+    kept, visits = list(cuts), ground.visits
+    for pair in sorted(cuts, key=lambda some: _cost(some, ground), reverse=True):
+        others = {one for one in kept if one != pair}
+        visits -= _size(near)
+        if visits < 0:
+            break
+        if not _left(near, others):
+            kept.remove(pair)
+    return kept
+
+
+def _left(near: Near, cuts: set[Pair]) -> set[int]:
+    """Steps on or behind a loop once these edges are gone."""
+    number = {node: at for at, node in enumerate(near)}
+    kept = [[number[t] for t in some if (node, t) not in cuts] for node, some in near.items()]
+    names = list(near)
+    return {names[at] for at in set(range(len(kept))).difference(topological(kept))}
+
+
+class _Fewest:
+    """The fewest cuts, by trying each edge of a shortest loop, and then of what is left, ever deeper.
+
+    One edge of each loop must be cut, so nothing else needs to be tried. Bounded by what may be looked at.
+    """
+
+    def __init__(self, ground: _Ground, visits: int) -> None:
+        self._ground = ground
+        self._visits = visits
+        self._is_out = False
+
+    def found(self, near: Near) -> list[Pair]:
+        """In the order in which loops are met; none: more than `_DEEPEST`, or too many to try."""
+        for most in range(1, _DEEPEST + 1):
+            cuts = self._tried(near, (), most)
+            if cuts is not None:
+                return list(cuts)
+            if self._is_out:
+                break
+        return []
+
+    def _tried(self, near: Near, cuts: tuple[Pair, ...], most: int) -> tuple[Pair, ...] | None:
+        self._visits -= _size(near)
+        if self._visits < 0:
+            self._is_out = True
+            return None
+        loop = _loop_without(near, set(cuts))
+        if loop is None:
+            return cuts
+        if len(cuts) == most:
+            return None
+        points = {target for source, target in cuts if _needs_point(self._ground, (source, target))}
+        for pair in sorted(loop, key=lambda some: _cost(some, self._ground)):
+            if pair[1] in points and _needs_point(self._ground, pair):
+                continue
+            found = self._tried(near, (*cuts, pair), most)
+            if found is not None or self._is_out:
+                return found
+        return None
+
+
+def _loop_without(near: Near, cuts: set[Pair]) -> list[Pair] | None:
+    """A shortest loop through the lowest Step that is on one without these edges; None: there is none."""
+    left = _left(near, cuts)
+    kept = {
+        node: [t for t in some if t in left and (node, t) not in cuts]
+        for node, some in near.items()
+        if node in left
+    }
+    number = {node: at for at, node in enumerate(kept)}
+    names = list(kept)
+    for members in components(range(len(names)), [[number[t] for t in some] for some in kept.values()]):
+        inside = {names[at] for at in members}
+        return _loop({names[at]: [t for t in kept[names[at]] if t in inside] for at in members})
+    return None
+
+
+def _needs_point(ground: _Ground, pair: Pair) -> bool:
+    """Whether cutting the edge takes a `break_point`; inputs alone can name files of the iteration before."""
+    source = ground.graph.steps[pair[0]]
+    return not all(reads_own_iteration(source, edge) for edge in ground.stated[pair])
 
 
 def _as_cut(ground: _Ground, pair: Pair, *, breaks_all: bool | None) -> Cut:
     steps = ground.graph.steps
-    return Cut(steps[pair[0]].id, steps[pair[1]].id, breaks_all, _why(pair, ground))
+    readings = [
+        Reading(edge.path, edge.via, of_iteration_before(edge.via))
+        for edge in ground.stated[pair]
+        if reads_own_iteration(steps[pair[0]], edge)
+    ]
+    return Cut(
+        steps[pair[0]].id,
+        steps[pair[1]].id,
+        breaks_all,
+        _why(pair, ground),
+        _needs_point(ground, pair),
+        tuple(readings),
+    )
 
 
 def _why(pair: Pair, ground: _Ground) -> str:

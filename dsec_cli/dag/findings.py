@@ -43,15 +43,30 @@ def edge_text(edge: Edge) -> str:
     return say("{target} needs {source}", target=edge.target, source=edge.source)
 
 
-def cut_lines(cut: Cut) -> tuple[str, str]:
-    """The two lines that break the cycle, to be added to Step `cut.target`."""
-    return "break_cycle: true", f"break_point: {cut.source}"
+def cut_lines(cut: Cut) -> tuple[str, ...]:
+    """What stands in Step `cut.target` when the cycle is broken there."""
+    lines = ("break_cycle: true", f"break_point: {cut.source}") if cut.breaks else ()
+    return (*lines, *(f"inputs: {reading.instead}" for reading in cut.readings))
 
 
 def cut_text(cut: Cut) -> str:
     """One proposal as an instruction."""
-    first, second = cut_lines(cut)
-    return say("add to Step {target}: {first}, {second}", target=cut.target, first=first, second=second)
+    lines = cut_lines(cut._replace(readings=()))
+    told = [
+        say(
+            "let Step {target} read {instead} instead of {old}",
+            target=cut.target,
+            instead=one.instead,
+            old=one.old,
+        )
+        for one in cut.readings
+    ]
+    if lines:
+        first, second = lines
+        told.insert(
+            0, say("add to Step {target}: {first}, {second}", target=cut.target, first=first, second=second)
+        )
+    return joined("; ", told)
 
 
 def cycle_findings(result: Order | Cycles) -> tuple[Finding, ...]:
@@ -137,6 +152,15 @@ def remains_text(cycle: Cycle) -> str:
 
 
 def _cut_finding(misplaced: MisplacedCut) -> Finding:
+    if misplaced.instead:
+        return Finding(
+            code="DS504",
+            severity=Severity.ERROR,
+            where=misplaced.path,
+            message=misplaced.problem,
+            reason=say("the Step would find no such file in any iteration"),
+            help=_instead(misplaced),
+        )
     could = ", ".join(misplaced.candidates)
     one = len(misplaced.candidates) == 1
     word = say("break_point could be") if one else say("break_point could be one of")
@@ -150,3 +174,12 @@ def _cut_finding(misplaced: MisplacedCut) -> Finding:
         if could
         else say("remove it from Step {step}", step=misplaced.step),
     )
+
+
+def _instead(misplaced: MisplacedCut) -> str:
+    if misplaced.is_useless:
+        return say(
+            "write {instead} without break_cycle and break_point, and let the command read that file",
+            instead=misplaced.instead,
+        )
+    return say("write {instead}, and let the command read that file", instead=misplaced.instead)

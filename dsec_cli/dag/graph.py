@@ -11,7 +11,7 @@ from dsec.core.order import components
 from dsec.core.packed import packed
 from dsec.record import Record
 from dsec_cli.contract.values import Contract, Step
-from dsec_cli.dag.paths import Outputs, previous
+from dsec_cli.dag.paths import Outputs, of_iteration_before, of_own_iteration, previous
 from dsec_cli.source.tree import Path
 from dsec_cli.words import say
 
@@ -37,6 +37,10 @@ class MisplacedCut(Record):
     problem: str
     candidates: tuple[str, ...]
     """Steps that `break_point` could name."""
+    instead: str = ""
+    """What an input has to be for the cut to do what it says; empty: it is not about an input."""
+    is_useless: bool = False
+    """With that input there is nothing left to break."""
 
 
 class StepGraph(Record):
@@ -98,9 +102,12 @@ def _stated(contract: Contract, steps: list[Step]) -> tuple[list[Edge], list[Edg
         for path, source, earlier_round in step.needs:
             (carried if earlier_round else direct).append(make((source, name, "order", path, "")))
         for path, text in step.inputs:
-            # A Step that rewrites its own input in place does not wait for itself.
-            others = [writer for writer in outputs.writers(text) if writer != step.id]
-            direct += [Edge._make((writer, step.id, "data", path, text)) for writer in others]
+            writers = outputs.writers(text)
+            # A Step that rewrites its own input in place does not wait for itself, unless no iteration has
+            # one before it does.
+            if len(writers) > 1 or not (step.id in writers and of_own_iteration(step, text)):
+                writers = [writer for writer in writers if writer != step.id]
+            direct += [Edge._make((writer, step.id, "data", path, text)) for writer in writers]
             if previous(text):
                 earlier = outputs.earlier_writers(text)
                 carried += [Edge(writer, step.id, "data", path, text) for writer in earlier]
@@ -140,7 +147,27 @@ def _cut(
             points.add((choice, step.id))
     kept = [edge for edge in edges if (edge.source, edge.target) not in points]
     cuts = [edge for edge in edges if (edge.source, edge.target) in points]
+    late = [edge for edge in cuts if reads_own_iteration(steps[index[edge.source]], edge)]
+    others = {(edge.source, edge.target) for edge in cuts if edge not in late}
+    misplaced += [_unwritten(edge, alone=(edge.source, edge.target) not in others) for edge in late]
     return kept, cuts, misplaced
+
+
+def reads_own_iteration(source: Step, edge: Edge) -> bool:
+    """Whether the edge is a file of the present iteration, that is not there before `source` has run."""
+    return edge.kind == "data" and of_own_iteration(source, edge.via)
+
+
+def _unwritten(edge: Edge, *, alone: bool) -> MisplacedCut:
+    """A cut edge whose file is named after the iteration that reads it: it is written too late."""
+    problem = say(
+        "{target} reads {via} before {source} writes it: break_cycle changes no file name",
+        "own-iteration",
+        target=edge.target,
+        via=edge.via,
+        source=edge.source,
+    )
+    return MisplacedCut(edge.target, edge.path, problem, (), of_iteration_before(edge.via), alone)
 
 
 def _same_circle(home: dict[int, int], index: dict[str, int], edge: Edge) -> bool:

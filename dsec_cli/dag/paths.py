@@ -2,68 +2,79 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
+from dsec.core.paths import EVERYTHING, covers, normal
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from dsec_cli.contract.values import Step
 
 
-RUN = "{run}"
-
-
-def normal(text: str) -> str:
-    """One spelling per file: `./a//x/../b/` is `a/b`, as POSIX reads it where no link leads elsewhere.
-
-    `..` stays at the beginning, and behind `{run}`, of which nobody knows how many folders it is.
-    """
-    if "./" not in text and "//" not in text and text[-1:] not in ("/", ".", ""):
-        return text  # `.` and `..` stand before a slash or at the end
-    parts: list[str] = []
-    rooted = text.startswith("/")
-    for part in text.split("/"):
-        if part == ".." and parts and parts[-1] != ".." and RUN not in parts[-1]:
-            parts.pop()
-        elif part not in ("", ".") and not (part == ".." and rooted and not parts):
-            parts.append(part)
-    return ("/" if rooted else "") + "/".join(parts) or "."
+ITERATION, PREVIOUS = "{iteration}", "{previous}"
 
 
 def previous(text: str) -> bool:
     """Whether the path is one of the iteration before."""
-    return "{previous}" in text
+    return PREVIOUS in text
 
 
 class Outputs:
-    """Writers by output path; an output that ends in `/` is a folder and stands for all below it."""
+    """Writers by path: of that path, of a folder around it, or of something in it."""
 
-    __slots__ = ("_files", "_folders")
+    __slots__ = ("_names", "_places")
 
     def __init__(self, steps: Iterable[Step]) -> None:
-        self._files: dict[str, list[str]] = {}
-        self._folders: dict[str, list[str]] = {}
-        for step in steps:
+        self._places: dict[str, dict[str, int]] = {}
+        """Per output, who writes it, and where that Step stands in the document."""
+        self._names: list[str] | None = None
+        for at, step in enumerate(steps):
             for _, text in step.outputs:
-                _add(self._files, normal(text), step.id)
-                if text.endswith("/"):
-                    _add(self._folders, normal(text), step.id)
+                self._places.setdefault(normal(text), {})[step.id] = at
 
     def writers(self, text: str) -> list[str]:
-        """Steps that write the file `text` in the same iteration, in document order of writing."""
+        """Steps that write what `text` names in the same iteration, in document order.
+
+        An input in a folder that is an output is read from it, and so is one in a file's place; an input
+        that is a folder is what others write in it.
+        """
         name = normal(text)
-        found = list(self._files.get(name, ()))
-        if self._folders:
-            parts = name.split("/")
-            for end in range(1, len(parts)):
-                found += [w for w in self._folders.get("/".join(parts[:end]), ()) if w not in found]
-        return found
+        found = dict(self._places.get(name, ()))
+        for end in range(1, name.count("/") + 1):
+            folder = name.rsplit("/", end)[0]
+            if folder not in EVERYTHING:
+                found |= self._places.get(folder, {})
+        for inner in self._inside(name):
+            found |= self._places[inner]
+        return sorted(found, key=found.__getitem__) if len(found) > 1 else list(found)
+
+    def _inside(self, name: str) -> Iterator[str]:
+        """Outputs in the folder of that name."""
+        if name in EVERYTHING:
+            return
+        if self._names is None:
+            self._names = sorted(self._places)
+        first = f"{name}/"
+        for at in range(bisect_left(self._names, first), len(self._names)):
+            if not self._names[at].startswith(first):
+                return
+            yield self._names[at]
 
     def earlier_writers(self, text: str) -> list[str]:
         """Steps whose `{iteration}` output of the iteration before is the `{previous}` input `text`."""
-        return self.writers(text.replace("{previous}", "{iteration}"))
+        return self.writers(text.replace(PREVIOUS, ITERATION))
 
 
-def _add(table: dict[str, list[str]], name: str, writer: str) -> None:
-    writers = table.setdefault(name, [])
-    if writer not in writers:
-        writers.append(writer)
+def of_own_iteration(step: Step, text: str) -> bool:
+    """Whether the input `text` is a file of the iteration that reads it, and the Step writes one for each."""
+    name = normal(text)
+    return ITERATION in text and any(
+        ITERATION in output and covers(output, name) for _, output in step.outputs
+    )
+
+
+def of_iteration_before(text: str) -> str:
+    """The same file of the iteration before."""
+    return text.replace(ITERATION, PREVIOUS)

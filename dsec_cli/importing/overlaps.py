@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec_cli.dag.paths import normal
+from dsec.core.paths import normal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dsec.core import measures
 from dsec_cli.dag.cycles import Cycles, Order, order_steps
-from dsec_cli.dag.findings import cycle_findings
+from dsec_cli.dag.findings import cut_text, cycle_findings
 from dsec_cli.dag.graph import step_graph
 
 GRAPHS = st.integers(1, 9).flatmap(
@@ -93,6 +93,45 @@ def test_remedies_leave_an_order_and_breaks_all_means_it(make, needs):
             left = order_steps(step_graph(make.numbered(apply(needs, [cut]))))
             gone = isinstance(left, Order) or not any(set(c.members) & set(cycle.members) for c in left.found)
             assert cut.breaks_all == gone
+
+
+@given(needs=GRAPHS)
+def test_no_cut_of_a_remedy_is_needless_and_of_few_there_are_no_fewer(make, needs):
+    result = order_steps(step_graph(make.numbered(needs)))
+    for cycle in () if isinstance(result, Order) else result.found:
+        inside = {int(name[1:]) for name in cycle.members}
+        own = [[u for u in some if u in inside and v in inside] for v, some in enumerate(needs)]
+        cuts = [cut for cut in cycle.remedy if cycle.complete]
+        for cut in cuts:
+            others = [one for one in cuts if one is not cut]
+            left = order_steps(step_graph(make.numbered(apply(own, others))))
+            assert not isinstance(left, Order), f"{cut.source} -> {cut.target} is cut for nothing"
+        edges = [(u, v) for v, some in enumerate(own) for u in some]
+        for many in range(min(len(cuts), 3)):
+            for some in itertools.combinations(edges, many):
+                if len({v for _, v in some}) < many:
+                    continue
+                gone = [[u for u in ns if (u, v) not in some] for v, ns in enumerate(own)]
+                left = order_steps(step_graph(make.numbered(gone)))
+                assert not isinstance(left, Order), f"{some} are enough, {cuts} are more"
+
+
+def test_an_input_of_its_own_iteration_is_proposed_as_one_of_the_iteration_before(make):
+    text = """
+steps:
+  - {id: roll, run: a, inputs: ["{run}/p-{iteration}"], outputs: ["{run}/r-{iteration}"]}
+  - {id: train, run: b, inputs: ["{run}/r-{iteration}"], outputs: ["{run}/p-{iteration}"]}
+"""
+    result = order_steps(step_graph(make.read(text)))
+    [cut] = result.found[0].remedy
+    assert cut_text(cut) == "let Step roll read {run}/p-{previous} instead of {run}/p-{iteration}"
+    mended = text.replace('p-{iteration}"], outputs: ["{run}/r', 'p-{previous}"], outputs: ["{run}/r')
+    assert isinstance(order_steps(step_graph(make.read(mended))), Order)
+    both = order_steps(step_graph(make.read(text.replace("run: a,", "run: a, needs: [train],"))))
+    [cut] = both.found[0].remedy
+    assert cut.breaks
+    assert len(cut.readings) == 1
+    assert cut_text(cut).startswith("add to Step roll: break_cycle: true, break_point: train; let Step roll")
 
 
 def test_a_remedy_written_into_the_contract_is_accepted(make):

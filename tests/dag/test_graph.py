@@ -32,9 +32,17 @@ def test_edges_know_their_kind_and_where_they_are_stated(make):
         ("a/b", "a/b", True),
         ("a/b", "./a/b/", True),
         ("a/b", "a/bc", False),
-        ("a/b", "a", False),
+        ("a/b", "a", True),
+        ("a/b", "./a/", True),
+        ("a/b/c", "a", True),
+        ("{run}/a/b-{iteration}", "{run}/a", True),
+        ("{run}/a-{iteration}/b", "{run}/a-{iteration}/", True),
+        ("a-b", "a", False),
+        ("a/b", ".", False),
+        ("{run}/b", "{run}", False),
+        ("{run}/", "{run}/b", False),
         ("a/", "a/b/c", True),
-        ("a", "a/b", False),
+        ("a", "a/b", True),
         ("/a/b", "a/b", False),
         ("b", "x/../b", True),
         ("x/./y/../../b", ".//b", True),
@@ -157,3 +165,34 @@ def test_break_cycle_off_every_cycle_and_between_two_cycles(make):
     [misplaced] = step_graph(two).misplaced
     assert "must name one" in misplaced.problem
     assert misplaced.candidates == ("B", "C")
+
+
+@pytest.mark.parametrize(
+    ("output", "read", "problem"),
+    [
+        ("{run}/p-{iteration}", "{run}/p-{iteration}", True),
+        ("{run}/it-{iteration}/", "{run}/it-{iteration}/p", True),
+        ("{run}/it-{iteration}/p", "{run}/it-{iteration}", True),
+        ("{run}/p", "{run}/p", False),
+        ("{run}/all/", "{run}/all/p-{iteration}", False),
+    ],
+)
+def test_a_cut_that_leaves_a_file_of_its_own_iteration_is_no_cut(make, output, read, problem):
+    steps = [
+        make.step("R", inputs=[read], outputs=["r"], break_cycle=True, break_point="W"),
+        make.step("W", inputs=["r"], outputs=[output], at=1),
+    ]
+    graph = step_graph(make.contract(steps))
+    assert pairs(graph.cuts) == [("W", "R", "data")]
+    assert [one.path for one in graph.misplaced] == [("steps", 0, "inputs", 0)] * problem
+    assert [one.instead for one in graph.misplaced] == [read.replace("{iteration}", "{previous}")] * problem
+    assert all(one.is_useless for one in graph.misplaced)
+
+
+def test_a_file_that_only_its_reader_writes_in_each_iteration_is_never_there(make):
+    own = make.step("S", inputs=["{run}/s-{iteration}"], outputs=["{run}/s-{iteration}"])
+    assert pairs(step_graph(make.contract([own])).edges) == [("S", "S", "data")]
+    first = make.step("F", outputs=["{run}/s-{iteration}"], at=1)
+    assert pairs(step_graph(make.contract([own, first])).edges) == [("F", "S", "data")]
+    in_place = make.step("S", inputs=["s"], outputs=["s"])
+    assert not step_graph(make.contract([in_place])).edges

@@ -108,7 +108,8 @@ def _cut(cut: Cut) -> dict[str, object]:
         "target": cut.target,
         "breaks_all": cut.breaks_all,
         "reason": cut.reason,
-        "add": list(cut_lines(cut)),
+        "add": list(cut_lines(cut._replace(readings=()))),
+        "read": [{"path": list(one.path), "old": one.old, "new": one.instead} for one in cut.readings],
     }
 
 

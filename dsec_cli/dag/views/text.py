@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dsec.core.overlap import Overlap
     from dsec.plan import Source
     from dsec_cli.dag.analysis import Analysis
-    from dsec_cli.dag.cycles import Cycle
+    from dsec_cli.dag.cycles import Cut, Cycle
 
 MOST_LINKS = 50
 """Links that are shown; the others are counted."""
@@ -235,22 +235,45 @@ def _cycle(picture: Picture, cycle: Cycle, number: int) -> Iterator[str]:
     others = len(cycle.members) - len(cycle.loop)
     if others > 0:
         yield tell(say("    {steps} tied into it by other loops", steps=_counted(others, "more")))
-    yield tell(say("  break it, cheapest first:"))
-    for cut in cycle.proposals[:3]:
-        whole = "" if cut.breaks_all else _REMAIN[cut.breaks_all is None]
-        yield f"    Step {cut.target}:  {'  '.join(cut_lines(cut))}"
-        why = f"{cut.source} -> {cut.target} {tell(said(cut.reason))}{tell(whole)}"
-        yield from wrap_words(why, indent=8, first=8)
-    points = ", ".join(f"{cut.source} -> {cut.target}" for cut in cycle.remedy)
+    yield from _cuts(picture, cycle)
+
+
+def _cuts(picture: Picture, cycle: Cycle) -> Iterator[str]:
+    """Where to break it: in one of several places, or in several places together."""
+    tell = picture.tell
     if not cycle.complete:
+        points = ", ".join(f"{cut.source} -> {cut.target}" for cut in cycle.remedy)
         left = say("{what}: {cuts}", what=remains_text(cycle), cuts=points)
+        yield tell(say("  break it, cheapest first:"))
+        for cut in cycle.proposals[:_ALTERNATIVES]:
+            yield from _place(picture, cut, rest=_REMAIN[cut.breaks_all is None])
         yield from wrap_words(tell(left), indent=4, first=2)
     elif len(cycle.remedy) > 1:
-        none = say("no loop is left with these cuts together: {cuts}", cuts=points)
-        yield from wrap_words(tell(none), indent=4, first=2)
+        yield tell(say("  break it in these {count} places, all of them:", count=len(cycle.remedy)))
+        for cut in cycle.remedy[:_TOGETHER]:
+            yield from _place(picture, cut)
+        if len(cycle.remedy) > _TOGETHER:
+            count = len(cycle.remedy) - _TOGETHER
+            yield tell(say("    {count} more places: --output json shows them all", count=count))
+    else:
+        alone = [cut for cut in cycle.proposals if cut.breaks_all][:_ALTERNATIVES]
+        yield tell(say("  break it in one place, here:"))
+        for number, cut in enumerate(alone):
+            if number:
+                yield tell(say("  or instead here:"))
+            yield from _place(picture, cut)
+
+
+def _place(picture: Picture, cut: Cut, *, rest: str = "") -> Iterator[str]:
+    tell = picture.tell
+    yield f"    Step {cut.target}:  {'  '.join(cut_lines(cut))}"
+    why = f"{cut.source} -> {cut.target} {tell(said(cut.reason))}{tell(rest)}"
+    yield from wrap_words(why, indent=8, first=8)
 
 
 _REMAIN = (say("; other loops remain"), say("; too large to find out whether other loops remain"))
+_ALTERNATIVES, _TOGETHER = 3, 8
+"""Places that are shown: of which one is enough, and of which all are needed."""
 
 
 def _at(source: Source) -> str:

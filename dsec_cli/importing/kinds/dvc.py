@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec_cli.dag.paths import normal
+from dsec.core.paths import normal
 from dsec_cli.importing.commands import shell_command
 from dsec_cli.importing.draft import Command, Draft, Step
 from dsec_cli.importing.kind import ImportProblem, Kind

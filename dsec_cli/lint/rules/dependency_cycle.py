@@ -51,21 +51,24 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def _mended(facts: Facts, found: Finding, cycle: Cycle) -> Finding:
     """The finding with the fix that makes the cuts which its advice names, if all can be made."""
-    from dsec_cli.lint.edits import inserted  # only a finding pays for them
+    from dsec_cli.lint.edits import inserted, replaced  # only a finding pays for them
     from dsec_cli.lint.mend import with_fix
 
     paths = {step.id: step.path for step in facts.contract.steps}
-    targets = [cut.target for cut in cycle.remedy]
+    targets = list(dict.fromkeys(cut.target for cut in cycle.remedy))
+    points = [cut.target for cut in cycle.remedy if cut.breaks]
     edits: list[Edit] = []
     for cut in cycle.remedy:
         path = paths[cut.target]
         cuts = (
-            *inserted(facts, path, "break_cycle", True),
-            *inserted(facts, path, "break_point", cut.source),
+            (*inserted(facts, path, "break_cycle", True), *inserted(facts, path, "break_point", cut.source))
+            if cut.breaks
+            else ()
         )
-        if len(cuts) != 2 or targets.count(cut.target) > 1:
+        reads = [edit for one in cut.readings for edit in replaced(facts, one.path, one.instead)]
+        if len(cuts) != 2 * cut.breaks or points.count(cut.target) > 1 or len(reads) != len(cut.readings):
             return found
-        edits += cuts
+        edits += (*cuts, *reads)
     title = say("break the cycle at {steps}", steps=", ".join(targets))
     return with_fix(found, title, tuple(edits), safe=False)
 

@@ -33,7 +33,7 @@ Source: seed A section 2.1 (a discardable Step is given up, and upstream sends t
 
 from __future__ import annotations
 
-from dsec_cli.dag.paths import normal
+from dsec.core.paths import normal
 from dsec_cli.diagnostics import Finding, Related, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.words import say

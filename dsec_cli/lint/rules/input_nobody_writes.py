@@ -17,13 +17,14 @@ Good (yaml):
       - {id: mean, run: python mean.py, inputs: ["{run}/row-{iteration}"], timeout: 60s}
 
 Source: SPEC A5. An input with `{previous}` is the output with `{iteration}` of the iteration before;
-an output that ends in `/` is a folder and stands for all below it. A file that a Step writes only
-sometimes needs no declaration: state the order by `needs`.
+an output that is a folder stands for all below it, and an input that is a folder for what Steps write in
+it. A file that a Step writes only sometimes needs no declaration: state the order by `needs`.
 """
 
 from __future__ import annotations
 
-from dsec_cli.dag.paths import RUN, Outputs, normal, previous
+from dsec.core.paths import RUN, normal
+from dsec_cli.dag.paths import Outputs, previous
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.source.text import Span
@@ -97,14 +98,6 @@ def _may_hide(where: Path, known: set[Path], *, unknown_key: bool) -> bool:
 
 def _advice(step: Step, text: str, known: list[str]) -> str:
     """The output that is meant, as this input has to spell it; else what to declare."""
-    name = normal(text)
-    below = next((path for path in known if path.startswith(f"{name}/")), "")
-    if below:
-        return say(
-            "name the file ({below}), or let one Step declare the folder, {name}/, as its output",
-            below=below,
-            name=name,
-        )
     meant = _nearest(step, text, known)
     return (
         say("did you mean {meant}?", meant=meant)

@@ -30,7 +30,7 @@ Source: seed B section 2 (`read_allowed` lists every mount of its example).
 
 from __future__ import annotations
 
-from dsec_cli.dag.paths import normal
+from dsec.core.paths import normal
 from dsec_cli.diagnostics import Finding, Related, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.words import say

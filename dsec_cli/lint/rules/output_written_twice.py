@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from dsec_cli.dag.paths import normal
+from dsec.core.paths import normal
 from dsec_cli.diagnostics import Finding, Related, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.words import say

@@ -22,7 +22,7 @@ Source: seed B section 2 (`write_allowed: [/workspace/output, /tmp]`).
 
 from __future__ import annotations
 
-from dsec_cli.dag.paths import normal
+from dsec.core.paths import normal
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.lint.stated import texts
