@@ -57,10 +57,13 @@ def main(args: Args) -> int:
 
 def _notes(found: Imported, linted: list[tuple[str, str, str, int]], output: str | None) -> Iterator[str]:
     """What standard error is told, line by line."""
-    for left in found.left[:SHOWN]:
+    for left in (one for one in found.left if one.open):
+        yield say("not settled: {line}", line=left.line())
+    settled = [one for one in found.left if not one.open]
+    for left in settled[:SHOWN]:
         yield say("not mapped: {line}", line=left.line())
-    if len(found.left) > SHOWN:
-        yield say("not mapped: {count} more, which --json lists", count=len(found.left) - SHOWN)
+    if len(settled) > SHOWN:
+        yield say("not mapped: {count} more, which --json lists", count=len(settled) - SHOWN)
     for text in found.taken:
         yield say("assumed: {text}", text=said(text))
     for code, name, severity, count in linted:
@@ -100,7 +103,12 @@ def _beside(kind: Kind, sources: tuple[SourceText, ...]) -> dict[str, SourceText
 def as_json(found: Imported, linted: list[tuple[str, str, str, int]]) -> str:
     """The contract's text, what was not mapped with all its places, what was assumed, what lint says."""
     left = [
-        {"what": one.what, "why": one.why, "places": [place._asdict() for place in one.places]}
+        {
+            "what": one.what,
+            "why": one.why,
+            "unsettled": one.open,
+            "places": [place._asdict() for place in one.places],
+        }
         for one in found.left
     ]
     body = {
@@ -116,7 +124,12 @@ def as_json(found: Imported, linted: list[tuple[str, str, str, int]]) -> str:
 
 def _summary(found: Imported, output: str | None) -> str:
     steps = say("1 Step") if found.steps == 1 else say("{count} Steps", count=found.steps)
-    left = say("not mapped: {count}", count=len(found.left)) if found.left else say("all is mapped")
+    unsettled = sum(one.open for one in found.left)
+    left = (
+        say("not mapped: {count}", count=len(found.left) - unsettled) if found.left else say("all is mapped")
+    )
+    if unsettled:
+        left = say("to be settled: {count}; {left}", count=unsettled, left=left)
     if output in (None, STDIN):
         return say("{steps}; {left}", steps=steps, left=left)
     return say(

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 def gpu_type(text: str, source: SourceText, span: Span, notes: Notes) -> str:
     """The type that a contract names; one that the table does not know is kept, and told."""
     found = cards.resolve(text)
+    if found and text.startswith(">="):
+        return text.lower()
     if len(found) == 1:
         return found[0]
     if not found:

@@ -7,6 +7,7 @@ import shlex
 from dsec_cli.contract.forms import is_env_name
 from dsec_cli.importing.draft import Command
 from dsec_cli.lint.rules.shell_syntax_without_shell import shell_syntax
+from dsec_cli.lint.rules.variable_not_expanded import reference
 from dsec_cli.source.secrets import is_placeholder, is_reference, name_strength, tokens
 from dsec_cli.words import say
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dsec_cli.importing.notes import Notes
+    from dsec_cli.lint.rules.variable_not_expanded import Reference
     from dsec_cli.source.text import SourceText, Span
 
 HIDDEN = "SECRET"
@@ -80,8 +82,11 @@ class Environment:
 
     def add(self, name: str, value: str, source: SourceText, span: Span) -> None:
         """Take a variable along, unless it is a secret or has no portable name."""
+        named = reference(value)
         if _is_secret(name, value):
             self.secret(name, source, span)
+        elif named is not None:
+            self.from_outside(name, source, span, named=named)
         elif self._is_portable(name, source, span):
             self.values[name] = value
 
@@ -95,6 +100,18 @@ class Environment:
             say("value of {name}", name=name),
             "a secret: set it in the environment that the job is started in",
         )
+
+    def from_outside(
+        self, name: str, source: SourceText, span: Span, *, named: Reference | None = None
+    ) -> None:
+        """A variable whose value is in the environment that the job is started in."""
+        if named is not None and not (named.whole and named.name == name):
+            why = say("{written} is not expanded: write the value", written=named.written)
+            self._notes.open(source, span, say("value of {name}", name=name), why)
+        elif self._is_portable(name, source, span):
+            self.secrets[name] = None
+            why = "it is in the environment that the job is started in: set it there"
+            self._notes.left(source, span, say("value of {name}", name=name), why)
 
     def _is_portable(self, name: str, source: SourceText, span: Span) -> bool:
         if not is_env_name(name):

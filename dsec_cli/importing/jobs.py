@@ -81,6 +81,10 @@ class Wants:
         shown = f"--{option.name}={option.value}" if option.value else f"--{option.name}"
         self._notes.left(option.source, option.span, shown, why)
 
+    def open(self, option: Option, why: str) -> None:
+        """The same for what the run cannot do without."""
+        self._notes.open(option.source, option.span, f"--{option.name}={option.value}", why)
+
     def given(self, name: str) -> Option | None:
         """The option itself; it stays to be taken."""
         return self._open.get(name)

@@ -7,7 +7,7 @@ from dsec_cli.importing.commands import Environment, shell_command, words_comman
 from dsec_cli.importing.draft import Command, Step
 from dsec_cli.importing.driver import variables
 from dsec_cli.importing.jobs import Wants
-from dsec_cli.source.text import Span
+from dsec_cli.importing.shellwords import arguments, command_words
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -18,15 +18,19 @@ if TYPE_CHECKING:
     from dsec_cli.importing.naming import Ids
     from dsec_cli.importing.notes import Notes
     from dsec_cli.importing.sbatch import Option, Script
-    from dsec_cli.source.text import SourceText
+    from dsec_cli.source.text import SourceText, Span
 
 PREFIX = "SLURM_"
+_ASKS = "asks Slurm, which is not there"
 _PROGRAMS = {
     "srun": "starts tasks on the nodes of Slurm: call the program itself, or torchrun",
-    "scontrol": "asks Slurm, which is not there",
-    "sbcast": "asks Slurm, which is not there",
+    "salloc": "asks Slurm for nodes: the Step has its resources already",
+    **dict.fromkeys(("scontrol", "sbcast", "squeue", "sacct", "scancel", "sinfo", "sstat", "sattach"), _ASKS),
     "module": "environment modules must be found by the shell that the Step starts",
+    "ml": "environment modules must be found by the shell that the Step starts",
 }
+_THERE = ("module", "ml")
+"""Programs that a machine without Slurm may have."""
 _LETTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789")
 
 
@@ -61,7 +65,7 @@ def steps_of(job: Job, ids: Ids, notes: Notes) -> list[Step]:
     wants = job.wants
     nodes = wants.whole("nodes") or 1
     if nodes > 1:
-        wants.left(
+        wants.open(
             job.options["nodes"], "a Step runs on one machine, which is to have all that the nodes have"
         )
     per_node = wants.whole("ntasks-per-node")
@@ -135,7 +139,7 @@ def _command(job: Job, notes: Notes) -> Command:
 
 def _tell_variables(words: Sequence[str], source: SourceText, span: Span, *, notes: Notes) -> None:
     for name in variables(" ".join(words)):
-        notes.left(source, span, f"${name}", "a variable of the submitting script, whose value is not known")
+        notes.open(source, span, f"${name}", "a variable of the submitting script, whose value is not known")
 
 
 def _environment(job: Job, notes: Notes) -> tuple[tuple[str, str], ...]:
@@ -182,7 +186,7 @@ def _given(used: set[str], known: dict[str, str], job: Job, notes: Notes) -> tup
     """Variables of Slurm that the script uses and a Step can be given; the others are told."""
     for name in sorted(used - known.keys()):
         if job.script is not None:
-            notes.left(job.script.source, job.script.commands, name, "a variable that only Slurm sets")
+            notes.open(job.script.source, job.script.commands, name, "a variable that only Slurm sets")
     return tuple((name, known[name]) for name in known if name in used)
 
 
@@ -192,10 +196,12 @@ def _slurm_variables(job: Job, notes: Notes) -> set[str]:
         return set()
     source, (start, _) = job.script.source, job.script.commands
     text = source.text
-    for name, why in _PROGRAMS.items():
-        at = _program(text, name, start)
-        if at >= 0:
-            notes.left(source, Span(at, at + len(name)), name, why)
+    for name, span in command_words(text, start, _PROGRAMS):
+        leave = notes.left if name in _THERE else notes.open
+        leave(source, span, name, _PROGRAMS[name])
+    if job.call is None or len(job.call.words) < 2:
+        for name, span in arguments(text, start):
+            notes.open(source, span, f"${name}", "an argument of the script, which is not given")
     found: set[str] = set()
     at = text.find(PREFIX, start)
     while at >= 0:
@@ -206,14 +212,3 @@ def _slurm_variables(job: Job, notes: Notes) -> set[str]:
             found.add(text[at:end])
         at = text.find(PREFIX, end)
     return found
-
-
-def _program(text: str, name: str, start: int) -> int:
-    """Where a program is called at the beginning of a line, or -1."""
-    at = text.find(name, start)
-    while at >= 0:
-        line = text[text.rfind("\n", 0, at) + 1 : at]
-        if not line.strip() and text[at + len(name) : at + len(name) + 1] in (" ", "\t", "\n", ""):
-            return at
-        at = text.find(name, at + 1)
-    return -1

@@ -30,6 +30,8 @@ class Left(Record):
     what: str
     why: str
     places: tuple[Where, ...]
+    open: bool = False
+    """The run cannot work before somebody settles it; lint stops until then."""
 
     def line(self) -> str:
         """The first place, what and why, in one line."""
@@ -43,6 +45,7 @@ class Notes:
 
     def __init__(self) -> None:
         self._left: dict[tuple[str, str], dict[Where, None]] = {}
+        self._open: set[tuple[str, str]] = set()
         self._taken: dict[str, None] = {}
 
     def left(self, source: SourceText, span: Span, what: str, why: str) -> None:
@@ -52,13 +55,21 @@ class Notes:
             None
         )
 
+    def open(self, source: SourceText, span: Span, what: str, why: str) -> None:
+        """The same for what the run cannot do without."""
+        self.left(source, span, what, why)
+        self._open.add((one_line(what), one_line(why, 200)))
+
     def taken(self, text: str) -> None:
         """Something was assumed."""
         self._taken[one_line(text, 200)] = None
 
     def all_left(self) -> tuple[Left, ...]:
         """Everything left behind, in the order of the first places."""
-        found = [Left(what, why, tuple(sorted(places))) for (what, why), places in self._left.items()]
+        found = [
+            Left(what, why, tuple(sorted(places)), (what, why) in self._open)
+            for (what, why), places in self._left.items()
+        ]
         return tuple(sorted(found, key=lambda one: (one.places[0], one.what, one.why)))
 
     def all_taken(self) -> tuple[str, ...]:

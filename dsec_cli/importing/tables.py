@@ -120,6 +120,11 @@ class Table:
         self._open.pop(key, None)
         self.notes.left(self.source, self.span(key), self._named(key), why)
 
+    def open(self, key: str, why: str) -> None:
+        """Tell that the key is not mapped, and that the run cannot do without it."""
+        self._open.pop(key, None)
+        self.notes.open(self.source, self.span(key), self._named(key), why)
+
     def take(self, key: str) -> Solid | None:
         """The value of the key; None where it is absent or null."""
         pair = self._open.pop(key, None) or self.rows.get(key)
@@ -184,8 +189,11 @@ class Table:
         for key in keys:
             self._open.pop(key, None)
 
-    def close(self, reasons: Dict[str, str], quiet: Collection[str] = ()) -> None:
-        """Tell every key that was not taken, with its reason."""
+    def close(
+        self, reasons: Dict[str, str], quiet: Collection[str] = (), needed: Collection[str] = ()
+    ) -> None:
+        """Tell every key that was not taken, with its reason; the run cannot do without those of `needed`."""
         for key in tuple(self._open):
             if key not in quiet and not key.startswith("x-"):
-                self.left(key, reasons.get(key, NO_KEY))
+                leave = self.open if key in needed else self.left
+                leave(key, reasons.get(key, NO_KEY))

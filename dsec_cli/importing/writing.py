@@ -5,6 +5,7 @@ from __future__ import annotations
 from dsec.units import Bytes, Duration
 from dsec_cli.importing.completing import standing_cpu_m, standing_gpu, standing_memory
 from dsec_cli.importing.notes import one_line
+from dsec_cli.lint.rules.import_not_settled import MARK
 from dsec_cli.source.spelling import spelled
 from dsec_cli.words import said, say
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 LONGEST = 96
 _LARGEST = say("What the largest Step holds.")
 _UNSAID = say("The file does not say how the job takes an interruption, so it must not be interrupted.")
+MOST_UNSETTLED = 100
 SHOWN = 40
 """Things left behind that the head of the contract lists; --json has all."""
 
@@ -47,11 +49,21 @@ def write(
 def _head(draft: Draft, kind: str, left: tuple[Left, ...], *, taken: tuple[str, ...]) -> list[str]:
     origin = one_line(draft.origin, 200)
     lines: list[str] = [say("Made of {origin} by: dsec import {kind}", origin=origin, kind=kind)]
+    unsettled = tuple(one for one in left if one.open)
+    left = tuple(one for one in left if not one.open)
+    if unsettled:
+        lines += ["", say("To be settled first: lint stops at each of these lines until it is taken out.")]
+        lines += [f"{MARK} {one.line()}" for one in unsettled[:MOST_UNSETTLED]]
+    if len(unsettled) > MOST_UNSETTLED:
+        count = len(unsettled) - MOST_UNSETTLED
+        more = say("and {count} more: dsec import {kind} --json lists them", count=count, kind=kind)
+        lines.append(f"{MARK} {more}")
     if left:
         lines += ["", say("Not mapped:"), *(say("  {line}", line=one.line()) for one in left[:SHOWN])]
     if len(left) > SHOWN:
         count = len(left) - SHOWN
-        lines.append(say("  and {count} more: dsec import {kind} --json lists them", count=count, kind=kind))
+        more = say("and {count} more: dsec import {kind} --json lists them", count=count, kind=kind)
+        lines.append(f"  {more}")
     if taken:
         lines += ["", say("Assumed:"), *(say("  {line}", line=said(text)) for text in taken)]
     return lines

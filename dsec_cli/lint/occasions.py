@@ -23,7 +23,7 @@ MANY = 12
 """Steps that no rule counts."""
 BRIEF_NS = 10**9
 PAIR = 2
-SPELT = ("&", "dsec:", "CUDA_VISIBLE_DEVICES")
+SPELT = ("&", "$", "dsec:", "unsettled:", "CUDA_VISIBLE_DEVICES")
 """Words that hold where the text has them."""
 MEETING = ("port", "rdzv", "init", "MASTER")
 """Parts of commands and variables by which processes find each other."""

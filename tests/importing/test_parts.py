@@ -286,8 +286,10 @@ def test_secrets_are_names_only() -> None:
         ("no name", "x"),
     ):
         found.add(name, value, text("x"), Span(0, 1))
-    assert found.pairs() == (("A", "1"), ("DB_PASSWORD", "$FROM"))
+    assert found.pairs() == (("A", "1"),)
     assert tuple(found.secrets) == ("API_KEY",)
+    found.add("WHOLE", "${WHOLE}", text("x"), Span(0, 1))
+    assert tuple(found.secrets) == ("API_KEY", "WHOLE")
 
 
 def test_what_is_standing_is_what_the_largest_step_holds() -> None:

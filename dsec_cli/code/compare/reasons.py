@@ -16,6 +16,8 @@ TEMPLATES = (
     "it is computed from a text",
     "it is computed over too many steps",
     "it is one of many that are computed",
+    "it is a number of too many digits",
+    "it is put together from too many parts",
     "it is formatted",
     "it is added to",
     "it is joined from a list",

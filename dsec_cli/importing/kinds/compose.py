@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shlex
 
-from dsec_cli.importing.commands import Environment, words_command
+from dsec_cli.importing.commands import Environment, shell_command, words_command
 from dsec_cli.importing.composevalues import fill
 from dsec_cli.importing.draft import Command, Draft, Gpu, Step
 from dsec_cli.importing.kind import ImportProblem, Kind
 from dsec_cli.importing.naming import Ids, legal
 from dsec_cli.importing.quantities import binary_size, thousandths
 from dsec_cli.importing.tables import Table, documents, span_of
+from dsec_cli.lint.rules.variable_not_expanded import reference
 from dsec_cli.source.tree import Mapping, Scalar
 from dsec_cli.words import say
 
@@ -71,7 +72,12 @@ _WHY = {
     "limits": "what a service may not exceed is no demand",
     "update_config": "a Step runs once",
 }
+_NEEDED = ("build", "env_file", "extends", "include", "runtime", "secrets")
+"""Keys without which a service cannot do what it does."""
+_EXPANDED = ("command", "entrypoint")
+"""Keys whose variables a shell expands when the Step starts."""
 _QUIET = ("version", "name", "services")
+_ALL = "all GPUs are as many as the machine has: 1 is taken, write the number"
 _RESTARTS = {"no": 0, "on-failure": 3, "always": 3, "unless-stopped": 3, "none": 0, "any": 3}
 
 
@@ -94,7 +100,7 @@ def read(sources: tuple[SourceText, ...], _beside: Beside, notes: Notes) -> Draf
         services.notes.left(
             source, top.span("services"), "image", "services of several images: a contract has one base"
         )
-    top.close(_WHY, _QUIET)
+    top.close(_WHY, _QUIET, needed=("include",))
     folder = source.name.replace("\\", "/").rpartition("/")[0].rpartition("/")[2]
     return Draft(
         legal(top.text("name") or folder, "services"),
@@ -122,19 +128,38 @@ def _service(
         retries=_retries(table),
     )
     if step.cwd:
-        table.notes.left(
-            table.source, table.span("working_dir"), f"{name}.working_dir", "a folder of the image: check it"
-        )
+        table.open("working_dir", "a folder of the image: write one of the machine")
     step = _demands(table, step)
-    table.close(_WHY)
+    _volumes(table, step)
+    table.close(_WHY, needed=_NEEDED)
     return step
+
+
+def _volumes(table: Table, step: Step) -> None:
+    """Folders of the container: what the command names of them is not there."""
+    told = "\n".join((step.command.line, step.command.script, *step.command.argv, *dict(step.env).values()))
+    for item in table.items("volumes"):
+        if isinstance(item, Scalar):
+            target = (item.text.split(":")[1:2] or [item.text])[0]
+        else:
+            named = Table(table.source, item, table.notes) if isinstance(item, Mapping) else None
+            target = (named.text("target") if named is not None else None) or ""
+        if len(target) > 1 and target in told:
+            why = say(
+                "the command names {path}, a folder of the container: use one of the machine", path=target
+            )
+            table.open("volumes", why)
+            return
+    if "volumes" in table.rows:
+        table.left("volumes", _WHY["volumes"])
 
 
 def _fill(table: Table, key: str, text: str) -> str:
     filled, unknown = fill(text)
     for name in unknown:
         why = "its value is in the environment that compose is started in"
-        table.notes.left(table.source, table.span(key), f"{table.label}.{key}: ${{{name}}}", why)
+        leave = table.notes.left if key in _EXPANDED else table.notes.open
+        leave(table.source, table.span(key), f"{table.label}.{key}: ${{{name}}}", why)
     return filled
 
 
@@ -159,16 +184,30 @@ def _words(table: Table, key: str) -> tuple[str, ...]:
 def _command(table: Table) -> Command:
     entry, words = _words(table, "entrypoint"), _words(table, "command")
     if not entry and not words:
-        table.left(
+        table.open(
             "command" if "command" in table.rows else "image", "the command is in the image, not in the file"
         )
         return Command()
-    if not entry and "image" in table.rows:
+    if not entry and words[0].startswith("-"):
+        table.open("command", "the program that takes these options is in the image: write it in front")
+    elif not entry and "image" in table.rows:
         table.notes.taken(
             "run: the image has no entrypoint of its own, where a service names only its command"
         )
     where = table.source, table.span("command" if words else "entrypoint"), table.notes
+    line = " ".join(map(_quoted, (*entry, *words)))
+    if reference(line) is not None:  # a shell expands what compose would have
+        return shell_command(line, *where)
     return words_command((*entry, *words), *where)
+
+
+def _quoted(word: str) -> str:
+    """A word for a shell that still expands `${NAME}` in it."""
+    if reference(word) is None:
+        return shlex.quote(word)
+    for sign in ("\\", '"', "`"):
+        word = word.replace(sign, f"\\{sign}")
+    return f'"{word}"'
 
 
 def _needs(table: Table, given: dict[str, str]) -> tuple[str, ...]:
@@ -187,8 +226,11 @@ def _needs(table: Table, given: dict[str, str]) -> tuple[str, ...]:
                 table.source, table.span("depends_on"), f"depends_on {name}", "there is no such service"
             )
         elif condition != "service_completed_successfully":
-            why = say("{condition}: a Step waits until the other one has ended", condition=condition)
-            table.notes.left(table.source, table.span("depends_on"), f"{table.label}.depends_on {name}", why)
+            why = say(
+                "{condition}: a Step waits until the other one has ended, which a server never does",
+                condition=condition,
+            )
+            table.notes.open(table.source, table.span("depends_on"), f"{table.label}.depends_on {name}", why)
     return tuple(given[name] for name in found if name in given)
 
 
@@ -208,10 +250,9 @@ def _environment(table: Table, secrets: Environment) -> tuple[tuple[str, str], .
     for name, value, at in rows:
         span = span_of(at)
         if value is None:
-            why = "its value is in the environment that compose is started in"
-            table.notes.left(table.source, span, f"{table.label}.environment.{name}", why)
+            own.from_outside(name, table.source, span)
         else:
-            own.add(name, _fill(table, "environment", value), table.source, span)
+            own.add(name, fill(value)[0], table.source, span)
     secrets.secrets.update(own.secrets)
     return own.pairs()
 
@@ -266,7 +307,7 @@ def _gpus(table: Table, key: str) -> Gpu | None:
     count = 0
     for item in table.items(key):
         if isinstance(item, Scalar):
-            table.left(key, "all GPUs are as many as the machine has: 1 is taken, write the number")
+            table.open(key, _ALL)
             count += 1
             continue
         if not isinstance(item, Mapping):
@@ -287,14 +328,15 @@ def _gpus(table: Table, key: str) -> Gpu | None:
 
 
 def _count(device: Table) -> int:
-    named = device.texts("device_ids")
+    named = tuple(_fill(device, "device_ids", text) for text in device.texts("device_ids"))
     if named:
         device.left("device_ids", "which GPUs is decided by the plan; their number is kept")
         return len(named)
     text = device.text("count")
+    text = text if text is None else _fill(device, "count", text).strip()
     if text is not None and text.isdecimal() and 0 < int(text[:6]) < 10_000:
         return int(text[:6])
-    device.left("count", "all GPUs are as many as the machine has: 1 is taken, write the number")
+    device.open("count", _ALL)
     return 1
 
 

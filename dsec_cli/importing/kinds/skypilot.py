@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dsec import cards
 from dsec_cli.importing.cardnames import gpu_type
 from dsec_cli.importing.commands import Environment, shell_command
 from dsec_cli.importing.draft import Command, Draft, Gpu, Mount, Step
@@ -100,7 +101,7 @@ def _task(
     _mounts(task, mounts)
     nodes = task.number("num_nodes")
     if nodes is not None and nodes > 1:
-        task.left("num_nodes", "a Step runs on one machine: commands run once, not on every node")
+        task.open("num_nodes", "a Step runs on one machine: commands run once, not on every node")
     needs = tuple(step.id for step in before)
     steps = []
     for key in ("setup", "run"):
@@ -110,7 +111,7 @@ def _task(
         command = shell_command(text, task.source, task.span(key), task.notes)
         for variable in _NODES:
             if variable in text:
-                task.notes.left(task.source, task.span(key), variable, "a variable that only SkyPilot sets")
+                task.notes.open(task.source, task.span(key), variable, "a variable that only SkyPilot sets")
         label = name if key == "run" else ("setup" if alone else f"{name}-setup")
         step = held._replace(command=command, needs=needs, env=env, cwd=folder)
         if key == "setup":
@@ -129,7 +130,7 @@ def _folder(task: Table) -> str:
             return ""
         return "" if node.text in (".", "./") else node.text
     if node is not None:
-        task.left("workdir", "sources that are fetched: check them out first")
+        task.open("workdir", "sources that are fetched: check them out first")
     return ""
 
 
@@ -144,9 +145,7 @@ def _variables(task: Table, found: Environment) -> tuple[tuple[str, str], ...]:
             if key == "secrets":
                 own.secret(name, task.source, span)
             elif value is None:
-                task.notes.left(
-                    task.source, span, f"{key}.{name}", "its value is given when the task is started"
-                )
+                own.from_outside(name, task.source, span)
             else:
                 own.add(name, value, task.source, span)
     found.secrets.update(own.secrets)
@@ -200,12 +199,12 @@ def _held(table: Table, step: Step) -> Step:
     gpu = _gpu(table) or step.gpu
     cpu_m = _amount(table, "cpus", thousandths) or step.cpu_m
     memory = _memory(table, cpu_m) or step.memory_bytes
-    disk = table.number("disk_size") if table.take("disk_size") is not None else None
+    disk = _amount(table, "disk_size", _gigabytes)
     return step._replace(
         gpu=gpu,
         cpu_m=cpu_m,
         memory_bytes=memory,
-        disk_bytes=round(disk * 2**30) if disk else step.disk_bytes,
+        disk_bytes=disk or step.disk_bytes,
     )
 
 
@@ -243,14 +242,14 @@ def _gpu(table: Table) -> Gpu | None:
         found = [_split(node.text)]
     elif isinstance(node, Mapping):
         inner = Table(table.source, node, table.notes, label="accelerators")
-        found = [(name, inner.text(name) or "1") for name in inner.rows]
+        found = [_counted(name, inner.text(name)) for name in inner.rows]
     elif node is not None:
         found = [_split(text) for text in table.texts("accelerators")]
     if not found:
         return None
-    if len(found) > 1:
-        table.left("accelerators", "any of several: the first is taken")
     name, text = found[0]
+    if len(found) > 1:
+        name = _least(table, found) or name
     number = decimal(text)
     if number is None or number <= 0 or not name:
         table.left("accelerators", "NAME:NUMBER is expected")
@@ -261,6 +260,25 @@ def _gpu(table: Table) -> Gpu | None:
     if number != int(number):
         table.left("accelerators", "a part of a GPU: a whole one is taken; state gpu.memory to share it")
     return Gpu(max(1, int(number)), gpu_type(name, table.source, table.span("accelerators"), table.notes))
+
+
+def _counted(name: str, number: str | None) -> tuple[str, str]:
+    """`{H100: 8}`, or an item of the set `{H100:8, H200:8}`."""
+    return _split(name) if number is None else (name, number)
+
+
+def _least(table: Table, found: list[tuple[str, str]]) -> str:
+    """The form that accepts every one of several types, where there is one; else that the first is taken."""
+    names = [name for name, _ in found]
+    if len({number for _, number in found}) == 1:
+        for name in names:
+            accepted = cards.resolve(f">={name.lower()}")
+            if all(set(cards.resolve(other)) <= set(accepted) for other in names if cards.resolve(other)):
+                listed = " or ".join(names)
+                table.notes.taken(say("gpu type: >={name}, for {listed}", name=name.lower(), listed=listed))
+                return f">={name}"
+    table.left("accelerators", "any of several: the first is taken")
+    return ""
 
 
 def _split(text: str) -> tuple[str, str]:

@@ -76,7 +76,7 @@ def _steps(jobs: list[Job], aliases: dict[str, str], notes: Notes) -> tuple[Step
 
 def _submitted(call: Submission, scripts: dict[str, Script], notes: Notes) -> Job:
     if call.garbled:
-        notes.left(call.source, call.span, "sbatch", "a command line that could not be split into words")
+        notes.open(call.source, call.span, "sbatch", "a command line that could not be split into words")
     if call.conditional:
         why = "it stands in a loop, a function or a condition: read once"
         notes.left(call.source, call.span, "sbatch", why)
@@ -84,7 +84,7 @@ def _submitted(call: Submission, scripts: dict[str, Script], notes: Notes) -> Jo
     script = _found(call.words[0], scripts) if call.words and not wrapped else None
     if script is None and not wrapped:
         name = call.words[0] if call.words else say("standard input")
-        notes.left(call.source, call.span, name, "a job script that was not given: name it as well")
+        notes.open(call.source, call.span, name, "a job script that was not given: name it as well")
     return _job(script, call.options, call, notes)
 
 

@@ -211,4 +211,6 @@ TEXTS: dict[str, str] = {
     "source": "出处",
     "no: asynchronous": "否：异步",
     "either way": "两者皆可",
+    "it is a number of too many digits": "数字位数过多",
+    "it is put together from too many parts": "由过多的部分拼成",
 }

@@ -205,7 +205,6 @@ TEXTS: dict[str, str] = {
     "Batches must fall into whole groups and whole shares of a GPU, and where policy and inference engines share their GPUs both must ask for as many. The framework works that out when models are loaded, minutes into the run, or not at all. Looked at are options and `key=value` words of verl, SkyRL and TRL; what a command does not state is not guessed.": "批次必须能整除成组，并能平均分到每张 GPU；策略与推理引擎共用 GPU 时，两者要求的数量必须相同。框架要到模型加载时（运行几分钟之后）才算出来，甚至根本不算。这里查看的是 verl、SkyRL 和 TRL 的选项以及 `key=value` 形式的词；命令没有写明的不作猜测。",
     # DS601
     "A secret is written out in the contract.": "密钥以明文写在契约中。",
-    "A contract is committed, copied, logged and put into snapshots. A secret in it is known to everyone who ever reads one of those, and stays in the history when the line is gone. A reference (`vault://`, `env://`, `file://`, `$NAME`) is resolved when the Step starts and never stored.": "契约会被提交、复制、写入日志、放进快照。其中的密钥会被每个看到过它们的人得到，即使删掉那一行，也仍留在历史中。引用（`vault://`、`env://`、`file://`、`$NAME`）在 Step 启动时解析，从不保存。",
     # DS602
     "An egress rule with a wildcard, or without ports.": "带通配符或没有写端口的出站规则。",
     "What an agent's tool may call is listed so that a tool that goes astray, or is led astray, reaches nothing else. A wildcard allows names that nobody has thought of; a rule without ports allows every service on the host.": "列出智能体的工具可以访问什么，是为了让出错的或被诱导的工具到达不了别处。通配符会放行没有人想到过的名称；不写端口的规则会放行该主机上的所有服务。",
@@ -278,4 +277,9 @@ TEXTS: dict[str, str] = {
     # DS999
     "A rule of the linter failed on this file; all other rules have been run.": "某条规则在这个文件上出错；其他规则都已运行。",
     "One broken rule must not hide what the others find. The finding says which rule it was and how it failed; what that rule would have said about this file is not known. It is a fault of DSec, not of the contract.": "一条坏的规则不应掩盖其他规则的发现。这里会写明是哪条规则、怎样出错；该规则对这个文件会报告什么，无从得知。这是 DSec 的错误，与契约无关。",
+    "A contract has no interpolation. `OPENAI_API_KEY: ${OPENAI_API_KEY}` hides the real key behind these letters, and the Step is refused by the service an hour later. A variable of the environment that a run is started in is named by its source; in a script (`run: |`) the shell expands it.": "契约没有变量插值。`OPENAI_API_KEY: ${OPENAI_API_KEY}` 会用这串字符盖住真正的密钥，一小时后 Step 才被服务拒绝。启动运行的环境中的变量用 source 指明；在脚本（`run: |`）中由 shell 展开。",
+    "A contract is committed, copied, logged and put into snapshots. A secret in it is known to everyone who ever reads one of those, and stays in the history when the line is gone. A reference (`source: vault://...`, `source: env://NAME`) names where it is, and is never stored.": "契约会被提交、复制、写入日志、放进快照。其中的密钥会被每个看到过它们的人得到，即使删掉那一行，也仍留在历史中。引用（`source: vault://...`、`source: env://NAME`）只说明密钥在哪里，密钥本身从不保存。",
+    "A variable in a place where nothing is expanded: the Step gets the letters `${NAME}`.": "变量写在了不做展开的地方：Step 得到的就是 `${NAME}` 这几个字符。",
+    "An import left something open that is not settled yet.": "导入时留下的待处理项尚未处理。",
+    "`dsec import` writes what the other file says. What a run cannot do without and the file does not say (a command that only the image has, a variable whose value is elsewhere, a server that others wait for) stands in a comment at the top, and the contract would fail without it. Write what is missing, then take the line out.": "`dsec import` 写下原文件所说的内容。运行必需而原文件没有说明的（只在镜像里的命令、值在别处的变量、别人等待的服务）写在文件开头的注释里，缺了它契约就会失败。补上所缺的内容后，删除那一行。",
 }

@@ -2,7 +2,7 @@
 
 Why: A contract is committed, copied, logged and put into snapshots. A secret in it is known to
 everyone who ever reads one of those, and stays in the history when the line is gone. A reference
-(`vault://`, `env://`, `file://`, `$NAME`) is resolved when the Step starts and never stored.
+(`source: vault://...`, `source: env://NAME`) names where it is, and is never stored.
 
 Bad (yaml):
     # agent-train-sandbox.yaml
@@ -112,7 +112,7 @@ def _finding(where: Path | Span, message: str, name: str) -> Finding:
         message=message,
         reason=REASON,
         help=say(
-            "replace it by a reference such as `{store}` or `$NAME`, and revoke it: it has been in a file",
+            "replace it by `source: {store}` or `source: env://NAME`, and revoke it: it has been in a file",
             store=store,
         ),
     )
