@@ -72,7 +72,15 @@ IMPORT: Command = (
     (
         JSON,
         LANG,
-        ("most", "", "value", "SIZE", (), None, "The most that it may come to (default 16GiB)."),
+        (
+            "most",
+            "",
+            "value",
+            "SIZE",
+            (),
+            None,
+            "The most that its files may come to (default: 100 times the package, at least 256MiB).",
+        ),
         ("name", "", "value", "NAME", (), None, "Call it so; default: what it was called."),
         (
             "trust",

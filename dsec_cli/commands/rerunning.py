@@ -18,7 +18,7 @@ from dsec_cli.exit import UsageError
 from dsec_cli.options_args import Args, defaults
 from dsec_cli.options_run import RUN
 from dsec_cli.snapshot.manifest import ABSENT
-from dsec_cli.snapshot.restoring import Restored, restore
+from dsec_cli.snapshot.restoring import Restored, lies_in, restore
 from dsec_cli.snapshot.shelf import SnapshotProblem
 from dsec_cli.words import say
 
@@ -88,6 +88,11 @@ def _linked(view: View, folder: str, live: str, wanted: tuple[str, ...]) -> tupl
                 raise FileProblem(say("{path} does not exist", path=source), hint="check --link")
             continue
         if not os.path.lexists(target):
+            if not lies_in(folder, inside):
+                raise SnapshotProblem(
+                    say("{path} of the snapshot leads out of it through a link", path=inside),
+                    hint=say("dsec snapshot restore writes it, to be looked at"),
+                )
             os.makedirs(os.path.dirname(target), exist_ok=True)
             os.symlink(source, target)
             made.append(inside)

@@ -17,6 +17,7 @@ from dsec_cli.commands.snapshotting import (
     run_of,
     scene_of,
     store_of,
+    tidily,
 )
 from dsec_cli.commands.speaking import listener
 from dsec_cli.commands.terminal import colored
@@ -46,7 +47,7 @@ def main(args: Args) -> int:
     name = _name(args.name, place)
     run = run_of(place, args.job)
     started = time.monotonic()
-    with store_of(place, create=True) as store:
+    with tidily(), store_of(place, create=True) as store:
         scene = scene_of(place, store, _wanted(args, place), run=run, inventory=inventory_of(args.inventory))
         scene.redactor = redactor(place, args.accept)
         try:

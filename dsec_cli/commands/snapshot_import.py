@@ -8,7 +8,7 @@ import os
 from dsec.store import Damaged, Missing, NameTaken
 from dsec.units import Bytes, UnitProblem, parse
 from dsec_cli.cells import shown
-from dsec_cli.commands.snapshotting import project, store_of
+from dsec_cli.commands.snapshotting import project, store_of, tidily
 from dsec_cli.exit import NO, YES, UsageError, tell
 from dsec_cli.report.output import emit
 from dsec_cli.snapshot.manifest import is_name
@@ -37,7 +37,8 @@ def main(args: Args) -> int:
             hint=say("letters, digits, '.', '_' and '-', at most 128"),
         )
     try:
-        return _import(args)
+        with tidily():
+            return _import(args)
     except (Damaged, Missing) as problem:
         tell(f"dsec: {shown(problem.what)}")
         return NO
@@ -64,9 +65,9 @@ def _import(args: Args) -> int:
     return YES
 
 
-def _most(text: str | None) -> int:
+def _most(text: str | None) -> int | None:
     if text is None:
-        return reading.MOST
+        return None
     try:
         return int(parse(Bytes, text))
     except UnitProblem as problem:

@@ -6,7 +6,7 @@ import json
 import os
 
 from dsec_cli.cells import shown
-from dsec_cli.commands.snapshotting import project, redactor, store_of, view_of
+from dsec_cli.commands.snapshotting import project, redactor, store_of, tidily, view_of
 from dsec_cli.exit import YES, UsageError
 from dsec_cli.report.output import emit
 from dsec_cli.snapshot.restoring import restore
@@ -37,7 +37,7 @@ def main(args: Args) -> int:
             say("{path!r} is no path within the snapshot", path=args.path),
             hint="write it as inspect --files does",
         )
-    with store_of(place) as store:
+    with tidily(), store_of(place) as store:
         view = view_of(store, args.name)
         part = "" if only == "." else only
         if args.section == "code":

@@ -11,7 +11,7 @@ from dsec.rundir import RunDir, is_job, new_job
 from dsec_cli.cells import shown
 from dsec_cli.commands.rerunning import Rerun, carry_out, compare_results, prepare
 from dsec_cli.commands.snapshot_restore import told
-from dsec_cli.commands.snapshotting import inventory_of, live, project, store_of, view_of
+from dsec_cli.commands.snapshotting import inventory_of, live, project, store_of, tidily, view_of
 from dsec_cli.commands.terminal import colored
 from dsec_cli.exit import NO, YES, UsageError
 from dsec_cli.report.output import emit
@@ -59,7 +59,7 @@ def rerun(args: Args, name: str) -> int:
     place = project(None)
     job = _job(args.job_id, name)
     color = paint(wanted=colored("auto", sys.stdout))
-    with store_of(place) as store:
+    with tidily(), store_of(place) as store:
         view = view_of(store, name)
         with live(place, store, view, inventory=inventory_of(args.inventory)) as now:
             if args.json:

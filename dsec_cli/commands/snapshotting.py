@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 
 from dsec.errors import DSecError, FileProblem
 from dsec.record import Record
@@ -13,7 +14,7 @@ from dsec.units import Bytes, UnitProblem, parse
 from dsec_cli.commands.matching import meant
 from dsec_cli.commands.nearest import HERE, contract_here
 from dsec_cli.commands.statefolder import find, home, refuse_foreign
-from dsec_cli.exit import UsageError
+from dsec_cli.exit import Terminated, UsageError
 from dsec_cli.snapshot import acceptance
 from dsec_cli.snapshot.package.form import SUFFIX
 from dsec_cli.snapshot.redaction import Redactor
@@ -26,6 +27,7 @@ from dsec_cli.words import say
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from types import FrameType
 
     from dsec.inventory import Inventory
     from dsec.store import Store
@@ -95,6 +97,21 @@ def store_of(place: Project, *, create: bool = False) -> Iterator[Store]:
         keep_from_git(place.state)
     with store:
         yield store
+
+
+@contextlib.contextmanager
+def tidily() -> Iterator[None]:
+    """Let TERM and HUP end the block as an error does: what was begun is taken away."""
+    before = {one: signal.signal(one, _terminate) for one in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+def _terminate(_number: int, _frame: FrameType | None) -> None:
+    raise Terminated
 
 
 def redactor(place: Project, accepted: tuple[str, ...] = ()) -> Redactor:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import stat
 import tempfile
 
@@ -84,14 +83,29 @@ def _unwritten(target: str, problem: OSError) -> SnapshotProblem:
 
 
 def _remove(room: str) -> None:
-    """Take the folder away, folders in it that may not be written to included."""
-    for base, folders, _ in os.walk(room):
-        for name in folders:
-            path = os.path.join(base, name)
-            if not os.path.islink(path):
-                with contextlib.suppress(OSError):
-                    os.chmod(path, 0o700)
-    shutil.rmtree(room, ignore_errors=True)
+    """Take the folder away, folders in it that may not be written to included, however deep they lie.
+
+    Inner folders are moved up before their turn comes: no path gets longer, and nothing calls itself.
+    """
+    waiting, count = [room], 0
+    while waiting:
+        folder = waiting.pop()
+        with contextlib.suppress(OSError):
+            os.chmod(folder, 0o700)
+            for entry in os.scandir(folder):
+                if not entry.is_dir(follow_symlinks=False):
+                    os.unlink(entry.path)
+                    continue
+                count += 1
+                inner = os.path.join(room, f"gone-{count}")
+                os.chmod(entry.path, 0o700)
+                if folder != room:
+                    os.rename(entry.path, inner)
+                waiting.append(entry.path if folder == room else inner)
+            if folder != room:
+                os.rmdir(folder)
+    with contextlib.suppress(OSError):
+        os.rmdir(room)
 
 
 def restore(view: View, target: str, *, live: str, redactor: Redactor, only: str = "") -> Restored:

@@ -3,6 +3,21 @@
 from __future__ import annotations
 
 TEXTS = {
+    "the package of {size:,} bytes expands to {total:,} bytes, more than {most:,}": "{size:,} 字节的包会展开为 {total:,} 字节，超过 {most:,}",
+    "the package expands to {total:,} files and folders, {count:,} different ones": "包会展开为 {total:,} 个文件和文件夹，其中不同的只有 {count:,} 个",
+    "somebody made it so; ask where it comes from": "这是有人故意制作的；请确认它的来源",
+    "it lies more than {most} folders deep": "它的文件夹层数超过 {most}",
+    "git would take it for a repository, and run what it says": "git 会把它当作仓库，并执行其中的命令",
+    "git would take its folder for a repository, and run what it says": "git 会把它所在的文件夹当作仓库，并执行其中的命令",
+    "the name is {size} bytes long": "名称长达 {size} 字节",
+    "its longest path has {size} bytes": "最长的路径有 {size} 字节",
+    "the package is not taken in for {path}: {why}": "包因 {path} 被拒绝：{why}",
+    "nothing of it was kept; ask its maker for one without": "没有保存任何内容；请向制作者索取不含它的包",
+    "{path} has a part {name} of {size:,} bytes": "{path} 的部分 {name} 有 {size:,} 字节",
+    "{path} of the snapshot leads out of it through a link": "快照中的 {path} 通过链接指向快照之外",
+    "dsec snapshot restore writes it, to be looked at": "可用 dsec snapshot restore 写出以便查看",
+    "its objects lie in each other": "其中的对象相互重叠",
+    "its objects are in an order in which reading takes without end": "其中对象的顺序会使读取无法结束",
     "--accept {digest!r} is no digest: it has 16 digits of 0-9 and a-f": "--accept {digest!r} 不是摘要：摘要是 16 位 0-9 和 a-f",
     "dsec snapshot create prints it behind each value that it replaced": "dsec snapshot create 会在每个被替换的值后面打印摘要",
     "{path} is two different things in what is to be written": "要写出的内容中，{path} 对应两个不同的文件",

@@ -12,7 +12,7 @@ from dsec.store import Damaged
 from dsec.store.portable import ForeignPack, reached
 from dsec.words import say, system
 from dsec_cli.snapshot.manifest import contents, encode, parse, trees
-from dsec_cli.snapshot.package import keys
+from dsec_cli.snapshot.package import keys, limits
 from dsec_cli.snapshot.package.form import (
     HEAD,
     MAGIC,
@@ -35,9 +35,6 @@ if TYPE_CHECKING:
     from dsec_cli.snapshot.manifest import Manifest
     from dsec_cli.snapshot.package.form import PackagePart
 
-MOST = 16 << 30
-"""Bytes of content that a package may say it has, unless more is allowed."""
-
 
 class Package(Record):
     """A package whose table, and the tables of whose pack, are right."""
@@ -49,6 +46,8 @@ class Package(Record):
     manifest: Manifest
     head: bytes
     signature: bytes
+    most: int | None = None
+    """How many bytes the user allows it to expand to."""
 
     def part(self, name: str) -> bytes | None:
         """The content of a part, checked; None where there is none. Raises Damaged and Missing."""
@@ -78,8 +77,11 @@ def is_package(path: str) -> bool:
 
 
 @contextlib.contextmanager
-def opened(path: str, *, most: int = MOST) -> Iterator[Package]:
-    """The package in a file; raises FileProblem, Damaged and StoredFormError."""
+def opened(path: str, *, most: int | None = None) -> Iterator[Package]:
+    """The package in a file; raises FileProblem, Damaged and StoredFormError.
+
+    `most`: bytes that its content may come to; None: no more than packages of its size do (see `limits`).
+    """
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as problem:
@@ -92,7 +94,7 @@ def opened(path: str, *, most: int = MOST) -> Iterator[Package]:
         os.close(fd)
 
 
-def _package(path: str, fd: int, most: int) -> Package:
+def _package(path: str, fd: int, most: int | None) -> Package:
     size = os.fstat(fd).st_size
     try:
         head = os.pread(fd, HEAD.size, 0)
@@ -105,12 +107,17 @@ def _package(path: str, fd: int, most: int) -> Package:
         raise StoredFormError(say("{path} {why}", path=path, why=str(problem))) from None
     signature = os.pread(fd, SIGNATURE_BYTES, len(head))
     pack = ForeignPack(fd, len(head) + SIGNATURE_BYTES, pack_bytes, called=path)
-    if pack.plain_bytes > most:
+    if pack.plain_bytes > (max(limits.FREE_BYTES, limits.RATIO * size) if most is None else most):
         raise StoredFormError(
             say("{path} says that it holds {size:,} bytes", path=path, size=pack.plain_bytes),
             hint=say("if that is so, allow it with --most"),
         )
-    return Package(path, size, table, pack, _manifest(path, table, pack), head, signature)
+    for one in table.parts:
+        if one.size > limits.LARGEST_DOCUMENT:
+            raise StoredFormError(
+                say("{path} has a part {name} of {size:,} bytes", path=path, name=one.name, size=one.size)
+            )
+    return Package(path, size, table, pack, _manifest(path, table, pack), head, signature, most)
 
 
 def _manifest(path: str, table: Table, pack: ForeignPack) -> Manifest:
@@ -139,8 +146,12 @@ def standing(package: Package, environ: Mapping[str, str]) -> Standing:
 
 
 def checked(package: Package) -> int:
-    """Read all of it and compare it with its hashes; the number of objects. Raises Damaged and Missing."""
+    """Read all of it and compare it with its hashes; the number of objects. Raises Damaged and Missing.
+
+    First it is looked at what it expands to: StoredFormError for one that is not to be taken in.
+    """
     count = 0
+    limits.check(package.pack.get, _ids(trees(package.manifest)), size=package.size, most=package.most)
     for part in package.table.parts:
         data = package.part(part.name)
         if data is None or len(data) != part.size:

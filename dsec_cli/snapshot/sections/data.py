@@ -11,7 +11,7 @@ from dsec.store import Entry
 from dsec_cli.snapshot import inodes
 from dsec_cli.snapshot.manifest import ABSENT
 from dsec_cli.snapshot.section import Captured, Difference, Part, absent, judged
-from dsec_cli.snapshot.spelling import spelled
+from dsec_cli.snapshot.spelling import Repositories, spelled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,17 +53,17 @@ def capture(scene: Scene) -> Captured:
 
 def _content(scene: Scene, path: str) -> tuple[Tree, Plain, list[str]]:
     """The tree of what is there, what is known beside it, and what is not in it."""
-    full = os.path.join(scene.folder, path)
+    full, without = os.path.join(scene.folder, path), Repositories()
     if os.path.isdir(full):
         root, base = os.fsencode(full), ""
-        tree = scene.store.put_folder(root)
+        tree = scene.store.put_folder(root, skip=without.skips)
     else:
         folder, base = os.path.split(os.path.abspath(full))
         root = os.fsencode(folder)
         tree = scene.store.put_tree(root, [Entry(os.fsencode(base))])
     seen = inodes.look(root, scene.store.tree(tree.id))
     unread = [f"{path}: {spelled(one.path)}: {one.reason}" for one in tree.unread]
-    return tree, {"file": bool(base), **seen.document()}, unread + seen.reasons
+    return tree, {"file": bool(base), **seen.document()}, unread + seen.reasons + without.reasons(path)
 
 
 def _dependencies(scene: Scene) -> tuple[list[Plain], list[str]]:

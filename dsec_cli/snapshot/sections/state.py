@@ -7,7 +7,7 @@ import os
 from dsec_cli.snapshot import inodes
 from dsec_cli.snapshot.manifest import ABSENT
 from dsec_cli.snapshot.section import Captured, Difference, Part, absent, judged
-from dsec_cli.snapshot.spelling import spelled
+from dsec_cli.snapshot.spelling import Repositories, spelled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,9 +23,11 @@ def capture(scene: Scene) -> Captured:
     if scene.run is None:
         return absent("there is no run here")
     root = os.fsencode(scene.run.work)
-    tree = scene.store.put_folder(root)
+    without = Repositories()
+    tree = scene.store.put_folder(root, skip=without.skips)
     seen = inodes.look(root, scene.store.tree(tree.id))
     reasons = [f"{spelled(one.path)}: {one.reason}" for one in tree.unread] + seen.reasons
+    reasons += without.reasons()
     data = {"files": tree.files, "bytes": tree.size_bytes, **seen.document()}
     return judged(reasons, data, trees=(("work", tree.id),), size=tree.size_bytes)
 

@@ -13,6 +13,7 @@ from dsec.store.compression import Codec
 from dsec.store.packform import (
     BLOB,
     HEADER,
+    OBJECT,
     TRAILER,
     Frame,
     NewerPackError,
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
     Write = Callable[[bytes], object]
 
+_WORK, _FREE_WORK = 8, 1 << 28
+"""How often the whole content may be decompressed: packs of ours are read in the order they were written."""
 LARGEST_OBJECT = 256 << 20
 """No object of a foreign pack may be longer: large files are kept in pieces."""
 _FRAME_BYTES = 4 << 20
@@ -142,6 +145,9 @@ class ForeignPack:
         self._ids = Segment(self.tables.objects, 0, len(self.tables))
         self._codec, self._hash = Codec(), blake3_of()
         self._frames: dict[int, bytes] = {}
+        self._left = _WORK * self.plain_bytes + _FREE_WORK
+        if sum(length for _, _, _, length, _ in OBJECT.iter_unpack(self.tables.objects)) > self.plain_bytes:
+            raise self._damaged(say("its objects lie in each other"))
 
     @property
     def plain_bytes(self) -> int:
@@ -158,6 +164,9 @@ class ForeignPack:
         if (data := self._frames.get(number)) is not None:
             return data
         frame = self.tables.frames[number]
+        self._left -= frame.plain
+        if self._left < 0:
+            raise self._damaged(say("its objects are in an order in which reading takes without end"))
         moved = Frame(frame.offset + self._start, frame.stored, frame.plain, frame.codec, frame.digest)
         try:
             data = read_frame(self._fd, moved, self._codec)
