@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from dsec.containment import Escape, open_beneath
 from dsec.core.endings import may_lie_in_plan
 from dsec.core.report import build, encode, instance_in, markdown, median
 from dsec.durations import Learned, contract_key, write_durations
@@ -158,7 +159,7 @@ def failure_lines(run: RunDir, report: dict[str, Any], *, called: str) -> list[s
         step = instance_in(report, one["step"], one["iteration"])
         lines.append(say("{step} {why}", step=step, why=one["text"]))
         if one["log"]:
-            tail = last_lines(f"{run.path}/{one['log']}")
+            tail = last_lines(run.path, one["log"])
             path = f"  {run.path}/{one['log']}"
             lines.append(path if tail else say("{path} (empty)", path=path))
             lines += [f"  | {text}" for text in tail]
@@ -168,12 +169,17 @@ def failure_lines(run: RunDir, report: dict[str, Any], *, called: str) -> list[s
     return lines
 
 
-def last_lines(path: str) -> list[str]:
-    """The end of a log, without what a terminal would obey."""
+def last_lines(folder: str, name: str) -> list[str]:
+    """The end of a log in a run's folder, without what a terminal would obey.
+
+    The journal names the log, and may be anybody's: what is not within the folder is not shown.
+    """
     try:
-        with open(path, "rb") as file:
+        with open(open_beneath(folder, name), "rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL_BYTES))
             text = file.read().decode("utf-8", "replace")
+    except Escape as problem:
+        return [say("not shown: {why}", why=system(problem))]
     except OSError:
         return []
     shown = text.splitlines()[-LAST_LINES:]

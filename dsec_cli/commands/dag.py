@@ -111,7 +111,8 @@ def _run_of(args: Args) -> tuple[str, Run]:
     """The contract that a run was started from (unless one is named), and what the run did."""
     from dsec_cli.commands.overlay import overlay
 
-    found = overlay(args.job_id, folder=os.path.dirname(args.file or "") or ".", environ=os.environ)
+    folder = os.path.dirname(args.file or "") or "."
+    found = overlay(args.job_id, folder=folder, environ=os.environ, named=args.file is not None)
     path = args.file or found.contract
     if os.path.realpath(path) != os.path.realpath(found.contract):
         note = say("note: run {job} was started from {contract}", job=found.run.job, contract=found.contract)

@@ -6,6 +6,7 @@ import os
 import time
 
 from dsec import holes
+from dsec.containment import open_beneath
 from dsec.core import endings
 from dsec.errors import RunProblem
 from dsec.events import Exit, Spawn, decode
@@ -16,7 +17,7 @@ from dsec_cli.commands.printing import Part, printer
 from dsec_cli.commands.speaking import listener
 from dsec_cli.commands.statefolder import find
 from dsec_cli.exit import NO, YES, UsageError
-from dsec_cli.words import joined, say
+from dsec_cli.words import joined, say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -123,9 +124,14 @@ def _copy(run: RunDir, part: Part, out: Printer, *, begin: int | None = None) ->
     """Write the part out; gives back where it ended in its file."""
     at = part.begin if begin is None else begin
     try:
-        handle = os.open(f"{run.path}/{part.path}", os.O_RDONLY | os.O_CLOEXEC)
+        handle = open_beneath(run.path, part.path)  # the journal, which names it, may be anybody's
     except FileNotFoundError:
         return at
+    except OSError as problem:
+        raise RunProblem(
+            say("{path} is not shown: {why}", path=f"{run.path}/{part.path}", why=system(problem)),
+            hint="a run's files are within its folder; copy the run anew: cp -r",
+        ) from None
     try:
         size = os.fstat(handle).st_size
         end = size if part.end is None else min(size, part.end)

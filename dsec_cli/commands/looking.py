@@ -8,6 +8,7 @@ import os
 import time
 from math import inf
 
+from dsec.containment import Escape, open_beneath
 from dsec.errors import RunProblem
 from dsec.quickplan import read_plan
 from dsec.resume import executor_lives, running_us
@@ -141,7 +142,7 @@ class Looker:
     def _read_audit(self) -> None:
         """Samples that the run's monitor has written since."""
         try:
-            with open(f"{self._run.path}/audit", "rb", buffering=0) as file:
+            with open(open_beneath(self._run.path, "audit"), "rb", buffering=0) as file:
                 if os.fstat(file.fileno()).st_size <= self._audit_at:
                     return
                 file.seek(self._audit_at)
@@ -192,15 +193,16 @@ class Looker:
         self._uses, self._cpu = found, cpu
 
     def _log_lines(self, name: str) -> list[str]:
-        path = f"{self._run.path}/{name}"
         try:
-            status = os.stat(path)
-            key = (name, status.st_size, status.st_mtime_ns)
-            if key == self._log[0]:
-                return self._log[1]
-            with open(path, "rb", buffering=0) as file:
+            with open(open_beneath(self._run.path, name), "rb", buffering=0) as file:
+                status = os.fstat(file.fileno())
+                key = (name, status.st_size, status.st_mtime_ns)
+                if key == self._log[0]:
+                    return self._log[1]
                 file.seek(max(0, status.st_size - _LOG_BYTES))
                 text = file.read(_LOG_BYTES).decode("utf-8", "replace")
+        except Escape as problem:
+            return [say("{path} is not shown: {why}", path=plain(name), why=system(problem))]
         except OSError:
             return []
         # A progress bar writes over its line again and again: the last of it is what a terminal shows.

@@ -7,12 +7,13 @@ from statistics import median_low
 from typing import TYPE_CHECKING, NamedTuple
 
 from dsec import events, journal, outcomes
+from dsec.containment import Escape, parts_beneath
 from dsec.core.fold import RunState, fold
 from dsec.core.overlap import thousandths
 from dsec.core.readiness import Readiness
-from dsec.errors import FileProblem
+from dsec.errors import FileProblem, RunProblem
 from dsec.planfile import load_plan
-from dsec.rundir import RunDir
+from dsec.rundir import RunDir, home
 from dsec_cli.commands.statefolder import find
 from dsec_cli.dag.picture import device_name
 from dsec_cli.dag.view import Bar, Observed, Run
@@ -31,16 +32,40 @@ class Overlay(NamedTuple):
     run: Run
 
 
-def overlay(job: str, *, folder: str, environ: Mapping[str, str]) -> Overlay:
-    """The run `job` (an id, or a run's folder), finished or not; raises DSecError when there is none."""
+def overlay(job: str, *, folder: str, environ: Mapping[str, str], named: bool = False) -> Overlay:
+    """The run `job` (an id, or a run's folder), finished or not; raises DSecError when there is none.
+
+    `named`: the contract to read was named, so that of the run is only told.
+    """
     place = find(folder, environ, job)
     payloads = journal.read(_journal(place), name=place.journal).payloads
     header = journal.read_header(payloads, name=place.journal)
     plan = load_plan(place.plan)
     told = [events.decode(payload) for payload in payloads[1:]]
     state = fold(iter(told))
-    contract = os.path.relpath(os.path.join(header.folder, plan.contract_file))
-    return Overlay(contract, run_of(place.job, plan, state, told))
+    contract = os.path.join(header.folder, plan.contract_file)
+    if not named:
+        contract = _contract(place, header.folder, plan.contract_file, environ)
+    return Overlay(os.path.relpath(contract), run_of(place.job, plan, state, told))
+
+
+def _contract(run: RunDir, folder: str, name: str, environ: Mapping[str, str]) -> str:
+    """The contract that a run says it was started from; raises RunProblem for one that it cannot be.
+
+    The journal of a run that somebody sent may name any file of ours, which would be read and shown.
+    """
+    state = home(folder, environ)
+    if os.path.realpath(run.path).startswith(f"{os.path.realpath(state)}/"):
+        try:
+            parts_beneath(folder, name)
+        except Escape:
+            pass
+        else:
+            return os.path.join(folder, name)
+    raise RunProblem(
+        say("run {job} was started elsewhere, from {path}", job=run.job, path=os.path.join(folder, name)),
+        hint=say("name the contract, too: dsec dag FILE --job-id {path}", path=run.path),
+    )
 
 
 def run_of(job: str, plan: Plan, state: RunState, told: Sequence[events.Event]) -> Run:

@@ -91,7 +91,7 @@ def _with_lines(run: RunDir, report: dict[str, Any]) -> list[dict[str, Any]]:
     """The failures and what was dropped, the first of them with the last lines of their logs."""
     failures: list[dict[str, Any]] = report["failures"] + report["dropped"]
     shown = [
-        {**one, "lines": last_lines(f"{run.path}/{one['log']}") if one["log"] else []}
+        {**one, "lines": last_lines(run.path, one["log"]) if one["log"] else []}
         for one in failures[:_PAGE_FAILURES]
     ]
     return shown + failures[_PAGE_FAILURES:]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 
 from dsec import ownership, rundir
+from dsec.containment import open_beneath
 from dsec.errors import RunProblem
-from dsec_cli.words import say
+from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from dsec.rundir import RunDir
 
 SETTING = "safe-directory"
+_DOCUMENTS = ("plan.json", "journal", "audit", "contention.json", "dependencies.json", "snapshots.log")
+_FOLDERS = ("logs", "metrics", "probe", "seeds")
 
 
 def find(folder: str, environ: Mapping[str, str], job: str | None, *, acts: bool = False) -> RunDir:
@@ -27,11 +30,35 @@ def find(folder: str, environ: Mapping[str, str], job: str | None, *, acts: bool
     if not named:
         refuse_foreign(rundir.nearest(folder, environ), environ)
     run = rundir.find(folder, environ, job)
+    _refuse_strays(run)
     if acts or not named:
         refuse_foreign(run.path, environ)
         for path in (os.path.dirname(run.path), run.plan, run.journal):
             refuse_foreign(path, environ, above=False)
     return run
+
+
+def _refuse_strays(run: RunDir) -> None:
+    """Raise RunProblem where a document of the run is a link, a pipe or a file with another name.
+
+    A clone or an archive may hold a run, and a link in it leads to a file of whoever looks at the run.
+    """
+    for name in _DOCUMENTS:
+        try:
+            os.close(open_beneath(run.path, name))
+        except FileNotFoundError:
+            continue
+        except OSError as problem:
+            raise RunProblem(
+                say("{path} is not read: {why}", path=f"{run.path}/{name}", why=system(problem)),
+                hint="a run's files are within its folder; copy the run anew: cp -r",
+            ) from None
+    for name in _FOLDERS:
+        if os.path.islink(f"{run.path}/{name}"):
+            raise RunProblem(
+                say("{path} is not read: {why}", path=f"{run.path}/{name}", why=say("it is a symbolic link")),
+                hint="a run's files are within its folder; copy the run anew: cp -r",
+            )
 
 
 def home(folder: str, environ: Mapping[str, str]) -> str:

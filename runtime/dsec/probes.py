@@ -11,6 +11,7 @@ import os
 import struct
 
 from dsec import compilers
+from dsec.containment import read_beneath
 from dsec.core.contention import KINDS, Blocked, Wait, blocked
 from dsec.ownership import foreign_file
 from dsec.record import Record
@@ -111,8 +112,7 @@ def waits(folder: str) -> Iterator[Wait]:
         return
     for name in names[:_MOST_FILES]:
         try:
-            with open(os.path.join(folder, name), "rb") as file:
-                yield from _waits_of(file.read(_HEAD_BYTES + _SLOTS * _EVENT.size))
+            yield from _waits_of(read_beneath(folder, name, most=_HEAD_BYTES + _SLOTS * _EVENT.size))
         except OSError:
             continue
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import pytest
 
+from dsec_cli import fast
 from dsec_cli.exit import guarded
-from dsec_cli.fast import run
 
 
 class Ran(NamedTuple):
@@ -22,6 +22,20 @@ class Ran(NamedTuple):
 
 
 Commands = Callable[..., Ran]
+CONTRACT = """\
+version: "1.0.0"
+name: x
+baseline: {cpu: 1, memory: 256MiB}
+elasticity: {gpu: {min_count: 0, max_count: 0}}
+fault_tolerance: {level: pauseable, checkpoint_grace_period: 1s}
+dependencies: []
+steps:
+  - id: a
+    run: |
+      echo ran >> ran-as
+      exit 1
+    timeout: 20s
+"""
 
 
 @pytest.fixture
@@ -31,7 +45,7 @@ def dsec(capfd: pytest.CaptureFixture[str]) -> Commands:
     def ran(*argv: str) -> Ran:
         capfd.readouterr()
         try:
-            code = guarded(lambda: run("dsctl" if argv[0] == "config" else "dsec", list(argv)))
+            code = guarded(lambda: fast.run("dsctl" if argv[0] == "config" else "dsec", list(argv)))
         finally:
             gc.enable()  # a process that runs one command does without
         return Ran(code, *capfd.readouterr())
@@ -47,3 +61,22 @@ def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / ".git").mkdir(parents=True)
     monkeypatch.chdir(folder)
     return folder
+
+
+@pytest.fixture
+def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that everybody may write to, as /tmp, with a folder of ours in it, entered."""
+    folder = tmp_path / "shared"
+    (folder / "mine").mkdir(parents=True)
+    folder.chmod(0o1777)
+    monkeypatch.chdir(folder / "mine")
+    return folder
+
+
+@pytest.fixture
+def run(shared: Path, dsec: Commands) -> Path:
+    """A run that has failed, in the shared folder."""
+    (shared / "dsandbox.yaml").write_text(CONTRACT)
+    assert dsec("run", str(shared / "dsandbox.yaml"), "--job-id", "evil").code == 1
+    (shared / "ran-as").unlink()
+    return shared / ".dsec" / "runs" / "evil"

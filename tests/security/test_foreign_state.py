@@ -11,22 +11,8 @@ import pytest
 
 from dsec import ownership
 
-from .conftest import Commands
+from .conftest import CONTRACT, Commands
 
-CONTRACT = """\
-version: "1.0.0"
-name: x
-baseline: {cpu: 1, memory: 256MiB}
-elasticity: {gpu: {min_count: 0, max_count: 0}}
-fault_tolerance: {level: pauseable, checkpoint_grace_period: 1s}
-dependencies: []
-steps:
-  - id: a
-    run: |
-      echo ran >> ran-as
-      exit 1
-    timeout: 20s
-"""
 NOBODY = 65534
 LOOKING = [
     ("resume",), ("cancel",), ("status",), ("logs",), ("report",), ("top", "--once"),
@@ -34,25 +20,6 @@ LOOKING = [
     ("dag", "--job-id", "evil"), ("snapshot", "list"), ("snapshot", "create"),
     ("run", "dsandbox.yaml"), ("plan", "dsandbox.yaml"), ("doctor",),
 ]  # fmt: skip
-
-
-@pytest.fixture
-def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that everybody may write to, as /tmp, with a folder of ours in it, entered."""
-    folder = tmp_path / "shared"
-    (folder / "mine").mkdir(parents=True)
-    folder.chmod(0o1777)
-    monkeypatch.chdir(folder / "mine")
-    return folder
-
-
-@pytest.fixture
-def run(shared: Path, dsec: Commands) -> Path:
-    """A run that has failed, in the shared folder."""
-    (shared / "dsandbox.yaml").write_text(CONTRACT)
-    assert dsec("run", str(shared / "dsandbox.yaml"), "--job-id", "evil").code == 1
-    (shared / "ran-as").unlink()
-    return shared / ".dsec" / "runs" / "evil"
 
 
 def given_away(path: Path) -> None:

@@ -21,5 +21,11 @@ TEXTS: dict[str, str] = {
     "{path} belongs to {owner}, and is not read": "{path} 属于 {owner}，不予读取",
     "use --isolated, or a configuration of your own in this folder": "请使用 --isolated，或在本目录放置自己的配置",
     "Folders, separated by colons, whose state is taken though others may write to it; DSEC_SAFE_DIRECTORY goes first.": "即使他人可写也采用其状态的目录，以冒号分隔；DSEC_SAFE_DIRECTORY 优先。",
+    "{path} is not shown: {why}": "不显示 {path}：{why}",
+    "not shown: {why}": "未显示：{why}",
+    "{path} is not read: {why}": "不读取 {path}：{why}",
+    "a run's files are within its folder; copy the run anew: cp -r": "运行的文件都应位于其目录内；请重新复制该运行：cp -r",
+    "run {job} was started elsewhere, from {path}": "运行 {job} 是在别处由 {path} 启动的",
+    "name the contract, too: dsec dag FILE --job-id {path}": "请同时给出契约：dsec dag FILE --job-id {path}",
     "remove the link, or name {target} itself": "请删除该链接，或直接指定 {target}",
 }

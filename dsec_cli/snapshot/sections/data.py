@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 
+from dsec.containment import read_beneath
 from dsec.contenthash import content_hash
 from dsec.errors import FileProblem
 from dsec.store import Entry
@@ -71,8 +72,7 @@ def _dependencies(scene: Scene) -> tuple[list[Plain], list[str]]:
     if scene.run is None:
         return [], []
     try:
-        with open(f"{scene.run.path}/dependencies.json", "rb") as file:
-            rows = json.load(file)["dependencies"]
+        rows = json.loads(read_beneath(scene.run.path, "dependencies.json"))["dependencies"]
     except FileNotFoundError:
         return [], []
     except (OSError, ValueError, KeyError, TypeError):

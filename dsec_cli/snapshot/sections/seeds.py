@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 
+from dsec.containment import read_beneath
 from dsec.errors import DSecError
 from dsec_cli.snapshot.manifest import ABSENT
 from dsec_cli.snapshot.planned import plan_of
@@ -63,8 +64,7 @@ def _told(scene: Scene) -> dict[str, Plain]:
         if not name.endswith(".json"):
             continue
         try:
-            with open(os.path.join(folder, name), "rb") as file:
-                document = json.loads(file.read(_MOST))
+            document = json.loads(read_beneath(folder, name, most=_MOST))
         except (OSError, ValueError):
             continue
         if isinstance(document, dict):
