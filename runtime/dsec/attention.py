@@ -189,6 +189,13 @@ class Attention:
         """What is over but for its devices."""
         return [one.lease for one in self._kept.values()]
 
+    def returning(self, within_s: float) -> list[Lease]:
+        """Of those: what has been waited for no longer than that, and nothing was found on."""
+        since = self._loop.now() - within_s
+        return [
+            one.lease for token, one in self._kept.items() if one.asked_s > since and token not in self._dirty
+        ]
+
     def _let_go(self, token: int) -> None:
         kept = self._kept.pop(token, None)
         if kept is not None:

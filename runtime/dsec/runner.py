@@ -20,7 +20,7 @@ from dsec.workers import Workers, group_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from dsec.answers import Answer
     from dsec.attention import Attention
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from dsec.workers import Worker
     from dsec.yielding import Yielding
 
+_RETURNS_S = 3.0
+"""For so long an elastic Step waits for devices that it had, rather than start with fewer."""
 _LONG_US = 250_000
 """The end of an attempt this long is made durable before anything starts because of it."""
 
@@ -78,7 +80,7 @@ class Runner:
         self._starter = Starter(
             self._scheduler,
             demands,
-            World(ledger, self._grant, self._held, self._expected_us),
+            World(ledger, self._grant, self._held, self._expected_us, self._returning),
             # A call may wait for its worker rather than for room, so nothing is kept for it.
             queues=[not step.command.call for step in plan.steps],
             planned=[step.placement.devices for step in plan.steps],
@@ -184,6 +186,15 @@ class Runner:
             Held(max(now, one.began_us + self._expected_us(one.at, one.lease)), one.lease)
             for one in self._running
         ]
+
+    def _returning(self) -> Sequence[Lease]:
+        """What is over but for its devices, and not for long."""
+        if self.attention is None or not (found := self.attention.returning(_RETURNS_S)):
+            return ()
+        self._loop.at(
+            self._loop.now() + _RETURNS_S, self._starter.forget
+        )  # then nobody waits for it any more
+        return found
 
     def _expected_us(self, at: int, lease: Lease) -> int:
         return self._paces.length(at, self._steps[at].estimate_ms * 1000, lease.devices)
@@ -348,6 +359,7 @@ class Runner:
         if self.attention is None or attempt.child is None:
             self._give_back(attempt.lease)
         else:
+            self._starter.ended(attempt.lease)
             self.attention.release(attempt.lease, attempt.child.pid, self._give_back)
         if cause == "ok":
             self._scheduler.finish(attempt.at, iteration)

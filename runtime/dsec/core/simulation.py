@@ -73,7 +73,11 @@ class Simulation:
             self._scheduler,
             demands,
             World(
-                self.room, self._grant, self._held, self._expected, self._is_busy if self._workers else None
+                self.room,
+                self._grant,
+                self._held,
+                self._expected,
+                busy=self._is_busy if self._workers else None,
             ),
             # A call may wait for its worker's GPUs rather than for room, so nothing is kept for it.
             queues=[not self._residents.serves(at) for at in range(len(demands))],

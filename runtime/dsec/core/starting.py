@@ -62,6 +62,8 @@ class World(Record):
     """What the attempts hold, and when each is expected to end, not before the given time."""
     length: Callable[[int, Lease], int]
     """How long that Step is expected to take on the lease."""
+    returning: Callable[[], Sequence[Lease]] = tuple
+    """Leases of attempts that have ended, whose devices come back in a moment."""
     busy: Callable[[int], bool] | None = None
     """Whether that Step waits for another one of its worker's rather than for room; None: none does."""
 
@@ -99,6 +101,8 @@ class Starter:
         self._pool = pool
         self._sizes: dict[int, Size] = {}
         """Of the Steps that were found to need more, or less, than their contract's start."""
+        self._last: dict[int, int] = {}
+        """How many GPUs each elastic Step was given last: it keeps the size while marks and pool allow."""
         self._beyond: dict[int, int] = {}
         """Devices beyond the baseline, by the lease's serial."""
         self._promised = -1
@@ -138,6 +142,8 @@ class Starter:
             if lease is not None:
                 scheduler.start(entry)
                 self._taken(waiting=waiting, behind=behind)
+                if at in self._spans:
+                    self._last[at] = len(lease.devices)
                 return Start._make((at, iteration, lease, None))  # by name it takes five times as long
             waiting = self._refuse(entry, waiting=waiting) if self._queues[at] else waiting
         if not waiting:
@@ -159,7 +165,7 @@ class Starter:
         return True
 
     def ended(self, lease: Lease) -> None:
-        """The attempt that held the lease has given it back."""
+        """The attempt that held the lease has ended, or given it back."""
         self._beyond.pop(lease.serial, None)
 
     def size(self, at: int) -> Size:
@@ -173,7 +179,13 @@ class Starter:
         if at not in self._spans:
             return base
         size = self.size(at)
-        return max(size.most, self._spans[at].least) if size.most < base else max(base, size.firm)
+        if size.most < base:
+            return max(size.most, self._spans[at].least)
+        return max(base, size.firm, self._kept(at))
+
+    def _kept(self, at: int) -> int:
+        """How many GPUs elastic Step `at` is to have again, as far as its marks still allow it."""
+        return min(self._last.get(at, self._demands[at].gpu_count), self.size(at).most)
 
     def resize(self, at: int, size: Size) -> None:
         """From its next start on, elastic Step `at` has another number of GPUs."""
@@ -205,15 +217,31 @@ class Starter:
             return self._room.grant(fewer, quick=self._quicks[at])
         lease = self._world.grant(at)
         if lease is None:
-            return self._shrunk(at, entry, now) if span.least < base else None
-        return self._grown(at, lease, size) if size.most > base else lease
+            lease = self._shrunk(at, entry, now) if span.least < base else None
+        elif size.most > base:
+            lease = self._grown(at, lease, size)
+        if lease is not None and len(lease.devices) < self._kept(at) and self._is_returning(at, lease):
+            self._beyond.pop(lease.serial, None)
+            self._give_back(lease)
+            return None
+        return lease
+
+    def _is_returning(self, at: int, less: Lease) -> bool:
+        """Whether it could have its last size in a moment: what has ended is leaving its devices."""
+        leaving = self._world.returning()
+        if not leaving:
+            return False
+        later = self._room.copy()
+        for lease in (less, *leaving):
+            later.release(lease)
+        return later.grant(self._demands[at]._replace(gpu_count=self._kept(at))) is not None
 
     def _grown(self, at: int, lease: Lease, size: Size) -> Lease | None:
         """More than the baseline, as far as the pool goes and all that is ready for a GPU still fits."""
         base = self._demands[at].gpu_count
         left = min(size.most - base, self._pool - sum(self._beyond.values()))
         others = self._others(at) if left > 0 else None
-        firm = size.firm - base
+        firm = max(size.firm, self._kept(at)) - base
         if others is None:
             left, others = min(left, firm), []
         shared = self._sharing(others) if left > firm else None
@@ -229,7 +257,8 @@ class Starter:
             )
             if grown is None:
                 continue
-            if more <= firm or (self._room.shared(grown) <= least and self._all_fit(others, shared or 0)):
+            alone = self._room.shared(grown) <= least
+            if more <= size.firm - base or (alone and (more <= firm or self._all_fit(others, shared or 0))):
                 self._beyond[grown.serial] = more
                 return grown
             self._give_back(grown)
@@ -279,8 +308,18 @@ class Starter:
         return None
 
     def _behind(self, at: int, now: int) -> Lease | None:
-        """A lease that does not delay the Step that waits."""
-        demand, quick, room = self._demands[at], self._quicks[at], self._room
+        """A lease that does not delay the Step that waits; of the last size where that does not, either."""
+        demand = self._demands[at]
+        more = self._kept(at) - demand.gpu_count if at in self._spans else 0
+        if 0 < more <= self._pool - sum(self._beyond.values()):
+            lease = self._beside(at, demand._replace(gpu_count=demand.gpu_count + more), now)
+            if lease is not None:
+                self._beyond[lease.serial] = more
+                return lease
+        return self._beside(at, demand, now)
+
+    def _beside(self, at: int, demand: Demand, now: int) -> Lease | None:
+        quick, room = self._quicks[at], self._room
         lease = room.grant(demand, quick=quick)
         if lease is None:
             return None
@@ -292,7 +331,8 @@ class Starter:
             if held is None or lease is None:
                 return lease
         if now + self._world.length(at, lease) <= held.time:
-            return self._as_planned(at, lease, most=held.time - now)
+            as_is = demand is not self._demands[at]
+            return lease if as_is else self._as_planned(at, lease, most=held.time - now)
         self._give_back(lease)
         lease = beside(room, demand, held, quick=quick)
         self._seen = room.returned
