@@ -25,7 +25,7 @@ _PROBES: Option = (
     "NAMES",
     (),
     None,
-    "Make only these, with commas: echo, sizes, stream, bulk, messages.",
+    "Make only these, with commas: echo, sizes, stream, back, bulk, messages.",
 )
 _RATE: Option = ("rate", "", "value", "RATE", (), "100Mbps", "Most of the steady stream of datagrams.")
 _STREAMS: Option = (
@@ -106,7 +106,7 @@ SERVE: Command = (
             "0.0.0.0:7471",
             "Address and port for control; data ports are free ones.",
         ),
-        ("max-rate", "", "value", "RATE", (), "10Gbps", "Most that anybody may send or have sent."),
+        ("max-rate", "", "value", "RATE", (), "10Gbps", "Most that all sessions together send or take."),
         ("max-time", "", "value", "SPAN", (), "60s", "Longest time of one probe."),
         ("once", "", "flag", "", (), None, "End after the first session."),
         ("stop-after", "", "value", "SPAN", (), None, "End after this time."),
@@ -124,7 +124,8 @@ RUN: Command = (
     "Replay a plan's data flows between hosts, and judge the network by them.",
     (
         "Each flow is replayed from its source to its target: small datagrams (delay, ECN), the longest "
-        "packets that arrive, a steady stream (loss, queues), TCP both ways, and the flow's own messages. "
+        "packets that arrive, a steady stream each way (loss, queues), TCP both ways, and the flow's own "
+        "messages. "
         "What this host's own queue or processors hold is told apart from the path.",
         "Peers are machines of the plan's inventory, or Steps; this host is `here`. A flow is written "
         "SOURCE:TARGET:SIZE[@COUNT/UNIT][xCONNECTIONS]; without plan and flow, messages of 1 MiB go to "
@@ -183,10 +184,12 @@ LAB: Command = (
     (
         "No root is needed and nothing of the machine's own network is touched; the kernel removes the lab "
         "when the command ends. Needs unshare, ip and tc, and nft for some faults.",
-        "Faults: here-rate=RATE, router-rate=RATE, back-rate=RATE, loss=PERCENT, here-mtu=BYTES, "
-        "peer-mtu=BYTES, router-mtu=BYTES, router-mtu-silent=BYTES, here-buffer=BYTES, peer-window=BYTES, "
-        "ecn-mark=PERCENT, ecn-bleach, udp-blocked, peer-dies=PROBE, wrong-token. COMMAND is run on the near "
-        "host, where b is the far one.",
+        "Faults: here-rate=RATE, router-rate=RATE, back-rate=RATE, line=RATE/RATE, burst=RATE/BYTES, "
+        "loss=PERCENT, back-loss=PERCENT, delay=MS, damage=PERCENT, reorder=PERCENT, traffic=RATE, frames, "
+        "here-mtu=BYTES, peer-mtu=BYTES, router-mtu=BYTES, router-mtu-silent=BYTES, here-buffer=BYTES, "
+        "peer-window=BYTES, ecn-mark=PERCENT, ecn-bleach, udp-blocked, udp-blocked-back, udp-blocked-here, "
+        "data-ports-blocked, peer-dies=PROBE, wrong-token. COMMAND is run on the near host, where b is the "
+        "far one.",
     ),
     (("COMMAND", "many", (), "Command to run there instead of a measurement, after --."),),
     (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from dsec.errors import DSecError
 from dsec_cli.commands.netchecking import history_folder, kept, load
 from dsec_cli.exit import NO, YES, UsageError
 from dsec_cli.netcheck.comparing import compare
@@ -25,7 +26,15 @@ def main(args: Args) -> int:
     old, new = _paths(args)
     changes = compare(load(old), load(new))
     emit(_document(old, new, changes) if args.json else _text(old, new, changes))
-    return NO if any(one.turn in ("worse", "gone") for one in changes) else YES
+    turns = {one.turn for one in changes}
+    if turns & {"worse", "gone"}:
+        return NO
+    if not turns & {"same", "better"}:
+        raise DSecError(
+            say("nothing can be compared: no figure was measured in both reports"),
+            hint=say("`ds-netcheck run` says why a flow could not be measured"),
+        )
+    return YES
 
 
 def _paths(args: Args) -> tuple[str, str]:

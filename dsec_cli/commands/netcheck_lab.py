@@ -21,7 +21,7 @@ from dsec_cli.commands.speaking import listener
 from dsec_cli.exit import Terminated, UsageError
 from dsec_cli.netcheck.document import FORMAT, Report
 from dsec_cli.netcheck.flows import HERE, Wants
-from dsec_cli.netcheck.lab import DIES, LabProblem, fault_of
+from dsec_cli.netcheck.lab import DIES, TUN, LabProblem, fault_of
 from dsec_cli.netcheck.replay import Floor, Leg
 from dsec_cli.words import say
 
@@ -86,7 +86,9 @@ def main(args: Args) -> int:
 
 
 def _able(needs: set[str]) -> None:
-    for name in (*_TOOLS, *sorted(needs)):
+    if TUN in needs and not os.access(TUN, os.R_OK | os.W_OK):
+        raise LabProblem(say("the lab needs {path}", path=TUN), hint="sudo modprobe tun")
+    for name in (*_TOOLS, *sorted(needs - {TUN})):
         if shutil.which(name, path=_search()) is None:
             raise LabProblem(
                 say("the lab needs the program {name}", name=name),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dsec.record import Record
 from dsec_cli.netcheck.judge_contract import contract
 from dsec_cli.netcheck.judge_ends import clocks, ends
-from dsec_cli.netcheck.judge_rates import bulk, messages, stream
+from dsec_cli.netcheck.judge_loss import back, stream, udp_state
+from dsec_cli.netcheck.judge_rates import bulk, messages
 from dsec_cli.netcheck.judge_sizes import sizes
 from dsec_cli.netcheck.statement import NOTE, OK, PROBLEM, UNKNOWN, Statement
 from dsec_cli.netcheck.wording import DATAGRAMS, many, ms, share
@@ -16,10 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dsec_cli.netcheck.flows import Wants
+    from dsec_cli.netcheck.readings import Echo
     from dsec_cli.netcheck.replay import Floor, Leg
 
 _NOISY = 3
 """A reading that is not three times this host's own noise says little about the path."""
+PROBES = ("echo", "sizes", "stream", "back", "bulk", "messages")
+_SOME_LOST = 3
 _ENOUGH = 10
 """Answers below which nothing is said of marks."""
 
@@ -37,10 +41,12 @@ def judge(leg: Leg, floor: Floor, wants: Wants) -> Verdict:
     found: list[Statement] = []
     if leg.found.lost:
         found.append(_lost(leg))
+    found += _unmeasured(leg)
     found += _echo(leg, floor)
     found += sizes(leg)
     found += _ecn(leg)
-    found += stream(leg, floor)
+    found += stream(leg, floor, wants)
+    found += back(leg, floor)
     found += bulk(leg, floor)
     found += messages(leg)
     found += contract(leg, wants)
@@ -52,6 +58,21 @@ def judge(leg: Leg, floor: Floor, wants: Wants) -> Verdict:
 def _state(found: Sequence[Statement]) -> str:
     states = {one.state for one in found}
     return next((state for state in (PROBLEM, UNKNOWN, NOTE) if state in states), OK)
+
+
+def _unmeasured(leg: Leg) -> list[Statement]:
+    """Probes that were wanted and gave no reading: what was not measured is not fit, it is unknown."""
+    if leg.found.lost:
+        return []
+    names = leg.asked or PROBES
+    left = [name for name in names if getattr(leg.found, name, None) is None]
+    if leg.asked and not left:
+        return []
+    if not leg.asked and len(left) < len(names):  # a report of a version that did not keep what was asked
+        return []
+    text = say("{names} was asked for, and not measured", names=", ".join(left))
+    mend = say("use the same version of DSec on both ends")
+    return [Statement("reach", UNKNOWN, text, mend=mend)]
 
 
 def _lost(leg: Leg) -> Statement:
@@ -69,9 +90,18 @@ def _lost(leg: Leg) -> Statement:
         return Statement(
             "tcp", PROBLEM, joined("", [text, why]), "path", say("`tracepath -n` finds the hop; then see mtu")
         )
-    done = [
-        name for name in ("echo", "sizes", "stream", "bulk", "messages") if getattr(found, name) is not None
-    ]
+    done = [name for name in PROBES if getattr(found, name) is not None]
+    if found.blocked:
+        return _blocked(leg)
+    if found.lost_here:
+        text = say(
+            "{source} itself failed during {lost_at}: {lost}",
+            source=leg.flow.source,
+            lost_at=found.lost_at,
+            lost=found.lost,
+        )
+        mend = say("on {source}: `nft list ruleset` (output), `ip route`", source=leg.flow.source)
+        return Statement("reach", UNKNOWN, text, "here", mend)
     kept = say("; {done} had been measured", done=", ".join(done)) if done else ""
     return Statement(
         "reach",
@@ -88,20 +118,26 @@ def _lost(leg: Leg) -> Statement:
     )
 
 
+def _blocked(leg: Leg) -> Statement:
+    text = say(
+        "{lost}, while {target} answers on its control port: a filter lets only that one through",
+        lost=leg.found.lost,
+        target=leg.flow.target,
+    )
+    mend = say(
+        "let TCP and UDP to the ports of `sysctl net.ipv4.ip_local_port_range` of {target} through: "
+        "`nft list ruleset` on both hosts and hops",
+        target=leg.flow.target,
+    )
+    return Statement("reach", UNKNOWN, text, "path", mend)
+
+
 def _echo(leg: Leg, floor: Floor) -> list[Statement]:
     echo = leg.found.echo
     if echo is None:
         return []
     if echo.delays is None:
-        text = say("none of {sent} small datagrams came back, while TCP gets through", sent=echo.sent)
-        return [
-            Statement(
-                "latency",
-                PROBLEM,
-                text,
-                mend=say("let UDP through: `nft list ruleset` on both hosts and hops"),
-            )
-        ]
+        return [_deaf(leg, echo)]
     delays = echo.delays
     parts = [
         say(
@@ -122,6 +158,47 @@ def _echo(leg: Leg, floor: Floor) -> list[Statement]:
     if lost:
         parts.append(say("; {lost} of {sent} did not come back", lost=lost, sent=echo.sent))
     rows.append(Statement("latency", OK, joined("", parts)))
+    return rows + _small_lost(leg, echo)
+
+
+def _deaf(leg: Leg, echo: Echo) -> Statement:
+    """No datagram came back, while the control connection, which is TCP, goes on."""
+    mend = say("let UDP through: `nft list ruleset` on both hosts and hops")
+    if echo.refused_by:
+        why = say("{source} itself refuses to send UDP: {why}", source=leg.flow.source, why=echo.refused_by)
+        return Statement("latency", udp_state(leg), why, "here", mend)
+    if echo.arrived:
+        text = say(
+            "{arrived} of {sent} small datagrams arrive and none comes back: the way back drops UDP",
+            arrived=echo.arrived,
+            sent=echo.sent,
+        )
+    else:
+        text = say("none of {sent} small datagrams came back, while TCP gets through", sent=echo.sent)
+    if echo.by_tcp is not None:
+        text = say(
+            "{text}; round trip by TCP {median} median, {p99} p99",
+            text=text,
+            median=ms(echo.by_tcp.median_ns),
+            p99=ms(echo.by_tcp.p99_ns),
+        )
+    return Statement("latency", udp_state(leg), text, "path", mend)
+
+
+def _small_lost(leg: Leg, echo: Echo) -> list[Statement]:
+    """Losses of small datagrams, where no stream that way tells more of them."""
+    if echo.arrived is None:
+        return []
+    rows = []
+    ways = (
+        (say("the way there"), echo.sent, echo.sent - echo.arrived, leg.found.stream),
+        (say("the way back"), echo.arrived, echo.arrived - echo.back, leg.found.back),
+    )
+    for way, sent, lost, better in ways:
+        if better is None and lost >= _SOME_LOST and lost * 100 > sent:
+            text = say("{lost} of {sent} small datagrams were lost on {way}", lost=lost, sent=sent, way=way)
+            mend = say("--probes stream,back says why")
+            rows.append(Statement("loss", PROBLEM, text, "path", mend))
     return rows
 
 

@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
+from dsec_cli.netcheck.judge_rates import allowed_only
 from dsec_cli.netcheck.statement import OK, PROBLEM, UNKNOWN, Statement
 from dsec_cli.netcheck.wording import contract_rate, ms, rate
-from dsec_cli.words import say
+from dsec_cli.words import joined, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec_cli.netcheck.flows import Wants
     from dsec_cli.netcheck.replay import Leg
 
+_NEARLY = 0.99
+"""What a measurement may be off."""
+
 
 def contract(leg: Leg, wants: Wants) -> list[Statement]:
     """Against bandwidth_min, bandwidth_cap and latency_cap."""
     rows: list[Statement] = []
-    found = leg.found
-    if wants.bandwidth_min_bps is not None and found.bulk is not None:
-        both = [found.bulk.forward_bps, *([found.bulk.back_bps] if found.bulk.back_bps is not None else [])]
-        text = say(
-            "bandwidth_min {bandwidth_min}: the path has {both}",
-            bandwidth_min=contract_rate(wants.bandwidth_min_bps),
-            both=rate(min(both)),
-        )
-        enough = min(both) >= wants.bandwidth_min_bps
-        mend = (
-            ""
-            if enough
-            else say(
-                "lower bandwidth_min to at most {both}, or see above",
-                both=contract_rate(min(both) // 10**6 * 10**6),
-            )
-        )
-        rows.append(Statement("contract", OK if enough else PROBLEM, text, "" if enough else "path", mend))
+    if wants.bandwidth_min_bps is not None:
+        rows.append(_least(leg, wants.bandwidth_min_bps))
     if wants.bandwidth_cap_bps is not None:
         rows.append(_cap(leg, wants.bandwidth_cap_bps))
     if wants.latency_cap_ns is not None:
@@ -40,8 +28,46 @@ def contract(leg: Leg, wants: Wants) -> list[Statement]:
     return rows
 
 
+def _least(leg: Leg, least: int) -> Statement:
+    """In the flow's own direction, and as interfaces count: with headers, which a link's rate includes."""
+    bulk, wanted = leg.found.bulk, contract_rate(least)
+    have = None if bulk is None else bulk.forward_bps if bulk.lasting_bps is None else bulk.lasting_bps
+    if bulk is None or have is None:
+        text = say("bandwidth_min {bandwidth_min}: the path's rate was not measured", bandwidth_min=wanted)
+        return Statement("contract", UNKNOWN, text, mend=say("measure it: --probes bulk"))
+    ways = [say("{rate} there", rate=rate(have))]
+    ways += [say("{rate} back", rate=rate(bulk.back_bps))] if bulk.back_bps is not None else []
+    text = say(
+        "bandwidth_min {bandwidth_min}: the path has {both}", bandwidth_min=wanted, both=joined(", ", ways)
+    )
+    framed = int(have * _framing(leg))
+    if framed >= _NEARLY * least:
+        return Statement("contract", OK, text)
+    if allowed_only(have, bulk.allowed_bps):
+        text = say("{text}, and the servers let no more be sent", text=text)
+        mend = say("`ds-netcheck serve --max-rate {least}` on {target}", least=wanted, target=leg.flow.target)
+        return Statement("contract", UNKNOWN, text, "peer", mend)
+    lower = contract_rate(have // 10**6 * 10**6 or have)
+    mend = say("lower bandwidth_min to at most {both}, or see above", both=lower)
+    return Statement("contract", PROBLEM, text, "path", mend)
+
+
+def _framing(leg: Leg) -> float:
+    """What Ethernet, IP and TCP add to the data of a full segment."""
+    mtu = leg.found.sizes.forward_bytes if leg.found.sizes is not None else None
+    mtu = max(576, mtu or 1500)
+    return (mtu + 14) / (mtu - 52)
+
+
 def _cap(leg: Leg, cap: int) -> Statement:
-    asked = leg.flow.asked_bps or (leg.found.messages.achieved_bps if leg.found.messages is not None else 0)
+    """A cap bounds what the plan's Step may send; how much the path could carry is no matter of it."""
+    asked = leg.flow.asked_bps
+    if not asked:
+        text = say(
+            "bandwidth_cap {cap}: the flow states no rate, and the breaker holds it to that",
+            cap=contract_rate(cap),
+        )
+        return Statement("contract", OK, text)
     text = say("bandwidth_cap {cap}: the flow uses {asked}", cap=contract_rate(cap), asked=rate(asked))
     if asked <= cap:
         return Statement("contract", OK, text)
@@ -56,11 +82,12 @@ def _cap(leg: Leg, cap: int) -> Statement:
 
 def _latency(leg: Leg, cap: int) -> list[Statement]:
     echo = leg.found.echo
-    if echo is None or echo.delays is None:
+    times = None if echo is None else echo.delays or echo.by_tcp
+    if times is None:
         return [
             Statement("contract", UNKNOWN, say("latency_cap {cap}: no round trip was measured", cap=ms(cap)))
         ]
-    worst = echo.delays.p99_ns
+    worst = times.p99_ns
     text = say("latency_cap {cap}: round trips take {worst} (p99)", cap=ms(cap), worst=ms(worst))
     if worst <= cap:
         return [Statement("contract", OK, text)]

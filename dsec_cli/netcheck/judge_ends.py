@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dsec.record import Record
+from dsec_cli.netcheck.judge_loss import missing
 from dsec_cli.netcheck.statement import ABSENT, NOTE, OK, PROBLEM, Statement
 from dsec_cli.netcheck.wording import ms, rate
 from dsec_cli.words import Said, joined, said, say
@@ -19,6 +21,10 @@ _MEANING = {
     "rx_dropped": say("frames that the host dropped on arrival"),
     "tx_dropped": say("frames that the host dropped before sending"),
 }
+_OF_ANYBODY = ("rx_dropped", "tx_dropped", "rx_missed_errors")
+"""Frames that nobody here wanted count, too: an LLDP frame of a switch raises rx_dropped each time."""
+_EXPLAINS = 0.5
+"""Of what was lost of ours, what a counter must have risen by to be the reason."""
 _TROUBLE = ("discards", "err", "out_of_sequence", "link_downed")
 _CONGESTED = ("cnp", "ecn_marked", "pause", "pfc", "xmit_wait")
 _SKEW_NS = 1_000_000_000
@@ -29,13 +35,15 @@ def ends(leg: Leg) -> list[Statement]:
     rows: list[Statement] = []
     sizes = leg.found.sizes
     vanish = sizes is not None and "silent" in (sizes.forward_by, sizes.back_by)
-    known = [end for end in zip(_names(leg), leg.before, leg.after, strict=True) if end[1] is not None]
+    rows_of = zip(_names(leg), leg.before, leg.after, ("here", "peer"), strict=True)
+    known = [end for end in rows_of if end[1] is not None]
     if len(known) == 2 and known[0][0] == known[1][0]:
         known.pop()  # one host is both ends
-    for name, before, after in known:
+    for name, before, after, cause in known:
         assert before is not None
-        rows += _interface(name, before, after, long_ones_vanish=vanish)
-    for name, before, after in known:
+        end = _End(name, cause, vanish, _lost_into(leg, cause), _lost_from(leg, cause))
+        rows += _interface(end, before, after)
+    for name, before, after, _ in known:
         assert before is not None
         rows += [row for seen in before.seen for row in _seen(name, seen, _same(after, seen.name))]
     return _merged(rows)
@@ -68,8 +76,33 @@ def _of(name: str, what: str) -> Said:
     return say("{end}: {what}", end=name, what=what)
 
 
-def _interface(name: str, before: Facts, after: Facts | None, *, long_ones_vanish: bool) -> list[Statement]:
-    """`long_ones_vanish`: then the search for the longest packet itself made this host drop frames."""
+class _End(Record):
+    """One end of the path, and what of ours was lost that it may have dropped."""
+
+    name: str
+    cause: str
+    long_ones_vanish: bool
+    """Then the search for the longest packet itself made this host drop frames."""
+    lost_into: int
+    lost_from: int
+
+
+def _lost_into(leg: Leg, cause: str) -> int:
+    """Datagrams and segments of ours that were lost on their way to an end."""
+    found = leg.found
+    resent = 0 if found.bulk is None else found.bulk.forward_resent
+    back_resent = 0 if found.bulk is None else found.bulk.back_resent or 0
+    there, back = missing(found.stream) + resent, missing(found.back) + back_resent
+    return there if cause == "peer" else back
+
+
+def _lost_from(leg: Leg, cause: str) -> int:
+    """Those that were lost on their way from it."""
+    return _lost_into(leg, "here" if cause == "peer" else "peer")
+
+
+def _interface(end: _End, before: Facts, after: Facts | None) -> list[Statement]:
+    name, cause = end.name, end.cause
     one = before.interface
     if not one.name:
         return [
@@ -86,26 +119,34 @@ def _interface(name: str, before: Facts, after: Facts | None, *, long_ones_vanis
         mend = say("`ethtool -s {name} autoneg on`, and the same at the switch", name=one.name)
         rows.append(
             Statement(
-                "nic", PROBLEM, _of(name, say("{device} runs at half duplex", device=one.name)), "here", mend
+                "nic", PROBLEM, _of(name, say("{device} runs at half duplex", device=one.name)), cause, mend
             )
         )
     now = dict(after.interface.counters) if after is not None else {}
     for key, count in one.counters:
         rose = now.get(key, count) - count
-        if key in _MEANING and rose > 0 and not (key.startswith("rx_") and long_ones_vanish):
-            mend = _mend(key, one.name)
-            text = _of(
-                name,
-                say(
-                    "{key} of {device} rose by {rose}: {meaning}",
-                    key=key,
-                    device=one.name,
-                    rose=rose,
-                    meaning=_MEANING[key],
-                ),
-            )
-            rows.append(Statement("nic", PROBLEM, text, "here", mend))
+        if key in _MEANING and rose > 0 and not (key.startswith("rx_") and end.long_ones_vanish):
+            rows.append(_risen(end, key, one.name, rose=rose))
     return rows
+
+
+def _risen(end: _End, key: str, device: str, *, rose: int) -> Statement:
+    """A counter that rose. It counts everybody's frames: what of ours was lost decides what it means."""
+    text = say(
+        "{key} of {device} rose by {rose}: {meaning}",
+        key=key,
+        device=device,
+        rose=rose,
+        meaning=_MEANING[key],
+    )
+    ours = end.lost_into if key.startswith("rx_") else end.lost_from
+    if key not in _OF_ANYBODY or rose >= _EXPLAINS * ours > 0:
+        return Statement("nic", PROBLEM, _of(end.name, text), end.cause, _mend(key, device))
+    if ours:
+        why = say("{text}; far fewer than the {lost} of ours that were lost", text=text, lost=ours)
+    else:
+        why = say("{text}; none of ours was lost (frames of other protocols are counted, too)", text=text)
+    return Statement("nic", OK, _of(end.name, why))
 
 
 def _mend(key: str, device: str) -> Said:
@@ -163,4 +204,4 @@ def clocks(leg: Leg) -> list[Statement]:
         skew=ms(abs(leg.skew_ns)),
         skew_within=ms(leg.skew_within_ns),
     )
-    return [Statement("clock", NOTE, text, "here", say("`timedatectl set-ntp true` on both hosts"))]
+    return [Statement("clock", NOTE, text, mend=say("`timedatectl set-ntp true` on both hosts"))]

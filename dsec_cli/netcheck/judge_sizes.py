@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dsec_cli.netcheck.judge_loss import udp_state
 from dsec_cli.netcheck.statement import NOTE, OK, PROBLEM, Statement
 from dsec_cli.words import joined, say
 
@@ -17,13 +18,8 @@ def sizes(leg: Leg) -> list[Statement]:
     if found is None or _deaf(leg):
         return []
     names = _names(leg)
-    if found.forward_bytes is None:
-        text = say("no packet of 576 bytes arrives, while short ones do")
-        return [
-            Statement(
-                "mtu", PROBLEM, text, "path", say("look for a tunnel or filter on the path: `tracepath -n`")
-            )
-        ]
+    if found.forward_bytes is None or found.back_bytes is None:
+        return [_none_arrives(found, leg)]
     rows = _there(found, names, leg)
     rows += _back(found, names, leg)
     if rows:
@@ -41,6 +37,19 @@ def sizes(leg: Leg) -> list[Statement]:
             ),
         )
     ]
+
+
+def _none_arrives(found: Sizes, leg: Leg) -> Statement:
+    """Not even packets of the least length that every path must carry."""
+    mend = say("look for a tunnel or filter on the path: `tracepath -n`")
+    if leg.found.echo is None:
+        text = say("no datagram of 576 bytes arrives: the path, or a filter of UDP")
+        return Statement("mtu", udp_state(leg), text, "path", mend)
+    if found.forward_bytes is None:
+        text = say("no packet of 576 bytes arrives, while short ones do")
+    else:
+        text = say("no packet of 576 bytes comes back, while short ones do")
+    return Statement("mtu", PROBLEM, text, "path", mend)
 
 
 def _deaf(leg: Leg) -> bool:

@@ -26,7 +26,7 @@ _NEAR = 2
 def windows(leg: Leg) -> list[Statement]:
     """At most one: what held the sender longest, where its setting is as small as that."""
     found = leg.found.bulk
-    if found is None or found.limited not in ("receiver", "sender"):
+    if found is None or found.forward_bps is None or found.limited not in ("receiver", "sender"):
         return []
     far = found.limited == "receiver"
     setting, end = ("tcp_rmem", leg.flow.target) if far else ("tcp_wmem", leg.flow.source)

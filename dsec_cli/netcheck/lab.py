@@ -22,6 +22,10 @@ HERE, ROUTER, PEER = "a", "r", "b"
 ADDRESS = "10.77.1.1"
 PEER_ADDRESS = "10.77.2.1"
 DIES, STRANGER = "peer-dies", "wrong-token"
+DELAY, DAMAGE, REORDER, TRAFFIC, FRAMES = "delay", "damage", "reorder", "traffic", "frames"
+RELAYED = (DELAY, DAMAGE, REORDER)
+"""Faults of a program in the router that every packet goes through."""
+TUN = "/dev/net/tun"
 _IN, _OUT, _DEVICE = "in0", "out0", "eth0"
 _TABLE = "dsec"
 _LEAST_BPS = 64_000
@@ -130,6 +134,70 @@ def _marked(text: str) -> tuple[Line, ...]:
     )
 
 
+def _back_loss(text: str) -> tuple[Line, ...]:
+    share = _whole(text.removesuffix("%"), 1, 100)
+    return _forward(f"ip daddr {ADDRESS} numgen random mod 100 < {share} counter drop")
+
+
+def _line(text: str) -> tuple[Line, ...]:
+    """As lines are sold: more one way than the other."""
+    there, slash, back = text.partition("/")
+    if not slash:
+        raise LabProblem(f"{text!r} is no line", hint="100Mbps/40Mbps")
+    return (
+        *_shaped(ROUTER, _OUT, there, limit="150kb"),
+        *_shaped(ROUTER, _IN, back, limit="150kb"),
+    )
+
+
+def _burst(text: str) -> tuple[Line, ...]:
+    """A rate, and the bytes that pass before it counts."""
+    rate, slash, credit = text.partition("/")
+    if not slash:
+        raise LabProblem(f"{text!r} is no rate and credit", hint="100Mbps/2000000")
+    bits, count = int(_quantity(rate)), _whole(credit, 20_000, 100_000_000)
+    words = ("tc", "qdisc", "add", "dev", _OUT, "root", "tbf", "rate", f"{bits}bit", "burst", f"{count}b")
+    return ((ROUTER, *words, "limit", "150kb"),)
+
+
+def _relayed(kind: str, most: int) -> Callable[[str], tuple[Line, ...]]:
+    """Every packet through a program in the router, which does to it what the kernel here cannot."""
+
+    def lines(text: str) -> tuple[Line, ...]:
+        _whole(text.removesuffix("%").removesuffix("ms"), 1, most)
+        tables = ((_IN, "101"), (_OUT, "102"))
+        return (
+            *((ROUTER, "ip", "rule", "add", "iif", device, "lookup", table) for device, table in tables),
+            *((ROUTER, "sysctl", "-qw", f"net.ipv4.conf.{name}.rp_filter=0") for name in ("all", "default")),
+        )
+
+    lines.__name__ = kind
+    return lines
+
+
+def _traffic(text: str) -> tuple[Line, ...]:
+    """Who sends it is started with the far end's server; here is the room that it fills."""
+    _quantity(text)
+    return ()
+
+
+def _no_data_ports(_text: str) -> tuple[Line, ...]:
+    return _forward(f"ip daddr {PEER_ADDRESS} tcp dport != 7471 counter reject with tcp reset")
+
+
+def _no_udp_from_here(_text: str) -> tuple[Line, ...]:
+    chain = "{ type filter hook output priority 0 ; }"
+    return (
+        (HERE, "nft", f"add table ip {_TABLE}"),
+        (HERE, "nft", f"add chain ip {_TABLE} out {chain}"),
+        (HERE, "nft", f"add rule ip {_TABLE} out meta l4proto udp counter drop"),
+    )
+
+
+def _no_udp_back(_text: str) -> tuple[Line, ...]:
+    return _forward(f"ip daddr {ADDRESS} meta l4proto udp counter drop")
+
+
 def _bleached(_text: str) -> tuple[Line, ...]:
     return _forward(f"ip daddr {PEER_ADDRESS} ip ecn set not-ect counter")
 
@@ -170,6 +238,18 @@ FAULTS: tuple[Fault, ...] = (
     Fault("back-rate", "RATE", "the way back carries only so much",
           lambda text: _shaped(ROUTER, _IN, text, limit="60kb")),
     Fault("loss", "PERCENT", "the router loses packets at random", _loss, "nft"),
+    Fault("back-loss", "PERCENT", "the router loses packets of the way back at random", _back_loss, "nft"),
+    Fault("line", "RATE/RATE", "the router carries so much there and so much back, as lines are sold", _line),
+    Fault("burst", "RATE/BYTES", "the router lets so many bytes through at once, then holds to its rate",
+          _burst),
+    Fault(DELAY, "MS", "every packet takes so many milliseconds longer, half of them each way",
+          _relayed(DELAY, 2000), TUN),
+    Fault(DAMAGE, "PERCENT", "the router changes a byte of packets to the other host",
+          _relayed(DAMAGE, 100), TUN),
+    Fault(REORDER, "PERCENT", "the router keeps packets to the other host back for a moment",
+          _relayed(REORDER, 100), TUN),
+    Fault(TRAFFIC, "RATE", "the router sends datagrams of its own to the other host, too", _traffic),
+    Fault(FRAMES, "", "the router sends frames that no host knows (LLDP), as switches do", lambda _: ()),
     Fault("here-mtu", "BYTES", "this host's interface is set shorter", _here_mtu),
     Fault("peer-mtu", "BYTES", "the other host's interface is set shorter", _peer_mtu),
     Fault("router-mtu", "BYTES", "the router carries shorter packets only, and says so", _hop_mtu),
@@ -181,6 +261,9 @@ FAULTS: tuple[Fault, ...] = (
     Fault("ecn-mark", "PERCENT", "the router marks packets as congested", _marked, "nft"),
     Fault("ecn-bleach", "", "the router removes ECN marks", _bleached, "nft"),
     Fault("udp-blocked", "", "the router lets no UDP through", _no_udp, "nft"),
+    Fault("udp-blocked-back", "", "the router lets no UDP back", _no_udp_back, "nft"),
+    Fault("udp-blocked-here", "", "this host's own filter lets no UDP out", _no_udp_from_here, "nft"),
+    Fault("data-ports-blocked", "", "the router refuses TCP but to the control port", _no_data_ports, "nft"),
     Fault(DIES, "PROBE", "the other host's server is killed during a probe", lambda _: ()),
     Fault(STRANGER, "", "the other host has another token", lambda _: ()),
 )  # fmt: skip

@@ -16,6 +16,7 @@ import threading
 import time
 from typing import Any
 
+from dsec import units
 from dsec.codec import encode
 from dsec.errors import DSecError
 from dsec.interpreter import apart
@@ -58,12 +59,14 @@ def _done(job: dict[str, Any]) -> int:
         for line in fault.lines(value):
             _run(line)
     token = os.urandom(32).hex().encode()
+    named = {fault.name: value for fault, value in faults}
+    helpers = [_helper(one) for one in _helpers(named)]
+    assert all(one.poll() is None for one in helpers), "each has said that it is ready"
     stranger = any(fault.name == lab.STRANGER for fault, _ in faults)
     peer = _serve(os.urandom(32) if stranger else token)
     _enter(lab.HERE)
     if job["command"]:
         return _command(job["command"], token)
-    named = {fault.name: value for fault, value in faults}
     _say(_measured(job, token, peer, named))
     return 0
 
@@ -111,6 +114,37 @@ def _serve(token: bytes) -> subprocess.Popen[str]:
     if peer.stdout.readline() != "listening\n":
         raise lab.LabProblem("the far end's server did not start")
     return peer
+
+
+def _helpers(faults: dict[str, str]) -> list[dict[str, str]]:
+    """Jobs of the programs in the router."""
+    jobs: list[dict[str, str]] = []
+    relayed = {
+        name: faults[name].removesuffix("%").removesuffix("ms") for name in lab.RELAYED if name in faults
+    }
+    if relayed:
+        jobs.append({"kind": "relay", "peer": lab.PEER_ADDRESS, **relayed})
+    if lab.FRAMES in faults:
+        jobs.append({"kind": "frames", "device": "out0"})
+    if lab.TRAFFIC in faults:
+        rate = str(int(units.parse(units.BitsPerSecond, faults[lab.TRAFFIC])))
+        jobs.append({"kind": "traffic", "peer": lab.PEER_ADDRESS, "rate_bps": rate})
+    return jobs
+
+
+def _helper(job: dict[str, str]) -> subprocess.Popen[str]:
+    """One of them, once it is ready; it ends with the namespaces."""
+    words = ["ip", "netns", "exec", lab.ROUTER, *apart("dsec_cli.netcheck.lab_relay")]
+    one = subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert one.stdin is not None
+    assert one.stdout is not None
+    one.stdin.write(json.dumps(job) + "\n")
+    one.stdin.flush()
+    if one.stdout.readline() != "ready\n":
+        raise lab.LabProblem(f"the router's program for {job['kind']} did not start", hint=f"needs {lab.TUN}")
+    return one
 
 
 def _enter(name: str) -> None:

@@ -6,15 +6,23 @@ import socket
 from typing import Any
 
 from dsec.record import Record
-from dsec_cli.netcheck import wire
-from dsec_cli.netcheck.wire import Channel, LineLost
+from dsec_cli.cells import plain
+from dsec_cli.netcheck import tcp, wire
+from dsec_cli.netcheck.wire import Blocked, Channel, LineLost, Refused
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from dsec_cli.netcheck.rate_budget import RateBudget
+
+_SERVE = "is it `ds-netcheck serve` that listens there?"
 ANSWER_S = 6.0
 """How long the other end may take for an answer that needs no measuring."""
+
+
+_AMPLE, _SCANTY = 1 << 22, 1 << 16
+"""Bytes that a connection may hold unread: at least the second; from the first on the kernel decides."""
 
 
 class Limits(Record):
@@ -75,6 +83,11 @@ class Line:
             self.answer(within_s=0.5)
             raise LineLost("the other end gave up")
 
+    @property
+    def rtt_s(self) -> float:
+        """The least round trip that the kernel saw on the control connection."""
+        return tcp.info(self.channel.sock).least_rtt_ns / 1e9
+
     def close(self) -> None:
         """End the session."""
         self.channel.close()
@@ -83,18 +96,29 @@ class Line:
 class End:
     """The answering end."""
 
-    def __init__(self, channel: Channel, limits: Limits) -> None:
+    def __init__(self, channel: Channel, limits: Limits, budget: RateBudget) -> None:
         self.channel = channel
         self.session = channel.session
         self.limits = limits
+        self.budget = budget
+        """The rate that all sessions of the server share."""
         self.family = channel.sock.family
         self.here: str = channel.sock.getsockname()[0]
         self.peer: str = channel.sock.getpeername()[0]
+
+    @property
+    def rtt_s(self) -> float:
+        """The least round trip that the kernel saw on the control connection."""
+        return tcp.info(self.channel.sock).least_rtt_ns / 1e9
 
     def listening(self) -> socket.socket:
         """A socket that takes connections of this session; its port was told to the other end."""
         sock = socket.socket(self.family, socket.SOCK_STREAM)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        # A slow server takes little at once: what its kernel holds unread counts for its rate, too.
+        held = self.limits.rate_bps // 8 // 4
+        if held < _AMPLE:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, max(_SCANTY, held))
         sock.bind((self.here, 0))
         sock.listen(128)
         sock.settimeout(ANSWER_S)
@@ -137,14 +161,20 @@ def connect(address: tuple[str, int], token: bytes, *, within_s: float = wire.HA
     try:
         channel = wire.offer(sock, token)
         welcome = channel.receive(within_s=ANSWER_S)
+        if "refused" in welcome:
+            raise Refused(f"the other end refused: {plain(str(welcome['refused'])[:200])}")
+        limits = Limits(int(welcome["rate_bps"]), int(welcome["span_s"]))
+    except (LookupError, TypeError, ValueError, OverflowError):
+        sock.close()
+        raise LineLost(f"{shown(address)} does not speak netcheck's language", hint=_SERVE) from None
     except LineLost as problem:
         sock.close()
-        hint = problem.hint or "is it `ds-netcheck serve` that listens there?"
+        hint = problem.hint or _SERVE
         raise LineLost(f"{shown(address)}: {problem.what}", hint=hint) from None
     except BaseException:
         sock.close()
         raise
-    return Line(channel, Limits(int(welcome["rate_bps"]), int(welcome["span_s"])))
+    return Line(channel, limits)
 
 
 def joined(line: Line, port: int) -> socket.socket:
@@ -157,10 +187,8 @@ def joined(line: Line, port: int) -> socket.socket:
         sock.sendall(line.session)
     except OSError as problem:
         sock.close()
-        raise LineLost(
-            f"no connection to port {port} of {line.peer}: {problem.strerror or problem}",
-            hint="does a firewall let only the control port through?",
-        ) from None
+        why = "no answer" if isinstance(problem, TimeoutError) else problem.strerror or str(problem)
+        raise Blocked(f"no connection to port {port} of {line.peer}: {why}") from None
     return sock
 
 

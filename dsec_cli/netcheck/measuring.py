@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import threading
+from functools import partial
 from typing import Any
 
 from dsec.codec import decode, encode
@@ -13,7 +14,7 @@ from dsec.interpreter import apart
 from dsec.record import Record
 from dsec_cli.netcheck.probe import find_probes
 from dsec_cli.netcheck.readings import Bulk, Echo, Messages, Sizes, Stream
-from dsec_cli.netcheck.wire import LineLost, Stalled
+from dsec_cli.netcheck.wire import Blocked, LineLost, Stalled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
     from dsec_cli.netcheck.probe import Probe
 
 _START_S = 20.0
+_OTHER = "use the same version of DSec on both ends"
+_LONG_PATH = 100
+"""Round trips that a probe may need beside its time."""
+_LEAST_STREAM_BPS = 64_000
+"""As the command line has it: below it a second holds too few packets to say anything of loss."""
 
 
 class Measured(Record):
@@ -31,6 +37,7 @@ class Measured(Record):
     echo: Echo | None = None
     sizes: Sizes | None = None
     stream: Stream | None = None
+    back: Stream | None = None
     bulk: Bulk | None = None
     messages: Messages | None = None
     lost: str = ""
@@ -40,6 +47,10 @@ class Measured(Record):
     """The probe during which it ended; "": before the first."""
     stalled: bool = False
     """Only data stood still: the other end is there."""
+    blocked: bool = False
+    """Only connections for data cannot be made: a filter lets the control port through alone."""
+    lost_here: bool = False
+    """This host's own kernel refused."""
 
 
 def measured(
@@ -60,10 +71,8 @@ def measured(
                 continue
             name = probe.name
             tell(name)
-            if ask.streams > 1 and probe.combined is not None:
-                found[name] = _by_several(probe, line, ask, token=token, port=port)
-            else:
-                found[name] = probe.measure(line, ask)
+            once = partial(_once, probe, line, ask, token=token, port=port)
+            found[name] = probe.repeated(once) if probe.repeated is not None else once()
     except LineLost as problem:
         return Measured(
             **found,
@@ -71,10 +80,29 @@ def measured(
             lost_hint=problem.hint,
             lost_at=name,
             stalled=isinstance(problem, Stalled),
+            blocked=isinstance(problem, Blocked),
         )
     except OSError as problem:
-        return Measured(**found, lost=problem.strerror or str(problem), lost_at=name)
+        return Measured(**found, lost=problem.strerror or str(problem), lost_at=name, lost_here=True)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as problem:
+        said = f"{type(problem).__name__}: {problem}"[:200]
+        return Measured(**found, lost=f"its answer cannot be read ({said})", lost_hint=_OTHER, lost_at=name)
     return Measured(**found)
+
+
+def _once(probe: Probe, line: Line, ask: Ask, *, token: bytes, port: int) -> Any:
+    """One probe, by as many processes as its rate needs."""
+    if probe.combined is None:
+        return probe.measure(line, ask)
+    if _processes(ask) > 1:
+        return _by_several(probe, line, ask, token=token, port=port)
+    return probe.combined((probe.measure(line, ask),))
+
+
+def _processes(ask: Ask) -> int:
+    """How many processes can share what is asked: each has at least one message, and a stream worth one."""
+    most = max(1, ask.stream_bps // _LEAST_STREAM_BPS)
+    return max(1, min(ask.streams, most, ask.per_1000s or ask.streams))
 
 
 def told(found: Measured) -> dict[str, Any]:
@@ -92,26 +120,23 @@ def heard(document: dict[str, Any]) -> Measured:
 def _by_several(probe: Probe, line: Line, ask: Ask, *, token: bytes, port: int) -> Any:
     """The probe by several processes at a time, each with its share of the rate, as one reading."""
     assert probe.combined is not None
-    count = ask.streams
-    share = ask._replace(
-        streams=1,
-        stream_bps=max(1, ask.stream_bps // count),
-        per_1000s=max(1, ask.per_1000s // count) if ask.per_1000s else 0,
-        connections=max(1, ask.connections // count),
-    )
+    count = _processes(ask)
     job = {
         "host": line.peer,
         "port": port,
         "token": token.hex(),
         "probe": probe.name,
-        "ask": share._asdict(),
         "path_bytes": line.path_bytes,
         "parent": os.getpid(),
     }
+    jobs = [
+        {**job, "ask": _share(ask, at, count)._asdict(), "rate_bps": max(1, line.limits.rate_bps // count)}
+        for at in range(count)
+    ]
     workers: list[subprocess.Popen[str]] = []
-    watch = threading.Timer(_START_S + ask.span_ms * 6 / 1000, _end, (workers,))
+    watch = threading.Timer(_START_S + ask.span_ms * 6 / 1000 + _LONG_PATH * line.rtt_s, _end, (workers,))
     try:
-        workers.extend(_worker(job) for _ in range(count))
+        workers.extend(map(_worker, jobs))
         watch.start()
         for worker in workers:
             _ready(worker)
@@ -122,6 +147,20 @@ def _by_several(probe: Probe, line: Line, ask: Ask, *, token: bytes, port: int) 
         watch.cancel()
         _end(workers)
     return probe.combined(rows)
+
+
+def _share(ask: Ask, at: int, count: int) -> Ask:
+    """What one of several processes does; all shares together are what is asked."""
+
+    def part(whole: int) -> int:
+        return (whole + at) // count
+
+    return ask._replace(
+        streams=1,
+        stream_bps=part(ask.stream_bps),
+        per_1000s=part(ask.per_1000s),
+        connections=max(1, part(ask.connections)),
+    )
 
 
 def _worker(job: dict[str, Any]) -> subprocess.Popen[str]:

@@ -169,6 +169,43 @@ def backlogged() -> int:
         return 0
 
 
+def damaged() -> int:
+    """Packets that this kernel dropped because a checksum was wrong, since it was started."""
+    found = 0
+    for name, wanted in (
+        ("snmp", ("Udp:InCsumErrors", "Ip:InHdrErrors")),
+        ("netstat", ("IpExt:InCsumErrors",)),
+    ):
+        counts = protocol_counts(f"/proc/net/{name}")
+        found += sum(counts.get(key, 0) for key in wanted)
+    return found + protocol_counts6("/proc/net/snmp6").get("Udp6InCsumErrors", 0)
+
+
+def protocol_counts(path: str) -> dict[str, int]:
+    """Counters of a table like /proc/net/snmp, as `Udp:InErrors`; nothing where it cannot be read."""
+    try:
+        with open(path, encoding="ascii", errors="replace") as file:
+            lines = [line.split() for line in file]
+    except OSError:
+        return {}
+    found: dict[str, int] = {}
+    for names, values in zip(lines[::2], lines[1::2], strict=False):
+        if names and values and names[0] == values[0]:
+            pairs = zip(names[1:], values[1:], strict=False)
+            found |= {names[0] + name: int(text) for name, text in pairs if text.lstrip("-").isdecimal()}
+    return found
+
+
+def protocol_counts6(path: str) -> dict[str, int]:
+    """Counters of /proc/net/snmp6: one name and number a line."""
+    try:
+        with open(path, encoding="ascii", errors="replace") as file:
+            rows = [line.split() for line in file]
+    except OSError:
+        return {}
+    return {row[0]: int(row[1]) for row in rows if len(row) == 2 and row[1].isdecimal()}
+
+
 def try_send(sock: socket.socket, data: bytes, peer: tuple[str, int]) -> int:
     """Send once; 0, or the errno. A complaint about an earlier datagram does not count for this one."""
     for _ in range(3):

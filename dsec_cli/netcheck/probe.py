@@ -28,6 +28,8 @@ class Probe(Record):
     """The other end's half; what it returns is the last thing that it says."""
     combined: Callable[[Sequence[Any]], Any] | None = None
     """Several processes' readings as one; None: one process is enough."""
+    repeated: Callable[[Callable[[], Any]], Any] | None = None
+    """Measures again what says little the first time; None: once is enough."""
 
 
 def find_probes() -> tuple[Probe, ...]:

@@ -35,6 +35,12 @@ class Echo(Record):
     marked_there: int
     kept_back: int
     marked_back: int
+    arrived: int | None = None
+    """How many the peer received; those that did not come back after that were lost on the way back."""
+    by_tcp: Delays | None = None
+    """Round trips of the control connection, where no datagram came back."""
+    refused_by: str = ""
+    """Why this host itself would not send: its filter, its routes."""
 
 
 class Sizes(Record):
@@ -83,12 +89,25 @@ class Stream(Record):
     slower_sent: int = 0
     """The same again at half the rate, which tells a full link from a bad one."""
     slower_received: int = 0
+    slower_waiting: Delays | None = None
+    sent_from_ns: int = 0
+    """When the first was sent, by the sender's monotonic clock; 0: not known."""
+    received_from_ns: int = 0
+    """When the first came, by the receiver's wall clock; 0: not known."""
+    damaged: int = 0
+    """Of those that are missing: what the receiver's kernel dropped because its checksum was wrong."""
+    others_sender_bps: int | None = None
+    """What others sent meanwhile by the sender's interface, by its kernel's counters."""
+    others_receiver_bps: int | None = None
+    """What others received meanwhile by the receiver's interface."""
+    refused_by: str = ""
+    """Why the sending host itself would not send: its filter, its routes."""
 
 
 class Bulk(Record):
     """As much as TCP carries."""
 
-    forward_bps: int
+    forward_bps: int | None
     forward_resent: int
     """Segments that TCP sent again."""
     forward_segments: int
@@ -102,6 +121,15 @@ class Bulk(Record):
     back_resent: int | None
     streams: int
     back_cpu_ns: int = 0
+    lasting_bps: int | None = None
+    """What the way there still carries at the end, once a burst is spent."""
+    first_bps: int | None = None
+    """What it carried in the first quarter of the time."""
+    allowed_bps: int | None = None
+    """The most that both ends let be sent (`--max-rate`)."""
+    forward_trace: tuple[tuple[int, int], ...] = ()
+    """Of one process, until its readings are put together with others': moments and bytes that had come."""
+    back_trace: tuple[tuple[int, int], ...] = ()
 
 
 UNEVEN = 1.5
@@ -130,6 +158,14 @@ class Messages(Record):
     connections: int
     waited_ns: int = 0
     """How long the programs of both ends waited for a processor meanwhile."""
+    begun_ns: int = 0
+    """By the sender's monotonic clock; 0: not known."""
+    span_ns: int = 0
+    """Until the last one was acknowledged, less the way of one."""
+    rtt_ns: int = 0
+    """The least round trip that TCP saw meanwhile."""
+    allowed_bps: int | None = None
+    """The most that both ends let be sent (`--max-rate`)."""
 
 
 def delays_of(times: Sequence[int]) -> Delays | None:
@@ -189,6 +225,15 @@ def _at_most(lost: int, sent: int, share: float) -> float:
             + (sent - count) * log1p(-share)
         )
     return min(1.0, total)
+
+
+def union_ns(rows: Iterable[tuple[int, int]]) -> int:
+    """From the first begin to the last end of (begin, length); lengths alone where begins are not known."""
+    spans = list(rows)
+    known = [(begin, begin + length) for begin, length in spans if begin]
+    if len(known) < len(spans) or not known:
+        return max((length for _, length in spans), default=0)
+    return max(end for _, end in known) - min(begin for begin, _ in known)
 
 
 def rate_bps(count_bytes: int, span_ns: int) -> int:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Address = tuple[str, int]
 
-_RELAY_S = 30.0
+_RELAY_S = 60.0
 _FLOOR_MS = 300
 MOST_STREAMS = 64
 _ASKED = 4
@@ -64,6 +64,8 @@ class Leg(Record):
     iperf_bps: int | None = None
     iperf_back_bps: int | None = None
     refused: bool = False
+    asked: tuple[str, ...] = ()
+    """The probes that were wanted."""
 
 
 class Floor(Record):
@@ -97,7 +99,7 @@ class Replay:
             names = tuple(name for name in ("echo", "stream", "bulk") if name in self._wish.probes)
             ask = Ask(1 << 20, 0, 1, min(self._wish.stream_bps, 200_000_000), _FLOOR_MS)
             found = measured(line, ask, names, token=self._token, port=server.address[1])
-            self._one_process_bps = found.bulk.forward_bps if found.bulk is not None else 0
+            self._one_process_bps = (found.bulk.forward_bps or 0) if found.bulk is not None else 0
             return Floor(found)
         finally:
             line.close()
@@ -117,9 +119,15 @@ class Replay:
                 return self._from_here(flow, target, self._ask(flow, wants))
             return self._from_there(flow, source, target, self._ask(flow, wants))
         except Refused as problem:
-            return Leg(flow, Measured(lost=problem.what, lost_hint=problem.hint), refused=True)
+            lost = Measured(lost=problem.what, lost_hint=problem.hint)
+            return Leg(flow, lost, refused=True, asked=self._wish.probes)
+        except (ArithmeticError, LookupError, TypeError, ValueError) as problem:
+            why = f"the other end's answer cannot be read ({type(problem).__name__}: {problem})"[:300]
+            lost = Measured(lost=why, lost_hint="use the same version of DSec on both ends")
+            return Leg(flow, lost, asked=self._wish.probes)
         except DSecError as problem:
-            return Leg(flow, Measured(lost=problem.what, lost_hint=problem.hint))
+            lost = Measured(lost=problem.what, lost_hint=problem.hint)
+            return Leg(flow, lost, asked=self._wish.probes)
 
     def _ask(self, flow: Flow, wants: Wants) -> Ask:
         rate = flow.asked_bps or wants.bandwidth_min_bps or self._wish.stream_bps
@@ -158,6 +166,7 @@ class Replay:
             addresses=(line.here, line.peer),
             skew_ns=ahead_ns,
             skew_within_ns=within_ns,
+            asked=self._wish.probes,
         )
         if found.lost:
             return leg._replace(after=(look(line.here), None))
@@ -186,16 +195,22 @@ class Replay:
                 host, port = self._peers[target]
             there = self._target_facts(line, target)
             self._tell(f"measured by {source}")
-            within = _RELAY_S + 8 * ask.span_ms / 1000
+            within = _RELAY_S + 20 * ask.span_ms / 1000
             job: dict[str, Any] = {"host": host, "port": port, "ask": ask._asdict()}
             answer = line.call("relay", within_s=within, probes=list(self._wish.probes), **job)
-            if "echo" not in answer:
-                lost = Measured(lost=str(answer.get("lost")), lost_hint=str(answer.get("hint", "")))
-                return Leg(flow, lost, refused=bool(answer.get("refused")))
+            if not isinstance(found := answer.get("measured"), dict):
+                why = str(answer.get("lost") or f"{source} did not say what it measured")
+                lost = Measured(lost=why, lost_hint=str(answer.get("hint", "")))
+                return Leg(flow, lost, refused=bool(answer.get("refused")), asked=self._wish.probes)
             ends = (line.peer, line.here if target == HERE else host)
             after = self._target_facts(line, target)
             return Leg(
-                flow, heard(answer), before=(before, there), after=(_facts(line), after), addresses=ends
+                flow,
+                heard(found),
+                before=(before, there),
+                after=(_facts(line), after),
+                addresses=ends,
+                asked=self._wish.probes,
             )
         finally:
             line.close()

@@ -1,4 +1,7 @@
-"""The process that answers one connection: its `main` takes the descriptor, settings on stdin.
+"""The process that answers one connection: its `main` takes two descriptors, settings on stdin.
+
+The descriptors are those of the connection, on which the server has made sure that the client knows the
+token, and of the rate that all sessions share.
 
 Each session has a process of its own, so that two measurements at a time do not wait for each other
 and one that fails takes nothing along.
@@ -15,11 +18,11 @@ import sys
 import time
 from typing import Any, NoReturn
 
-from dsec.errors import DSecError
 from dsec_cli.netcheck import wire
 from dsec_cli.netcheck.facts import facts
 from dsec_cli.netcheck.line import Ask, End, Limits, connect
 from dsec_cli.netcheck.probe import find_probes
+from dsec_cli.netcheck.rate_budget import RateBudget
 from dsec_cli.netcheck.wire import LineLost, Refused
 
 TYPE_CHECKING = False
@@ -30,6 +33,7 @@ _IDLE_S = 60.0
 _SESSION_S = 1800.0
 """Nothing goes on for longer, whoever asks."""
 _DEATH_SIGNAL = 1
+_LEAST_BPS = 64_000
 
 
 def main() -> NoReturn:
@@ -41,7 +45,7 @@ def main() -> NoReturn:
 
 
 def _answered() -> int:
-    settings = json.loads(sys.stdin.readline())
+    settings: dict[str, Any] = json.loads(sys.stdin.readline())
     ctypes.CDLL(None).prctl(_DEATH_SIGNAL, signal.SIGTERM)  # the server's end is ours
     if os.getppid() != settings["parent"]:
         return 1
@@ -50,14 +54,11 @@ def _answered() -> int:
     limits = Limits(settings["rate_bps"], settings["span_s"])
     who = sock.getpeername()[0]
     note = _silence if settings["quiet"] else _note
-    try:
-        channel = wire.accept(sock, token)
-    except DSecError as problem:
-        note(f"{who}: refused: {problem.what}")
-        return 1
+    channel = wire.taken_over(sock, settings["keys"])
+    budget = RateBudget(limits.rate_bps, fd=int(sys.argv[2]))
     try:
         channel.send({"rate_bps": limits.rate_bps, "span_s": limits.span_s})
-        _answer(End(channel, limits), token, note)
+        _answer(End(channel, limits, budget), token, note)
     except LineLost as problem:
         note(f"{who}: {problem.what}")
         return 1
@@ -114,12 +115,16 @@ def _relay(end: End, asked: dict[str, Any], token: bytes) -> dict[str, Any]:
     except (LineLost, Refused) as problem:
         return {"lost": problem.what, "hint": problem.hint, "refused": isinstance(problem, Refused)}
     # What this end allows counts for what it sends, too.
-    line.limits = Limits(*map(min, line.limits, end.limits))
+    limits = Limits(*map(min, line.limits, end.limits))
+    granted = end.budget.promise(limits.rate_bps)
     try:
-        return told(
-            measured(line, ask, tuple(map(str, asked["probes"])), token=token, port=int(asked["port"]))
-        )
+        if granted < _LEAST_BPS:
+            return {"lost": "other sessions there use all of its --max-rate", "refused": True}
+        line.limits = limits._replace(rate_bps=granted)
+        names = tuple(map(str, asked["probes"]))
+        return {"measured": told(measured(line, ask, names, token=token, port=int(asked["port"])))}
     finally:
+        end.budget.release(granted)
         line.close()
 
 

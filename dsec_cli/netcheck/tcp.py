@@ -11,6 +11,10 @@ from typing import Any
 from dsec.record import Record
 from dsec_cli.netcheck.wire import LineLost, Stalled
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dsec_cli.netcheck.rate_budget import RateBudget
+
 CHUNK = 1 << 20
 _BLOCK = 1 << 18
 """Bytes of one send: they stay in the second-level cache, from which the kernel copies them each time."""
@@ -23,20 +27,8 @@ _GAP_S = 0.01
 _PACING = 47
 _TRUNC = socket.MSG_TRUNC
 _INFO_BYTES = 232
-
-
-class Throttle:
-    """Keeps several connections together from taking more than a rate: who is over it waits."""
-
-    def __init__(self, most_bps: int) -> None:
-        self._most_bps, self._begun, self._count = most_bps, time.monotonic_ns(), 0
-
-    def take(self, count: int) -> None:
-        """Count bytes; sleep where they came too fast. A second's worth is let through at once."""
-        self._count += count
-        over = self._count * 8e9 / self._most_bps - (time.monotonic_ns() - self._begun) - 1e9
-        if over > 0:
-            time.sleep(min(0.1, over / 1e9))
+SAMPLES = 24
+"""Moments of one stream at which the kernel's count is read."""
 
 
 class Kernel(Record):
@@ -51,6 +43,10 @@ class Kernel(Record):
     """Held by the receiver's window."""
     buffer_us: int
     """Held by the sender's own buffer."""
+    went: int = 0
+    """Bytes that the other end's kernel has acknowledged."""
+    came: int = 0
+    """Bytes that arrived in order, also those that no program has fetched yet."""
 
 
 class Passed(Record):
@@ -60,6 +56,8 @@ class Passed(Record):
     """Bytes."""
     span_ns: int
     cpu_ns: int
+    trace: tuple[tuple[int, int], ...] = ()
+    """Of the receiver: moments of its monotonic clock, and the bytes that its kernel had by then."""
 
 
 def info(sock: socket.socket) -> Kernel:
@@ -80,6 +78,8 @@ def info(sock: socket.socket) -> Kernel:
         busy_us=wide(168),
         window_us=wide(176),
         buffer_us=wide(184),
+        went=wide(120),
+        came=wide(128),
     )
 
 
@@ -88,16 +88,19 @@ def pace(sock: socket.socket, rate_bps: int) -> None:
     sock.setsockopt(socket.SOL_SOCKET, _PACING, struct.pack("Q", max(1, rate_bps // 8)))
 
 
-def pour(sock: socket.socket, span_s: float) -> Passed:
+def pour(sock: socket.socket, span_s: float, *, budget: RateBudget | None = None) -> Passed:
     """Send for a time, then say that it is the end."""
-    block = memoryview(bytes(_BLOCK))
+    block = memoryview(bytes(_BLOCK if budget is None else budget.step(_BLOCK)))
     send, clock = sock.send, time.monotonic_ns
     count = 0
     cpu, begun = time.process_time_ns(), clock()
     until = begun + int(span_s * 1e9)
     try:
         while clock() < until:
-            count += send(block)
+            passed_now = send(block)
+            count += passed_now
+            if budget is not None:
+                budget.take(passed_now, until=until / 1e9)
     except TimeoutError:
         raise Stalled("TCP connects, and then nothing gets through") from None
     except OSError as problem:
@@ -107,29 +110,52 @@ def pour(sock: socket.socket, span_s: float) -> Passed:
     return passed
 
 
-def drain(sock: socket.socket, *, throttle: Throttle | None = None) -> Passed:
-    """Take all that comes, dropped by the kernel without a copy."""
+class _Trace:
+    """The kernel's count of what came, now and then, which a program that has to wait does not change."""
+
+    def __init__(self, sock: socket.socket, span_s: float) -> None:
+        self._sock, self._gap_ns = sock, int(span_s * 1e9) // SAMPLES
+        self.rows: list[tuple[int, int]] = []
+        self.due = 0
+
+    def note(self, now: int) -> None:
+        if len(self.rows) < 4 * SAMPLES:  # a stream that takes longer than it was to is not followed for ever
+            self.rows.append((now, info(self._sock).came))
+        self.due = now + self._gap_ns
+
+    def ended(self, last: int) -> tuple[tuple[int, int], ...]:
+        """With the count at the last bytes, which is that at the end."""
+        if self.rows and last > self.rows[-1][0]:
+            self.rows.append((last, info(self._sock).came))
+        return tuple(self.rows)
+
+
+def drain(sock: socket.socket, *, span_s: float = 2.0, budget: RateBudget | None = None) -> Passed:
+    """Take all that comes, dropped by the kernel without a copy; `span_s`: how long it is sent for."""
     room, clock = bytearray(CHUNK), time.monotonic_ns
+    trace, most = _Trace(sock, span_s), CHUNK if budget is None else budget.step(CHUNK)
     count = first = last = 0
     looked, looked_at, looks_again = 0, clock(), True
     cpu = time.process_time_ns()
     patience_s = sock.gettimeout()
-    while got := next_bytes(sock, room, patience_s):
+    while got := next_bytes(sock, room, patience_s, most=most):
         last = clock()
         first = first or last
         count += got
+        if last >= trace.due:
+            trace.note(last)
         if looks_again and count - looked > _FAST_BYTES:
-            if last - looked_at < _FAST_NS:
+            if last - looked_at < _FAST_NS and most == CHUNK:
                 _wake(sock, _AT_ONCE)
                 sock.settimeout(_GAP_S)
                 looks_again = False
             looked, looked_at = count, last
-        if throttle is not None:
-            throttle.take(got)
-    return Passed(count, last - first, time.process_time_ns() - cpu)
+        if budget is not None:
+            budget.take(got)
+    return Passed(count, last - first, time.process_time_ns() - cpu, trace.ended(last))
 
 
-def next_bytes(sock: socket.socket, room: bytearray, patience_s: float | None) -> int:
+def next_bytes(sock: socket.socket, room: bytearray, patience_s: float | None, *, most: int = CHUNK) -> int:
     """Bytes that came into `room` or were dropped for it, 0 at the end; raises Stalled and LineLost.
 
     A socket whose time-out is shorter than `patience_s` waits for much at once. When that does not come
@@ -137,13 +163,13 @@ def next_bytes(sock: socket.socket, room: bytearray, patience_s: float | None) -
     """
     try:
         try:
-            return sock.recv_into(room, CHUNK, _TRUNC)
+            return sock.recv_into(room, most, _TRUNC)
         except TimeoutError:
             _wake(sock, 1)
             if sock.gettimeout() == patience_s and not select.select([sock], [], [], 0)[0]:
                 raise
             sock.settimeout(patience_s)
-            return sock.recv_into(room, CHUNK, _TRUNC)
+            return sock.recv_into(room, most, _TRUNC)
     except TimeoutError:
         raise Stalled("TCP connects, and then nothing gets through") from None
     except OSError as problem:
@@ -157,4 +183,10 @@ def _wake(sock: socket.socket, count: int) -> None:
 
 def told(passed: Passed) -> dict[str, Any]:
     """As it travels."""
-    return {"bytes": passed.count, "span_ns": passed.span_ns, "cpu_ns": passed.cpu_ns}
+    rows = [list(row) for row in passed.trace]
+    return {"bytes": passed.count, "span_ns": passed.span_ns, "cpu_ns": passed.cpu_ns, "trace": rows}
+
+
+def trace_of(document: dict[str, Any]) -> tuple[tuple[int, int], ...]:
+    """The trace of what `told` wrote."""
+    return tuple((int(at), int(count)) for at, count in document["trace"])

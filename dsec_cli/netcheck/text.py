@@ -52,7 +52,7 @@ def floor_lines(report: Report) -> list[Said]:
     if found.echo is not None and found.echo.delays is not None:
         median, p99 = ms(found.echo.delays.median_ns), ms(found.echo.delays.p99_ns)
         parts.append(say("round trip {median}, p99 {p99}", median=median, p99=p99))
-    if found.bulk is not None:
+    if found.bulk is not None and found.bulk.forward_bps is not None:
         parts.append(say("TCP {rate} a process", rate=rate(found.bulk.forward_bps)))
     return [say("this host alone: {what}", what=joined(", ", parts))] if parts else []
 

@@ -44,6 +44,10 @@ class Stalled(LineLost):
     """A connection for data stands still, while the other end may well be there."""
 
 
+class Blocked(LineLost):
+    """A connection for data cannot be made, while the other end is there."""
+
+
 class Refused(DSecError):
     """The other end does not want to measure with us, or we not with it."""
 
@@ -57,6 +61,12 @@ class Channel:
         """What data packets and connections of this measurement begin with."""
         self._mine, self._theirs = mine, theirs
         self._sent = self._got = 0
+
+    def handed_over(self) -> dict[str, str]:
+        """What another process needs to go on with it; only before the first frame."""
+        assert self._sent == self._got == 0, "its counters would have to go along"
+        keys = {"mine": self._mine, "theirs": self._theirs, "session": self.session}
+        return {name: key.hex() for name, key in keys.items()}
 
     def send(self, document: dict[str, Any]) -> None:
         """Send one document; raises LineLost."""
@@ -85,6 +95,12 @@ class Channel:
     def close(self) -> None:
         """End the connection."""
         self.sock.close()
+
+
+def taken_over(sock: socket.socket, keys: dict[str, str]) -> Channel:
+    """The channel that another process has opened on this connection."""
+    mine, theirs, session = (bytes.fromhex(keys[name]) for name in ("mine", "theirs", "session"))
+    return Channel(sock, mine=mine, theirs=theirs, session=session)
 
 
 def _mac(key: bytes, count: int, payload: bytes) -> bytes:

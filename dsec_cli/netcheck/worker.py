@@ -27,6 +27,7 @@ def main() -> int:
     try:
         line = connect((job["host"], job["port"]), bytes.fromhex(job["token"]))
         line.path_bytes = job["path_bytes"]
+        line.limits = line.limits._replace(rate_bps=min(line.limits.rate_bps, job["rate_bps"]))
         probe = next(probe for probe in find_probes() if probe.name == job["probe"])
         sys.stdout.write("ready\n")
         sys.stdout.flush()

@@ -128,7 +128,7 @@ def test_a_plan_is_replayed_between_its_machines(ds: Callable[..., Ran], tmp_pat
     (tmp_path / "dsandbox.yaml").write_text(CONTRACT)
     (tmp_path / "two.yaml").write_text(INVENTORY)
     assert ds("dsec", "plan", "--inventory", "two.yaml", "-o", "plan.json").returncode == 0
-    words = ("--plan", "plan.json", "--duration", "100ms", "-q", "--probes", "echo")
+    words = ("--plan", "plan.json", "--duration", "100ms", "-q", "--probes", "echo,bulk")
     ran = ds("dsec", "netcheck", "run", *words)
     assert ran.returncode == 3
     assert b"nobody knows where 'left' is" in ran.stderr

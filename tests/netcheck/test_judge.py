@@ -11,7 +11,7 @@ from dsec_cli.netcheck.document import FORMAT, Report, from_json, state_of, to_j
 from dsec_cli.netcheck.facts import Facts, Seen
 from dsec_cli.netcheck.flows import Flow, Wants
 from dsec_cli.netcheck.host import Interface
-from dsec_cli.netcheck.judge import judge
+from dsec_cli.netcheck.judge import PROBES, judge
 from dsec_cli.netcheck.measuring import Measured
 from dsec_cli.netcheck.page import render as page
 from dsec_cli.netcheck.readings import Bulk, Delays, Echo, Messages, Sizes, Stream
@@ -26,12 +26,13 @@ SIZES = Sizes(1500, 1500, 1500, "", 1500, "", 1500)
 STREAM = Stream(10_000_000, 1500, 1000, 1200 * MS, 0, 0, 1000, 0, 0, 1200 * MS, 0, QUIET, 1000, 0, 0)
 BULK = Bulk(10**9, 0, 100_000, MS, MS, "network", 1, 1, 10**9, 0, 1)
 MESSAGES = Messages(4 << 20, 20, 20, 671_088_640, 671_088_640, QUIET, 0, 1)
-FULL = Measured(ECHO, SIZES, STREAM, BULK, MESSAGES)
+BACK = STREAM._replace(asked_bps=5_000_000, sent=500, received=500)
+FULL = Measured(ECHO, SIZES, STREAM, BACK, BULK, MESSAGES)
 FLOOR = Floor(Measured(echo=ECHO, stream=STREAM, bulk=BULK._replace(forward_bps=20 * 10**9)))
 FLOW = Flow("actor", "learner", 4 << 20, 20_000, 1, "tcp", "command line")
 CARD = Interface("eth0", 1500, 10**10, "full", "mlx5_core", 0, (("rx_errors", 5), ("rx_dropped", 1)))
 END = Facts("host", "6.1", 0, CARD, (Seen("rdma", (), "", "no RDMA device here"),))
-LEG = Leg(FLOW, FULL, before=(END, END), after=(END, END), addresses=("10.0.0.1", "10.0.0.2"))
+LEG = Leg(FLOW, FULL, before=(END, END), after=(END, END), addresses=("10.0.0.1", "10.0.0.2"), asked=PROBES)
 
 
 def wrong(leg: Leg, wants: Wants | None = None) -> set[tuple[str, str, str]]:
@@ -59,14 +60,15 @@ LOSSY = STREAM._replace(received=900, kept=900, slower_sent=500, slower_received
         ({"stream": STREAM._replace(sent_ns=3000 * MS, blocked_ns=2000 * MS)}, {("rate", "problem", "here")}),
         ({"stream": STREAM._replace(sent_ns=3000 * MS, own_drops=9)}, {("rate", "problem", "here")}),
         ({"stream": STREAM._replace(sent_ns=3000 * MS)}, {("rate", "note", "here")}),
-        ({"stream": STREAM._replace(sent_ns=3000 * MS), "messages": None}, {("rate", "unknown", "here")}),
+        ({"stream": STREAM._replace(sent_ns=3000 * MS), "messages": MESSAGES._replace(done=0)},
+         {("rate", "unknown", "here"), ("flow", "problem", "path")}),
         ({"stream": STREAM._replace(late=4)}, {("order", "note", "path")}),
         ({"stream": STREAM._replace(waiting=QUIET._replace(median_ns=40 * MS))}, {("queue", "note", "path")}),
         ({"stream": STREAM._replace(kept=900, marked=100)}, {("ecn", "problem", "path")}),
         ({"stream": STREAM._replace(kept=0, bleached=1000),
           "echo": ECHO._replace(kept_there=0)}, {("ecn", "note", "path")}),
         ({"echo": ECHO._replace(kept_back=0)}, {("ecn", "note", "path")}),
-        ({"echo": Echo(100, 0, None, 0, 0, 0, 0)}, {("latency", "problem", "")}),
+        ({"echo": Echo(100, 0, None, 0, 0, 0, 0)}, {("latency", "note", "path")}),
         ({"sizes": SIZES._replace(forward_bytes=1400, forward_by="silent")}, {("mtu", "problem", "path")}),
         ({"sizes": SIZES._replace(peer_bytes=1400, forward_bytes=1404, forward_by="silent")},
          {("mtu", "problem", "peer")}),
@@ -75,7 +77,7 @@ LOSSY = STREAM._replace(received=900, kept=900, slower_sent=500, slower_received
          {("mtu", "problem", "here")}),
         ({"sizes": SIZES._replace(here_bytes=1400, forward_bytes=1400)}, {("mtu", "note", "here")}),
         ({"sizes": SIZES._replace(forward_bytes=None, forward_by="silent")}, {("mtu", "problem", "path")}),
-        ({"bulk": BULK._replace(back_bps=10**8)}, {("tcp", "problem", "path")}),
+        ({"bulk": BULK._replace(back_bps=10**8)}, {("tcp", "note", "path")}),
         ({"bulk": BULK._replace(forward_resent=5000)}, {("tcp", "note", "path")}),
         ({"messages": MESSAGES._replace(achieved_bps=10**8, delays=LATE)}, {("flow", "problem", "path")}),
         ({"messages": MESSAGES._replace(achieved_bps=10**8)}, set()),  # a stall, not a narrow path
@@ -91,6 +93,77 @@ LOSSY = STREAM._replace(received=900, kept=900, slower_sent=500, slower_received
 )  # fmt: skip
 def test_each_reading_has_its_meaning(found: dict[str, object], wanted: set[tuple[str, str, str]]) -> None:
     assert wrong(LEG._replace(found=FULL._replace(**found))) == wanted  # type: ignore[arg-type]
+
+
+def test_what_was_asked_for_and_not_measured_is_unknown() -> None:
+    assert judge(LEG._replace(found=Measured()), FLOOR, Wants()).state == "unknown"
+    assert judge(LEG._replace(found=Measured(), asked=()), FLOOR, Wants()).state == "unknown"
+    assert wrong(LEG._replace(found=FULL._replace(bulk=None))) == {("reach", "unknown", "")}
+    for bulk in (None, BULK._replace(forward_bps=None)):
+        leg = LEG._replace(found=FULL._replace(bulk=bulk), asked=("echo",))
+        assert ("contract", "unknown", "") in wrong(leg, Wants(bandwidth_min_bps=1))
+    none = STREAM._replace(sent=0, received=0, kept=0)
+    assert wrong(LEG._replace(found=FULL._replace(stream=none))) == {("rate", "unknown", "here")}
+
+
+def test_a_cap_bounds_the_flow_and_never_the_path() -> None:
+    """The faster the network, the more a flow without a rate would carry: that is no fault."""
+    fast = LEG._replace(flow=FLOW._replace(per_1000s=0), found=FULL._replace(messages=MESSAGES._replace(
+        asked_bps=0, achieved_bps=90 * 10**9)))  # fmt: skip
+    assert wrong(fast, Wants(bandwidth_cap_bps=10**9)) == set()
+    assert wrong(LEG, Wants(bandwidth_cap_bps=10**8)) == {("contract", "problem", "here")}
+
+
+def test_bandwidth_is_judged_in_the_flows_direction_with_headers_and_without_bursts() -> None:
+    def state(least: int, **fields: object) -> str:
+        leg = LEG._replace(found=FULL._replace(bulk=BULK._replace(**fields)))  # type: ignore[arg-type]
+        rows = judge(leg, FLOOR, Wants(bandwidth_min_bps=least)).statements
+        return next(one.state for one in rows if one.aspect == "contract")
+
+    assert state(50 * 10**6, forward_bps=95 * 10**6, back_bps=38 * 10**6) == "ok"
+    assert state(10**8, forward_bps=95_600_000) == "ok"  # a whole link of 100 Mbit/s
+    assert state(10**8, forward_bps=150 * 10**6, lasting_bps=90 * 10**6, first_bps=300 * 10**6) == "problem"
+    # What a server allows is no measure of the path.
+    assert state(10**9, forward_bps=95 * 10**6, allowed_bps=10**8) == "unknown"
+    assert state(10**9, forward_bps=50 * 10**6, allowed_bps=10**8) == "problem"
+
+
+def test_damage_filters_and_others_are_no_loss_of_the_path() -> None:
+    damaged = STREAM._replace(received=980, kept=980, damaged=20, slower_sent=500, slower_received=490)
+    text = said_of(damaged)
+    assert "20 of 1000 packets arrived damaged" in text
+    assert "depend on the rate" not in text
+    waits = QUIET._replace(p95_ns=20 * MS)
+    shared = LOSSY._replace(waiting=waits, slower_waiting=waits, others_receiver_bps=5 * 10**6)
+    assert "other traffic fills a hop; others took 5 Mbit/s of learner's interface" in said_of(shared)
+    nobody_asks = FLOW._replace(per_1000s=0)
+    narrow = LEG._replace(flow=nobody_asks, found=FULL._replace(stream=LOSSY._replace(slower_received=500)))
+    assert wrong(narrow) == {("loss", "note", "path")}
+    filtered = FULL._replace(stream=STREAM._replace(received=0, kept=0))
+    assert wrong(LEG._replace(found=filtered)) == {("loss", "note", "path")}
+    quic = LEG._replace(found=filtered, flow=FLOW._replace(protocol="quic"))
+    assert wrong(quic) == {("loss", "problem", "path")}
+
+
+def said_of(stream: Stream) -> str:
+    leg = LEG._replace(found=FULL._replace(stream=stream))
+    return " ".join(one.text for one in judge(leg, FLOOR, Wants()).statements if one.aspect == "loss")
+
+
+def test_a_counter_of_everybodys_frames_is_laid_at_what_was_lost_of_ours() -> None:
+    risen = END._replace(interface=CARD._replace(counters=(("rx_dropped", 101),)))
+    before = END._replace(interface=CARD._replace(counters=(("rx_dropped", 1),)))
+    leg = LEG._replace(before=(END, before), after=(END, risen))
+    assert wrong(leg) == set()
+    lossy = leg._replace(found=FULL._replace(stream=LOSSY))
+    assert ("nic", "problem", "peer") in wrong(lossy)
+    few = LOSSY._replace(sent=10_000, received=5000)
+    assert not [one for one in wrong(leg._replace(found=FULL._replace(stream=few))) if one[0] == "nic"]
+
+
+def test_a_long_path_is_not_too_narrow() -> None:
+    late = MESSAGES._replace(achieved_bps=10**8, delays=LATE, rtt_ns=260 * MS)
+    assert wrong(LEG._replace(found=FULL._replace(messages=late))) == set()
 
 
 def test_kinds_of_loss_are_told_apart() -> None:
@@ -135,7 +208,7 @@ def test_a_way_that_a_setting_slows_is_not_the_paths() -> None:
     slow = FULL._replace(bulk=BULK._replace(limited="receiver", forward_bps=10**8))
     leg = LEG._replace(found=slow, before=(END, END._replace(seen=(small,))))
     assert wrong(leg) == {("tcp", "problem", "peer")}
-    assert wrong(leg._replace(before=(END, END))) == {("tcp", "problem", "path")}
+    assert wrong(leg._replace(before=(END, END))) == {("tcp", "note", "path")}
 
 
 @pytest.mark.parametrize(
@@ -157,7 +230,7 @@ def test_against_the_contract(wants: Wants, state: str) -> None:
 
 def test_counters_that_rose_are_told() -> None:
     risen = END._replace(interface=CARD._replace(counters=(("rx_errors", 9), ("rx_dropped", 1))))
-    assert wrong(LEG._replace(after=(END, risen))) == {("nic", "problem", "here")}
+    assert wrong(LEG._replace(after=(END, risen))) == {("nic", "problem", "peer")}
     half = END._replace(interface=CARD._replace(duplex="half"))
     assert wrong(LEG._replace(before=(half, END), after=(half, END))) == {("nic", "problem", "here")}
     before = END._replace(
@@ -171,7 +244,7 @@ def test_counters_that_rose_are_told() -> None:
 
 
 def test_clocks_that_differ_are_told() -> None:
-    assert wrong(LEG._replace(skew_ns=5 * 10**9, skew_within_ns=10**6)) == {("clock", "note", "here")}
+    assert wrong(LEG._replace(skew_ns=5 * 10**9, skew_within_ns=10**6)) == {("clock", "note", "")}
     assert wrong(LEG._replace(skew_ns=10**6, skew_within_ns=10**6)) == set()
 
 
@@ -215,6 +288,23 @@ def test_a_report_is_told_in_chinese_and_stored_in_english() -> None:
     assert '<html lang="zh">' in html
     assert "不符合要求" in html
     assert to_json(one).isascii()
+
+
+def test_noise_of_hosts_is_no_change_of_the_path() -> None:
+    """Rates that processors bound differ by much; times differ by as much as they do within a run."""
+    quick = LEG._replace(found=FULL._replace(bulk=BULK._replace(forward_bps=9 * 10**9, back_bps=6 * 10**9)))
+    busy = LEG._replace(
+        found=FULL._replace(
+            bulk=BULK._replace(forward_bps=4 * 10**9, back_bps=11 * 10**9),
+            echo=ECHO._replace(delays=Delays(100, 80_000, 2 * MS, 9 * MS, 9 * MS, 9 * MS, MS)),
+            stream=STREAM._replace(sent=3000, received=2996),
+        )
+    )
+    assert {row.turn for row in compare(report(quick), report(busy))} == {"same"}
+    assert {row.turn for row in compare(report(busy), report(quick))} == {"same"}
+    far = LEG._replace(found=FULL._replace(echo=ECHO._replace(
+        delays=Delays(100, 30 * MS, 31 * MS, 32 * MS, 33 * MS, 34 * MS, MS))))  # fmt: skip
+    assert {row.figure: row.turn for row in compare(report(quick), report(far))}["round trip"] == "worse"
 
 
 def test_two_reports_are_compared() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -17,9 +18,9 @@ from typing import NamedTuple
 
 import pytest
 
-from dsec_cli.netcheck import lab
+from dsec_cli.netcheck import lab, serving
 from dsec_cli.netcheck.document import from_json, to_json
-from dsec_cli.netcheck.line import connect
+from dsec_cli.netcheck.line import Limits, connect
 from dsec_cli.netcheck.wire import LineLost, Refused
 from tests.cli.conftest import Ran, command, ds
 
@@ -230,6 +231,32 @@ def test_a_server_keeps_within_its_limits(serve: Callable[..., Serving], ds: Cal
     assert server.process.returncode == 0
 
 
+def test_a_server_keeps_one_limit_for_all_sessions(
+    serve: Callable[..., Serving], ds: Callable[..., Ran]
+) -> None:
+    server = serve("--max-rate", "40Mbps")
+    words = (
+        "--token-file",
+        "token",
+        "--flow",
+        "here:b:16KiB",
+        "--duration",
+        "600ms",
+        "--rate",
+        "90Mbps",
+        "-q",
+    )
+    ran = ds("dsec", "netcheck", "run", "--peers", f"b=127.0.0.1:{server.port}", *words, "--streams", "6",
+             "--probes", "stream,bulk", "--format", "json", "--bandwidth-min", "1Gbps")  # fmt: skip
+    document = json.loads(ran.stdout)
+    found = document["legs"][0]["found"]
+    assert found["bulk"]["streams"] == 6
+    assert found["bulk"]["forward_bps"] < 44_000_000
+    assert found["stream"]["asked_bps"] <= 40_000_000
+    # What the server allows was measured, not what the path could carry.
+    assert ran.returncode == 3, document["verdicts"]
+
+
 @pytest.mark.battery
 def test_a_message_that_is_too_large_for_the_time_is_no_dead_peer(
     serve: Callable[..., Serving], ds: Callable[..., Ran]
@@ -264,11 +291,47 @@ def test_a_session_survives_what_it_does_not_understand(serve: Callable[..., Ser
 def test_no_more_sessions_than_there_may_be(serve: Callable[..., Serving]) -> None:
     server = serve()
     token = server.token.read_bytes().strip()
-    waiting = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(32)]
-    with pytest.raises(Refused, match="32 sessions"):
-        connect(("127.0.0.1", server.port), token)
-    for sock in waiting:
-        sock.close()
+    strangers = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(100)]
+    try:
+        # Who has not proved that it knows the token takes no place, and costs no process.
+        line = connect(("127.0.0.1", server.port), token)
+        assert line.call("clock")["at_ns"] > 0
+        assert len(children(server.process.pid)) == 1
+        line.close()
+    finally:
+        for sock in strangers:
+            sock.close()
+
+
+def test_the_place_after_the_last_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "_MOST", 1)
+    server = serving.Server(("127.0.0.1", 0), b"t" * 32, limits=Limits(), quiet=True)
+    thread = threading.Thread(target=server.serve)
+    thread.start()
+    try:
+        line = connect(server.address, b"t" * 32)
+        with pytest.raises(Refused, match="1 sessions"):
+            connect(server.address, b"t" * 32)
+        line.close()
+    finally:
+        server.close()
+        thread.join()
+
+
+def test_a_crowd_of_strangers_leaves_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest of the address with most of them has to leave."""
+    monkeypatch.setattr(serving, "_GREETING", 3)
+    greetings = serving._Greetings(b"t" * 32, lambda _: None)
+    pairs = [socket.socketpair(socket.AF_UNIX) for _ in range(4)]
+    for (mine, _), host in zip(pairs, ("b", "a", "a", "a"), strict=True):
+        monkeypatch.setattr("dsec_cli.netcheck.wire.settle", lambda _: None)
+        greetings.welcome(mine, host)
+    assert pairs[1][1].recv(1) == b""  # the first of "a"
+    assert sorted(greetings._waiting.values()) == ["a", "a", "b"]
+    greetings.close()
+    for _, other in pairs:
+        assert other.recv(1) == b""
+        other.close()
 
 
 @pytest.mark.battery
@@ -311,7 +374,7 @@ def children(pid: int) -> list[int]:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_server_that_ends_leaves_no_session(serve: Callable[..., Serving], number: int) -> None:
     server = serve()
-    with socket.create_connection(("127.0.0.1", server.port)):
+    with contextlib.closing(connect(("127.0.0.1", server.port), server.token.read_bytes().strip())):
         until = time.monotonic() + 10
         while not (sessions := children(server.process.pid)) and time.monotonic() < until:
             os.sched_yield()

@@ -7,11 +7,12 @@ from typing import Any
 from dsec_cli.netcheck import tcp
 from dsec_cli.netcheck.line import joined
 from dsec_cli.netcheck.probe import Probe
-from dsec_cli.netcheck.readings import Bulk, rate_bps, uneven
+from dsec_cli.netcheck.rates import rates
+from dsec_cli.netcheck.readings import Bulk, uneven
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from dsec_cli.netcheck.line import Ask, End, Line
     from dsec_cli.netcheck.tcp import Kernel
@@ -19,21 +20,24 @@ if TYPE_CHECKING:
 
 _AGAIN = 2
 """Times that a way is given to show that it is not the slower one."""
+_ROUND_TRIPS = 24
+"""TCP needs about a dozen to find the rate of a long path, and as many to show that it holds it."""
+_LONGEST_S = 20.0
 
 _SOME = 8
 """Of the busy time: a window of 4 KiB holds a sender for a quarter to a third of it by the kernel's count."""
 
 
-def measure(line: Line, ask: Ask) -> Bulk:
-    """One connection each way, one after the other; where the ways differ, up to twice more.
+def repeated(once: Callable[[], Bulk]) -> Bulk:
+    """Where the ways differ, up to twice more; all processes of a measurement at a time, as before.
 
     A way that is slower is so every time; a host that was busy for a moment is not.
     """
-    found = _once(line, ask)
+    found = once()
     for _ in range(_AGAIN):
         if not uneven(found):
             break
-        found = _best(found, _once(line, ask))
+        found = _best(found, once())
     return found
 
 
@@ -44,26 +48,31 @@ def _best(first: Bulk, second: Bulk) -> Bulk:
 
 
 def _forward(one: Bulk) -> int:
-    return one.forward_bps
+    return one.forward_bps or 0
 
 
 def _back(one: Bulk) -> int:
     return one.back_bps or 0
 
 
-def _once(line: Line, ask: Ask) -> Bulk:
+def measure(line: Line, ask: Ask) -> Bulk:
+    """One connection each way, one after the other."""
     span_s = min(ask.span_ms / 1000, line.limits.span_s)
-    port = int(line.call("bulk", span_ms=int(span_s * 1000))["port"])
+    span_s = max(span_s, min(_ROUND_TRIPS * line.rtt_s, _LONGEST_S, line.limits.span_s))
+    allowed = line.limits.rate_bps
+    port = int(line.call("bulk", span_ms=int(span_s * 1000), bps=allowed)["port"])
     with joined(line, port) as sock:
-        tcp.pace(sock, line.limits.rate_bps)
+        tcp.pace(sock, allowed)
         sent = tcp.pour(sock, span_s)
         there = line.answer(within_s=span_s + 10)
         kernel = tcp.info(sock)
     with joined(line, port) as sock:
-        back = tcp.drain(sock)
+        back = tcp.drain(sock, span_s=span_s)
     ended = line.answer(within_s=10)
+    forward_trace = tcp.trace_of(there)
+    forward = rates((forward_trace,))
     return Bulk(
-        forward_bps=rate_bps(int(there["bytes"]), int(there["span_ns"])),
+        forward_bps=forward.steady_bps,
         forward_resent=kernel.resent,
         forward_segments=kernel.segments,
         rtt_ns=kernel.rtt_ns,
@@ -71,10 +80,15 @@ def _once(line: Line, ask: Ask) -> Bulk:
         limited=_limited(kernel),
         cpu_ns_here=sent.cpu_ns,
         cpu_ns_peer=int(there["cpu_ns"]),
-        back_bps=rate_bps(back.count, back.span_ns),
+        back_bps=rates((back.trace,)).steady_bps,
         back_resent=int(ended["resent"]),
         streams=1,
         back_cpu_ns=back.cpu_ns + int(ended["cpu_ns"]),
+        lasting_bps=forward.lasting_bps,
+        first_bps=forward.first_bps,
+        allowed_bps=allowed,
+        forward_trace=forward_trace,
+        back_trace=back.trace,
     )
 
 
@@ -87,30 +101,38 @@ def _limited(kernel: Kernel) -> str:
 def answer(end: End, args: dict[str, Any]) -> dict[str, Any]:
     """Take what comes, tell how much it was, then send for as long."""
     span_s = end.bounded(args, "span_ms")
-    throttle = tcp.Throttle(end.limits.rate_bps)
+    allowed = min(end.limits.rate_bps, max(1, int(args.get("bps", end.limits.rate_bps))))
     listening = end.listening()
     with listening:
         with end.connection(listening) as sock:
-            end.channel.send(tcp.told(tcp.drain(sock, throttle=throttle)))
+            end.channel.send(tcp.told(tcp.drain(sock, span_s=span_s, budget=end.budget)))
         with end.connection(listening) as sock:
-            tcp.pace(sock, end.limits.rate_bps)
-            sent = tcp.pour(sock, span_s)
+            tcp.pace(sock, allowed)
+            sent = tcp.pour(sock, span_s, budget=end.budget)
             return {"resent": tcp.info(sock).resent, "cpu_ns": sent.cpu_ns}
 
 
 def combined(rows: Sequence[Bulk]) -> Bulk:
-    """Connections of several processes as one."""
-    summed = ["forward_bps", "forward_resent", "forward_segments", "cpu_ns_here", "cpu_ns_peer"]
-    summed += ["streams", "back_cpu_ns"]
+    """Connections of several processes as one: all bytes over the time in which all were under way."""
+    summed = ["forward_resent", "forward_segments", "cpu_ns_here", "cpu_ns_peer"]
+    summed += ["streams", "back_cpu_ns", "allowed_bps"]
     limits = [row.limited for row in rows]
+    forward, back = (
+        rates(traces) for traces in ([row.forward_trace for row in rows], [row.back_trace for row in rows])
+    )
     return rows[0]._replace(
+        forward_bps=forward.steady_bps,
+        lasting_bps=forward.lasting_bps,
+        first_bps=forward.first_bps,
+        back_bps=back.steady_bps,
+        forward_trace=(),
+        back_trace=(),
         rtt_ns=max(row.rtt_ns for row in rows),
         least_rtt_ns=min(row.least_rtt_ns for row in rows),
         limited=max(limits, key=limits.count),
-        back_bps=sum(row.back_bps or 0 for row in rows),
         back_resent=sum(row.back_resent or 0 for row in rows),
         **{name: sum(getattr(row, name) for row in rows) for name in summed},
     )
 
 
-PROBE = Probe("bulk", 40, Bulk, measure, answer, combined)
+PROBE = Probe("bulk", 40, Bulk, measure, answer, combined, repeated)

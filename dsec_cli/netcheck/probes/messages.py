@@ -7,6 +7,7 @@ stalls is charged for what had to wait meanwhile.
 from __future__ import annotations
 
 import contextlib
+import queue
 import socket
 import struct
 import threading
@@ -16,15 +17,16 @@ from typing import Any
 from dsec_cli.netcheck import tcp
 from dsec_cli.netcheck.line import ANSWER_S, joined
 from dsec_cli.netcheck.probe import Probe
-from dsec_cli.netcheck.readings import Messages, delays_of, rate_bps, widest
+from dsec_cli.netcheck.readings import Messages, delays_of, rate_bps, union_ns, widest
 from dsec_cli.netcheck.starving import waited_ns
 from dsec_cli.netcheck.wire import LineLost, Stalled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from dsec_cli.netcheck.line import Ask, End, Line
+    from dsec_cli.netcheck.rate_budget import RateBudget
 
 _LENGTH = struct.Struct("!Q")
 _ACK = b"\x06"
@@ -62,12 +64,16 @@ def measure(line: Line, ask: Ask) -> Messages:
                 for sock in socks:
                     with contextlib.suppress(OSError):  # that one is through
                         sock.shutdown(socket.SHUT_RDWR)
-    resent = sum(tcp.info(sock).resent for sock in socks)
+    kernels = [tcp.info(sock) for sock in socks]
     for sock in socks:
         sock.close()
     ended = line.answer(within_s=ANSWER_S)
-    found = work.reading(ask, resent, connections=connections)
-    return found._replace(waited_ns=max(work.waits, default=0) + int(ended.get("waited_ns", 0)))
+    found = work.reading(ask, sum(one.resent for one in kernels), connections=connections)
+    return found._replace(
+        waited_ns=max(work.waits, default=0) + int(ended.get("waited_ns", 0)),
+        rtt_ns=min(one.least_rtt_ns for one in kernels),
+        allowed_bps=line.limits.rate_bps,
+    )
 
 
 class _Work:
@@ -105,16 +111,12 @@ class _Work:
         return number, self._begun + number * self._gap_ns if self._gap_ns else now
 
     def carry(self, sock: socket.socket) -> None:
+        """All of this connection's messages."""
+        self._guarded(self._on_time if self._gap_ns else self._in_turn, sock)
+
+    def _guarded(self, work: Callable[..., None], sock: socket.socket, *more: Any) -> None:
         try:
-            while (job := self._take()) is not None:
-                early = job[1] - time.monotonic_ns()
-                if early > 0:
-                    time.sleep(early / 1e9)
-                self._one(sock)
-                ended = time.monotonic_ns()
-                with self._lock:
-                    self._times.append((job[0], ended - job[1]))
-                    self._ended = max(self._ended, ended)
+            work(sock, *more)
         except TimeoutError:
             self._stalled = True
             self._broken = "TCP connects, and then no message gets through"
@@ -124,13 +126,54 @@ class _Work:
             self._broken = problem.what
         self.waits.append(waited_ns())
 
-    def _one(self, sock: socket.socket) -> None:
+    def _in_turn(self, sock: socket.socket) -> None:
+        """Each when the last one was acknowledged."""
+        while (job := self._take()) is not None:
+            self._send(sock)
+            self._acknowledged(sock, job)
+
+    def _on_time(self, sock: socket.socket) -> None:
+        """Each when it is due, whether or not earlier ones were acknowledged: a long path has many on it."""
+        jobs: queue.SimpleQueue[tuple[int, int] | None] = queue.SimpleQueue()
+        reader = threading.Thread(target=self._guarded, args=(self._read, sock, jobs), daemon=True)
+        reader.start()
+        try:
+            while (job := self._take()) is not None:
+                early = job[1] - time.monotonic_ns()
+                if early > 0:
+                    time.sleep(early / 1e9)
+                jobs.put(job)
+                self._send(sock)
+        finally:
+            jobs.put(None)
+            reader.join()
+
+    def _read(self, sock: socket.socket, jobs: queue.SimpleQueue[tuple[int, int] | None]) -> None:
+        while (job := jobs.get()) is not None:
+            self._acknowledged(sock, job)
+
+    def _send(self, sock: socket.socket) -> None:
         sock.sendall(_LENGTH.pack(self._size))
         left = self._size
         while left:
             left -= sock.send(self._block[: min(left, len(self._block))])
-        if sock.recv(1) != _ACK:
+
+    def _acknowledged(self, sock: socket.socket, job: tuple[int, int]) -> None:
+        while True:
+            went = tcp.info(sock).went
+            try:
+                said = sock.recv(1)
+            except TimeoutError:
+                if tcp.info(sock).went == went:
+                    raise
+                continue  # slow, and under way
+            break
+        if said != _ACK:
             raise LineLost("the other end closed a connection for messages")
+        ended = time.monotonic_ns()
+        with self._lock:
+            self._times.append((job[0], ended - job[1]))
+            self._ended = max(self._ended, ended)
 
     def reading(self, ask: Ask, resent: int, *, connections: int) -> Messages:
         if self._broken and not self.late:
@@ -148,6 +191,8 @@ class _Work:
             delays=delays_of([taken for _, taken in sorted(self._times)]),
             resent=resent,
             connections=connections,
+            begun_ns=self._begun,
+            span_ns=span,
         )
 
 
@@ -155,12 +200,11 @@ def answer(end: End, args: dict[str, Any]) -> dict[str, Any]:
     """Take messages from every connection until each is closed."""
     connections = max(1, min(int(args.get("connections", 1)), _MOST_CONNECTIONS))
     until = time.monotonic() + end.bounded(args, "span_ms") + ANSWER_S
-    throttle = tcp.Throttle(end.limits.rate_bps)
     waits: list[int] = []
     with end.listening() as listening:
         threads = [
             threading.Thread(
-                target=_taken, args=(end.connection(listening), until, throttle, waits), daemon=True
+                target=_taken, args=(end.connection(listening), until, end.budget, waits), daemon=True
             )
             for _ in range(connections)
         ]
@@ -171,14 +215,15 @@ def answer(end: End, args: dict[str, Any]) -> dict[str, Any]:
     return {"ended": True, "waited_ns": max(waits, default=0)}
 
 
-def _taken(sock: socket.socket, until: float, throttle: tcp.Throttle, waits: list[int]) -> None:
+def _taken(sock: socket.socket, until: float, budget: RateBudget, waits: list[int]) -> None:
     """Take messages, and note how long this thread waited for a processor."""
-    _take(sock, until, throttle)
+    _take(sock, until, budget)
     waits.append(waited_ns())
 
 
-def _take(sock: socket.socket, until: float, throttle: tcp.Throttle) -> None:
-    room = bytearray(tcp.CHUNK)
+def _take(sock: socket.socket, until: float, budget: RateBudget) -> None:
+    most = budget.step(tcp.CHUNK)
+    room = bytearray(most)
     try:
         with sock:
             while time.monotonic() < until:
@@ -187,11 +232,11 @@ def _take(sock: socket.socket, until: float, throttle: tcp.Throttle) -> None:
                     return
                 left = _LENGTH.unpack(head)[0]
                 while left:
-                    got = sock.recv_into(room, min(left, tcp.CHUNK), socket.MSG_TRUNC)
+                    got = sock.recv_into(room, min(left, most), socket.MSG_TRUNC)
                     if not got:
                         return
                     left -= got
-                    throttle.take(got)
+                    budget.take(got, until=until)
                 sock.sendall(_ACK)
     except OSError:
         return
@@ -209,8 +254,15 @@ def _head(sock: socket.socket) -> bytes:
 
 def combined(rows: Sequence[Messages]) -> Messages:
     """Messages of several processes as one flow."""
-    summed = ("asked", "done", "asked_bps", "achieved_bps", "resent", "connections")
+    if len(rows) == 1:
+        return rows[0]
+    summed = ("asked", "done", "asked_bps", "resent", "connections", "allowed_bps")
+    span_ns = union_ns((row.begun_ns, row.span_ns) for row in rows)
     return rows[0]._replace(
+        achieved_bps=rate_bps(sum(row.size_bytes * row.done for row in rows), span_ns),
+        begun_ns=min(row.begun_ns for row in rows),
+        span_ns=span_ns,
+        rtt_ns=min(row.rtt_ns for row in rows),
         delays=widest(row.delays for row in rows),
         waited_ns=max(row.waited_ns for row in rows),
         **{name: sum(getattr(row, name) for row in rows) for name in summed},

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _TRIES = 3
 _LEAST_WAIT_S = 0.04
+_SEARCH = 400
+"""Round trips that the search may take: some thirty lengths, most of which do not arrive at the first try."""
 _SMALLEST = 576
 _LARGEST = 65_535
 _USUAL = (9000, 8900, 1500, 1492, 1450, 1400, 1280)
@@ -45,7 +47,8 @@ class _Prober:
     def __init__(self, line: Line, sock: socket.socket, port: int) -> None:
         self.line, self.sock, self.port = line, sock, port
         self.extra = packets.headers(line.family)
-        self.wait_s = 0.25
+        self.longest_s = max(0.25, 4 * line.rtt_s)
+        self.wait_s = self.longest_s
         self.said: list[packets.Complaint] = []
         self.local = 0
         """A length that this host itself refused; 0: none."""
@@ -98,7 +101,7 @@ class _Prober:
                 if session != self.line.session or number != self._number:
                     continue
                 if kind in (wanted, TOO_LONG):
-                    self.wait_s = max(_LEAST_WAIT_S, min(0.25, 8 * (time.monotonic() - begun)))
+                    self.wait_s = max(_LEAST_WAIT_S, min(self.longest_s, 8 * (time.monotonic() - begun)))
                     return bool(kind == wanted)
             if packets_refused(self.sock, self.said):
                 return None
@@ -114,7 +117,7 @@ def packets_refused(sock: socket.socket, said: list[packets.Complaint]) -> bool:
 def measure(line: Line, _ask: Ask) -> Sizes:
     """Both ways; the peer's configured MTU comes over the control channel."""
     here = host.interface_of(line.here).mtu_bytes
-    opened = line.call("sizes", span_ms=20_000)
+    opened = line.call("sizes", span_ms=int(20_000 + _SEARCH * line.rtt_s * 1000))
     peer = opened.get("mtu_bytes")
     with packets.open_socket(line.family, line.here) as sock:
         sock.setblocking(False)
