@@ -12,7 +12,7 @@ from dsec_cli.commands.opened import diagnose, locator, open_contract
 from dsec_cli.commands.pipeline import Refused, errors_of, inventory_at, learned, show
 from dsec_cli.commands.speaking import listener
 from dsec_cli.dag.graph import step_graph
-from dsec_cli.dag.picture import picture_of
+from dsec_cli.dag.picture import on_devices_of, picture_of
 from dsec_cli.dag.view import View
 from dsec_cli.report.output import emit, emit_bytes
 from dsec_cli.words import say
@@ -49,7 +49,8 @@ def main(args: Args) -> int:
         locate=locator(opened, lambda name: name),
         inventory=inventory,
     )
-    _write(drawn.picture._replace(run=run), args)
+    picture = drawn.picture._replace(run=run)
+    _write(picture if run is None or inventory is not None else on_devices_of(run, picture), args)
     wrong = errors_of(opened, whole, drawn.picture.result, select=_HIDING)
     errors = (*wrong, *diagnose(opened, (*beside, *drawn.faults)))
     if not errors:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dsec_cli.dag.analysis import Analysis
     from dsec_cli.dag.graph import StepGraph
     from dsec_cli.dag.idle import Idle
+    from dsec_cli.dag.view import Run
     from dsec_cli.source.tree import Path
 
 
@@ -100,6 +101,23 @@ def picture_of(
         links=links,
     )
     return Drawn(picture, (*place.faults, *impossible))
+
+
+def on_devices_of(run: Run, picture: Picture) -> Picture:
+    """The picture with the run's devices in place of the assumed ones, as far as it has any.
+
+    They are an assumption and nowhere: one by one they stand for those that the run was planned on.
+    """
+    theirs = {old: new for (old, _), new in zip(picture.devices, run.devices, strict=False)}
+    found = picture.analysis
+    if found is not None:
+        slices = tuple(
+            one._replace(devices=tuple(theirs[uuid][0] if uuid in theirs else uuid for uuid in one.devices))
+            for one in found.slices
+        )
+        found = found._replace(slices=slices)
+    devices = tuple(theirs.get(uuid, (uuid, name)) for uuid, name in picture.devices)
+    return picture._replace(analysis=found, devices=devices)
 
 
 def _place(

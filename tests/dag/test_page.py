@@ -6,12 +6,16 @@ import json
 import re
 import shutil
 import subprocess
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dsec.events import Exit, RunStart, Spawn
 from dsec_cli.commands.overlay import bars_of
+from dsec_cli.dag.picture import on_devices_of
 from dsec_cli.dag.view import Bar, Run
 from dsec_cli.dag.views import html, trace
 from tests.dag.test_views import GOLDEN, page_data, picture
@@ -109,6 +113,13 @@ def test_the_trace_has_a_lane_per_device_and_no_overlap_in_one() -> None:
         ("GPU 1", []),
         ("no GPU 1", ["S2", "S4"]),
         ("no GPU 2", ["S3"]),
+    ]
+    shared = (Bar("S5", 0, 1, 0, 10, ("GPU-1",), "ok"), Bar("S6", 0, 1, 5, 20, ("GPU-1", "GPU-2"), "ok"))
+    found = trace.lanes(shared, {"GPU-1": "GPU 0", "GPU-2": "GPU 1"})
+    assert [(lane.name, [bar.step for bar in lane.bars]) for lane in found] == [
+        ("GPU 0", ["S5"]),
+        ("GPU 0 (2)", ["S6"]),
+        ("GPU 1", ["S6"]),
     ]
     run = Run("abc", "failed", {}, bars, 50, (("GPU-1", "GPU 0"),))
     events = json.loads(trace.render(picture(GOLDEN / "rlhf.yaml", run)))["traceEvents"]
@@ -211,3 +222,40 @@ def test_many_steps_come_folded_by_class(tmp_path: Path) -> None:
     assert built.count('class="node ') == 1
     assert ">r#<" in built
     assert ">× 300<" in built
+
+
+BARS = st.lists(
+    st.tuples(st.integers(0, 20), st.integers(1, 9), st.sets(st.sampled_from("abc"), max_size=3)), max_size=30
+)
+
+
+@given(drawn=BARS)
+def test_no_two_bars_of_a_lane_overlap_and_none_is_lost(drawn) -> None:
+    bars = [
+        Bar(f"S{at}", 0, 1, begin, None if length == 9 else begin + length, tuple(sorted(devices)), "ok")
+        for at, (begin, length, devices) in enumerate(drawn)
+    ]
+    found = trace.lanes(bars, {})
+    for lane in found:
+        for one, other in pairwise(lane.bars):
+            assert one.to_ms is not None
+            assert one.to_ms <= other.from_ms
+    shown = sorted(bar.step for lane in found for bar in lane.bars)
+    assert shown == sorted(bar.step for bar in bars for _ in range(max(1, len(bar.devices))))
+    for uuid in "abc":
+        own = [bar for bar in bars if uuid in bar.devices]
+        moments = [
+            sum(one.from_ms <= bar.from_ms and (one.to_ms is None or bar.from_ms < one.to_ms) for one in own)
+            for bar in own
+        ]
+        rows = sum(lane.name.startswith(uuid) for lane in found)
+        assert rows <= max([1, *moments]), "no more lanes than Steps at a time"
+
+
+def test_a_run_is_laid_over_its_own_devices_not_over_assumed_ones() -> None:
+    drawn = picture(GOLDEN / "rlhf.yaml")
+    devices = tuple((f"GPU-real-{at}", f"GPU {at} h100") for at in range(8))
+    shown = on_devices_of(Run("abc", "done", {}, (), 50, devices), drawn)
+    assert drawn.devices
+    assert set(shown.devices) <= set(devices)
+    assert {uuid for part in shown.analysis.slices for uuid in part.devices} <= {uuid for uuid, _ in devices}

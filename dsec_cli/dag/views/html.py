@@ -90,6 +90,7 @@ def data(picture: Picture) -> dict[str, object]:
         "cycles": [_cycle(picture, cycle) for cycle in cycles_of(picture)],
         "figures": _figures(picture),
         "devices": dict((*picture.devices, *(picture.run.devices if picture.run is not None else ()))),
+        "planned": [uuid for uuid, _ in picture.devices],
         "makespan": None if found is None else found.makespan_ms,
         "run": None if picture.run is None else _run(picture, picture.run),
     }
@@ -247,6 +248,7 @@ def _run(picture: Picture, run: Run) -> dict[str, object]:
         "job": run.job,
         "outcome": run.outcome,
         "span": run.span_ms,
+        "devices": [uuid for uuid, _ in run.devices],
         "bars": bars,
         "simulated": run.simulated,
         "account": run.account,

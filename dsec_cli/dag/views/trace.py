@@ -1,13 +1,15 @@
 """Planned and actual times as one Chrome trace: open it in ui.perfetto.dev or chrome://tracing.
 
 Times are microseconds from the start; process 1 is the plan (one iteration), process 2 the run.
-Rows are devices, then lanes of what holds none. Format: the "Trace Event Format" (complete events,
+Rows are devices, each as often as Steps share it at a time, then lanes of what holds none.
+Format: the "Trace Event Format" (complete events,
 `ph` X, and metadata events).
 """
 
 from __future__ import annotations
 
 import json as encoder
+from heapq import heappop, heappush
 
 from dsec.record import Record
 from dsec_cli.dag.view import Bar, Picture, View, demand_text
@@ -48,23 +50,44 @@ def planned(picture: Picture) -> tuple[Bar, ...]:
     )
 
 
+class _Row:
+    """Lanes of one device, or of what holds none: as few as keep bars apart."""
+
+    def __init__(self) -> None:
+        self.lanes: list[list[Bar]] = [[]]
+        self._ends: list[tuple[int, int]] = []
+        """When a lane that is in use is free again, and its number; a heap."""
+        self._free = [0]
+
+    def add(self, bar: Bar) -> None:
+        """The bars come in order of their start."""
+        while self._ends and self._ends[0][0] <= bar.from_ms:
+            heappush(self._free, heappop(self._ends)[1])
+        if not self._free:
+            self._free.append(len(self.lanes))
+            self.lanes.append([])
+        at = heappop(self._free)
+        self.lanes[at].append(bar)
+        heappush(self._ends, (2**63 if bar.to_ms is None else bar.to_ms, at))
+
+
 def lanes(bars: Sequence[Bar], names: Mapping[str, str]) -> list[_Lane]:
-    """A lane per device, then as few lanes as what holds no device needs."""
-    by_device = {uuid: _Lane(name, []) for uuid, name in names.items()}
-    free: list[_Lane] = []
-    until: list[int] = []
-    for bar in sorted(bars, key=lambda one: (one.from_ms, one.step)):
+    """A lane per device, more for one that Steps share, then as few lanes as what holds no device needs.
+
+    No two bars of a lane overlap: a viewer drops those that do, unless one lies within the other.
+    """
+    rows, hosted = {uuid: _Row() for uuid in names}, _Row()
+    for bar in sorted(bars, key=lambda one: (one.from_ms, one.step, one.iteration)):
         for uuid in bar.devices:
-            by_device.setdefault(uuid, _Lane(uuid, [])).bars.append(bar)
-        if bar.devices:
-            continue
-        at = next((at for at, end in enumerate(until) if end <= bar.from_ms), len(free))
-        if at == len(free):
-            free.append(_Lane(f"no GPU {at + 1}", []))
-            until.append(0)
-        free[at].bars.append(bar)
-        until[at] = bar.to_ms if bar.to_ms is not None else 2**63
-    return [*by_device.values(), *free]
+            rows.setdefault(uuid, _Row()).add(bar)
+        if not bar.devices:
+            hosted.add(bar)
+    found = []
+    for uuid, row in rows.items():
+        name = names.get(uuid, uuid)
+        found += [_Lane(f"{name} ({at})" if at > 1 else name, lane) for at, lane in enumerate(row.lanes, 1)]
+    free = [_Lane(f"no GPU {at}", lane) for at, lane in enumerate(hosted.lanes, 1) if lane]
+    return [*found, *free]
 
 
 def _process(

@@ -8,16 +8,19 @@ function known() {
   return source.filter((bar) => bar.from !== null).sort((a, b) => a.from - b.from || a.at - b.at);
 }
 function lanes(list) {
-  const rows = new Map(Object.keys(data.devices).map((uuid) => [uuid, []])), rest = [];
-  for (const bar of list) {
-    for (const uuid of bar.devices) { if (!rows.has(uuid)) rows.set(uuid, []); rows.get(uuid).push(bar); }
-    if (bar.devices.length) continue;
-    let lane = rest.find((one) => one.until <= bar.from);
-    if (!lane) { lane = { until: 0, bars: [] }; rest.push(lane); }
+  const rows = new Map((state.actual ? data.run.devices : data.planned).map((uuid) => [uuid, []])), rest = [];
+  const put = (row, bar) => {
+    let lane = row.find((one) => one.until <= bar.from);
+    if (!lane) { lane = { until: 0, bars: [] }; row.push(lane); }
     lane.until = bar.to === null ? Infinity : bar.to;
     lane.bars.push(bar);
+  };
+  for (const bar of list) {
+    for (const uuid of bar.devices) { if (!rows.has(uuid)) rows.set(uuid, []); put(rows.get(uuid), bar); }
+    if (!bar.devices.length) put(rest, bar);
   }
-  return { gpus: [...rows].map(([uuid, some]) => ({ name: data.devices[uuid] || uuid, bars: some, gpu: true })), rest: rest.map((lane, at) => ({ name: at ? "" : "no GPU", bars: lane.bars })) };
+  const named = ([uuid, row]) => (row.length ? row : [{ bars: [] }]).map((lane, at) => ({ name: at ? "" : data.devices[uuid] || uuid, bars: lane.bars, gpu: true }));
+  return { gpus: [...rows].flatMap(named), rest: rest.map((lane, at) => ({ name: at ? "" : "no GPU", bars: lane.bars })) };
 }
 /* Distances that people count in. */
 const NICE = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 15e3, 3e4, 6e4, 12e4, 3e5, 6e5, 9e5, 18e5, 36e5, 72e5, 144e5, 288e5, 864e5];
