@@ -14,6 +14,7 @@ from dsec_cli.dag.splittable import (
     beside_layers,
     layer_sizes,
     layers_bytes,
+    memory_short_of_layers,
     obstacles,
     part_id,
 )
@@ -69,6 +70,10 @@ def decide(
     findings: list[Finding] = []
     for step in graph.steps:
         wanted = asked.get(step.id)
+        short = memory_short_of_layers(step, _gpus(step)) if step.layers else None
+        if short is not None:
+            findings.append(_contradiction(step, short))
+            continue
         if wanted == WHOLE or not (step.layers or wanted is not None):
             continue
         refused = _refused(step, contract, inventory)
@@ -80,6 +85,11 @@ def decide(
         else:
             splits[step.id] = found._replace(why=f"{found.why}, {refused or 'as was asked for'}")
     return Decided(splits, tuple(findings))
+
+
+def _gpus(step: Step) -> int:
+    gpu = step.demand.gpu
+    return 1 if gpu is None or not gpu.count else gpu.count
 
 
 def _refused(step: Step, contract: Contract, inventory: Inventory) -> str:
@@ -218,6 +228,20 @@ def _taken(step: Step, graph: StepGraph, parts: int) -> Obstacle | None:
                 say("give the other Step another id"),
             )
     return None
+
+
+def _contradiction(step: Step, obstacle: Obstacle) -> Finding:
+    """Planned by what is stated it would run out of memory: no place is right for both."""
+    return Finding(
+        code="DS210",
+        severity=Severity.ERROR,
+        where=obstacle.where,
+        message=say(
+            "Step {id} cannot be placed: {why}", "layers-over-memory", id=step.id, why=obstacle.message
+        ),
+        reason=say("its GPU memory decides which device it gets, and its layers whether it is split"),
+        help=obstacle.help,
+    )
 
 
 def _finding(step: Step, obstacle: Obstacle) -> Finding:

@@ -100,18 +100,27 @@ def obstacles(step: Step, others: Collection[str]) -> Iterator[Obstacle]:
             say("it asks for {count} GPUs, and layers are those of a Step on one", count=gpu.count),
             say("write count: 1 and let DSec split it, or leave out layers"),
         )
-    if gpu is not None and gpu.memory is not None and _exact(gpu.memory) < layers_bytes(step):
-        yield Obstacle(
-            (*gpu.path, "memory"),
-            say(
-                "its memory is {memory}, its layers alone take {layers}",
-                memory=gpu.memory.text,
-                layers=Bytes(layers_bytes(step)),
-            ),
-            say("leave out resources.gpu.memory, or state layers and what comes besides"),
-        )
+    short = memory_short_of_layers(step)
+    if short is not None:
+        yield short
     yield from _of_files(step)
     yield from _of_ids(step, others)
+
+
+def memory_short_of_layers(step: Step, gpus: int = 1) -> Obstacle | None:
+    """What is wrong where the memory that is stated, of so many GPUs, is less than the layers take."""
+    gpu = step.demand.gpu
+    if gpu is None or gpu.memory is None or _exact(gpu.memory) * gpus >= layers_bytes(step):
+        return None
+    return Obstacle(
+        (*gpu.path, "memory"),
+        say(
+            "its memory is {memory}, its layers alone take {layers}",
+            memory=gpu.memory.text,
+            layers=Bytes(layers_bytes(step)),
+        ),
+        say("leave out resources.gpu.memory, or state layers and what comes besides"),
+    )
 
 
 def _of_files(step: Step) -> Iterator[Obstacle]:

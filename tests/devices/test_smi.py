@@ -14,6 +14,7 @@ from dsec.core.placement import feasible
 from dsec.devices import instances, smi, smitext
 from dsec.devices.described import DRIVER_MIB
 from dsec.errors import InventoryProblem
+from dsec.inventory import AMPLE_CPU_M
 from dsec.plan import Demand
 
 QUERY = """\
@@ -164,6 +165,22 @@ def test_a_lost_gpu_is_told() -> None:
 def test_a_quoted_matrix_is_read() -> None:
     quoted = "".join(f"> {line}\n" for line in MATRIX.splitlines())
     assert smi.from_output(quoted, "mail.txt").devices == smi.from_output(MATRIX, "mail.txt").devices
+
+
+@pytest.mark.parametrize(
+    ("affinity", "cpu_m"),
+    [("0", None), ("0-3", None), ("0-7", 8000), ("0-23", 24000), ("5,7", None)],
+)
+def test_an_implausible_affinity_is_unknown_and_said(affinity: str, cpu_m: int | None) -> None:
+    """Four GPUs have more processors near to them than these."""
+    text = "\tGPU0\tGPU1\tGPU2\tGPU3\tCPU Affinity\tNUMA Affinity\n" + "".join(
+        f"GPU{at}\t{chr(9).join('X' if at == other else 'SYS' for other in range(4))}\t{affinity}\t0-3\n"
+        for at in range(4)
+    )
+    found = smi.from_output(text, "topo.txt")
+    assert found.cpu_m == (AMPLE_CPU_M if cpu_m is None else cpu_m)
+    assert any("is implausible: processors not known" in note for note in found.notes) == (cpu_m is None)
+    assert all(device.numa is None for device in found.devices)
 
 
 def test_types_of_a_matrix_are_unknown_in_words() -> None:

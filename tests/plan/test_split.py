@@ -140,7 +140,6 @@ def test_a_step_without_a_gpu_can_be_cut_on_request(make):
     ("fields", "text"),
     [
         ({"count": 2}, "it asks for 2 GPUs, and layers are those of a Step on one"),
-        ({"memory": 20}, "its memory is 20Gi, its layers alone take 24Gi"),
         (
             {"outputs": ["model.pt"]},
             "its output model.pt is no .npy or .npz file, which is all that sum reads",
@@ -157,6 +156,18 @@ def test_what_forbids_any_split(make, fields, text):
     step = big(make, **fields)
     found = cut(make.contract([step]), machine(20, 20), **{step.id: 2})
     assert words(found) == [f"Step {step.id} cannot be split: {text}"]
+
+
+@pytest.mark.parametrize("asked", [{}, {"S2": 1}, {"S2": 2}])
+@pytest.mark.parametrize("sizes", [(20, 20), (80, 80)])
+def test_memory_below_that_of_the_layers_is_refused_whatever_the_devices(make, asked, sizes):
+    found = cut(make.contract([big(make, memory=20)]), machine(*sizes), **asked)
+    assert words(found) == ["Step S2 cannot be placed: its memory is 20Gi, its layers alone take 24Gi"]
+    assert not found.splits
+    whole = cut(make.contract([big(make, memory=24)]), machine(*sizes), **asked)
+    assert all("alone" not in text for text in words(whole))
+    pair = cut(make.contract([big(make, memory=12, count=2)]), machine(*sizes))
+    assert words(pair) == [], "two GPUs of 12 GiB hold layers of 24"
 
 
 def test_a_function_may_put_any_files_together(make):

@@ -5,6 +5,8 @@ TEXTS: dict[str, str] = {
     "--split {text}: {count!r} is no number of parts from 1 to {most}": "--split {text}：{count!r} 不是 1 到 {most} 之间的份数",
     "S2=2 cuts Step S2 into two parts, S2=1 leaves it whole": "S2=2 把 Step S2 切成两部分，S2=1 让它保持完整",
     "--split {text}: there is no Step {name!r}": "--split {text}：没有 Step {name!r}",
+    "Step {id} cannot be placed: {why}": "Step {id} 无法放置：{why}",
+    "its GPU memory decides which device it gets, and its layers whether it is split": "它的显存决定分到哪个设备，layers 决定是否切分",
     "Step {id} cannot be split: {why}": "Step {id} 无法切分：{why}",
     "a Step that fits no single device is split where its layers are cut": "没有单个设备放得下的 Step 会在层与层之间切分",
     "it states no layers": "它没有写 layers",

@@ -150,7 +150,7 @@ def _xml_instance(instance: ElementTree.Element) -> Instance:
 
 
 def _notes(seen: Sequence[Seen], found: Sequence[Device], links: Matrix) -> list[str]:
-    notes = [] if any(links.cpus) else ["processors not stated: taken as ample"]
+    notes = _of_processors(links)
     if not seen:
         notes.append(
             "the types and sizes of the GPUs are not known: topo -m does not print them, so a Step that "
@@ -169,15 +169,37 @@ def _notes(seen: Sequence[Seen], found: Sequence[Device], links: Matrix) -> list
     return [*notes, "host memory not stated: taken as ample"]
 
 
+_LEAST_CPUS = 2
+"""Processors that a machine has at least for each of its GPUs; a reading below that is none."""
+
+
+def _processors(links: Matrix) -> int:
+    """How many processors the GPUs are near to, all together; 0: not printed, or not to be believed."""
+    known = [members(affinity) for affinity in links.cpus if affinity]
+    count = len({cpu for affinity in known for cpu in affinity})
+    return count if count >= _LEAST_CPUS * len(known) else 0
+
+
+def _of_processors(links: Matrix) -> list[str]:
+    if _processors(links):
+        return []
+    printed = sorted({affinity for affinity in links.cpus if affinity})
+    if not printed:
+        return ["processors not stated: taken as ample"]
+    return [
+        f"CPU affinity {', '.join(printed)} for {len(links.cpus)} GPUs is implausible: processors not known, "
+        "taken as ample"
+    ]
+
+
 def _inventory(devices: Sequence[Device], name: str, links: Matrix, *, notes: Sequence[str]) -> Inventory:
     named = _named(devices)
     if links.names:
         named = [_linked(device, at, named, links) for at, device in enumerate(named)]
     nodes = {device.numa for device in named if device.numa is not None}
-    cpus = {cpu for affinity in links.cpus for cpu in members(affinity)}
     return Inventory(
         origin=f"described:{name}",
-        cpu_m=len(cpus) * 1000 or AMPLE_CPU_M,
+        cpu_m=_processors(links) * 1000 or AMPLE_CPU_M,
         memory_bytes=None,
         disk_bytes=None,
         numa_nodes=len(nodes) or None,

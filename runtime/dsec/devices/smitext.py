@@ -14,12 +14,12 @@ _TOTAL, _RESERVED = "FB Memory Usage/Total", "FB Memory Usage/Reserved"
 
 
 def mib(text: str | None) -> int | None:
-    """`81559 MiB`, `81559MiB` in bytes; N/A and absent are unknown."""
+    """`81559 MiB`, `81559MiB` in bytes; N/A, absent and 0 are unknown."""
     number, unit, rest = (text or "").strip().partition("MiB")
     bare = number.strip()
     if unit != "MiB" or rest or not bare.isdecimal() or len(bare) > 12:
         return None
-    return int(bare) * cards.MIB
+    return int(bare) * cards.MIB or None
 
 
 def listed(text: str) -> list[Seen]:
