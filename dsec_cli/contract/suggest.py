@@ -10,7 +10,7 @@ from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 _EPOCHS = say("DSec counts steps, not epochs: use max_steps_per_episode (and checkpoint_interval_steps)")
 
@@ -108,33 +108,60 @@ class Suggestion(Record):
     sure: bool
 
 
+_SPACERS = dict.fromkeys(map(ord, "-_ "))
+
+
 @lru_cache(maxsize=1024)
 def folded(word: str) -> str:
     """The word without case, dashes, underscores and blanks."""
-    return "".join(c for c in word.lower() if c not in "-_ ")
+    return word.lower().translate(_SPACERS)
 
 
 def distance(left: str, right: str, *, most: int) -> int:
     """Edits (insert, delete, replace, swap neighbours) between two words; `most` + 1 when more."""
     if abs(len(left) - len(right)) > most or _strange(left, right) > most or _strange(right, left) > most:
         return most + 1
+    left, right = _differing(left, right)
     before: list[int] = []
     row = list(range(len(right) + 1))
     for i, a in enumerate(left, 1):
-        older, before, row = before, row, [i]
-        for j, b in enumerate(right, 1):
+        older, before = before, row
+        row = [most + 1] * (len(right) + 1)
+        row[0] = i
+        # What lies farther than `most` from the diagonal takes more than `most` insertions alone.
+        for j in range(max(1, i - most), min(len(right), i + most) + 1):
+            b = right[j - 1]
             cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (a != b))
             if i > 1 and j > 1 and a == right[j - 2] and left[i - 2] == b:
                 cost = min(cost, older[j - 2] + 1)
-            row.append(cost)
+            row[j] = cost
         if min(row) > most:
             return most + 1
     return min(row[-1], most + 1)
 
 
+def _differing(left: str, right: str) -> tuple[str, str]:
+    """Both words without what they begin and end with alike."""
+    start, shorter = 0, min(len(left), len(right))
+    while start < shorter and left[start] == right[start]:
+        start += 1
+    end = 0
+    while end < shorter - start and left[-1 - end] == right[-1 - end]:
+        end += 1
+    return left[start : len(left) - end], right[start : len(right) - end]
+
+
 def _strange(word: str, other: str) -> int:
     """How many letters of `word` the other lacks: each of them costs an edit."""
     return len(set(word).difference(other))
+
+
+LONGEST = 64
+"""Letters of a word beyond which none is proposed for it."""
+COMPARED = 100
+"""Words that one is compared with letter by letter; among more, only its direct neighbours are looked up."""
+ALPHABET = 80
+"""Different letters of known words beyond which neighbours are not looked up."""
 
 
 class _Known(Record):
@@ -156,23 +183,54 @@ def _known(legal: tuple[str, ...]) -> _Known:
 
 
 def nearest(word: str, legal: Iterable[str]) -> Suggestion | None:
-    """The legal word that is meant, if one is near enough to say so."""
+    """The legal word that is meant, if one is near enough to say so; the work is bounded, whatever the words."""
     known = _known(tuple(legal))
     plain, length = folded(word), len(word)
     if plain in known.folded:
         return Suggestion(known.folded[plain], sure=True)
-    if length > 64:
+    if length > LONGEST:
         return None
     synonym = SYNONYMS.get(plain)
     if synonym in known.words:
         return Suggestion(synonym, sure=False)
-    most = max(1, min(3, length // 3))
-    like = [other for size in range(length - most, length + most + 1) for other in known.sized.get(size, ())]
-    near = sorted((edits, other) for other in like if (edits := distance(word, other, most=most)) <= most)
+    near = _near(word, known, max(1, min(3, length // 3)))
     if not near:
         return None
     alone = len(near) == 1 or near[1][0] > near[0][0]
     return Suggestion(near[0][1], sure=alone and near[0][0] == 1)
+
+
+def _near(word: str, known: _Known, most: int) -> list[tuple[int, str]]:
+    """The words within `most` edits, nearest first; of many words only those that one edit makes."""
+    sizes = range(len(word) - most, len(word) + most + 1)
+    if sum(len(known.sized.get(size, ())) for size in sizes) > COMPARED:
+        return [(1, other) for other in sorted(known.words.intersection(_neighbours(word, known)))]
+    like = [other for size in sizes for other in known.sized.get(size, ())]
+    return sorted((edits, other) for other in like if (edits := distance(word, other, most=most)) <= most)
+
+
+def _neighbours(word: str, known: _Known) -> Iterator[str]:
+    """All that one edit makes of a word: looked up, they cost the same however many words are known."""
+    letters: set[str] = set()
+    for other in known.words:
+        letters.update(other)
+        if len(letters) > ALPHABET:
+            return
+    for at in range(len(word) + 1):
+        start, end = word[:at], word[at:]
+        yield start + end[1:]
+        yield start + end[1:2] + end[:1] + end[2:]
+        for letter in letters:
+            yield start + letter + end
+            yield start + letter + end[1:]
+
+
+def without_numbers(word: str) -> str:
+    """The word without its digits: names that differ in these alone are different things, not misspelt."""
+    return word.translate(_DIGITS)
+
+
+_DIGITS = dict.fromkeys(map(ord, "0123456789"))
 
 
 def only(word: str, legal: tuple[str, ...]) -> str:
