@@ -183,7 +183,7 @@ def _known(legal: tuple[str, ...]) -> _Known:
 
 
 def nearest(word: str, legal: Iterable[str]) -> Suggestion | None:
-    """The legal word that is meant, if one is near enough to say so; the work is bounded, whatever the words."""
+    """The legal word that is meant, if one is near enough to say so; bounded work for any words."""
     known = _known(tuple(legal))
     plain, length = folded(word), len(word)
     if plain in known.folded:

@@ -29,7 +29,9 @@ MEETING = ("port", "rdzv", "init", "MASTER")
 """Parts of commands and variables by which processes find each other."""
 SIZED = ("train_batch_size", "generation_batch_size", "n_gpus_per_node", "num_gpus_per_node")
 """Parts of commands that give a training framework its sizes."""
-LAUNCHERS = ("torchrun", "torch.distributed", "accelerate", "deepspeed", "vllm", "sglang")
+
+LAUNCHED = ("nproc", "NPROC", "num_proc", "num-proc", "gpus", "parallel", "tp", "-np", "num-shard", "devices")
+"""Parts of commands that say how many GPUs they take (`lint.launchers`): without one no command does."""
 
 OF_TEXT: dict[str, Callable[[Facts], object]] = {
     "suppression": lambda facts: facts.suppressions,
@@ -90,6 +92,7 @@ OF_STEP: dict[str, Callable[[Step], object]] = {
     "pauseable": lambda step: step.level == "pauseable",
     "step-grace": lambda step: step.grace is not None,
     "step-gpu": lambda step: step.demand.gpu,
+    "tokens-held": lambda step: step.demand.tokens,
     "layers": lambda step: step.layers or step.all_reduce,
 }
 
@@ -209,7 +212,7 @@ def _of_steps(contract: Contract) -> Iterator[str]:
         yield "grace"
     runs = [step.run for step in steps if step.run is not None]
     commands = "\n".join([run.shell or " ".join(run.argv) for run in runs])
-    if any(name in commands for name in LAUNCHERS):
+    if any(name in commands for name in LAUNCHED) or any("NPROC" in n for step in steps for n, _ in step.env):
         yield "launcher"
     if any(name in commands.replace("-", "_") for name in SIZED):
         yield "sized"

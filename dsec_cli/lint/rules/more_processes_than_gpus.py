@@ -2,7 +2,7 @@
 
 Why: Each process of `torchrun`, `deepspeed` or `accelerate` takes a GPU of its own. With fewer GPUs
 two of them meet on one, which NCCL refuses after everything has been loaded; a tensor-parallel server
-fails the same way.
+fails the same way. A Step that states no GPU at all gets none.
 
 Bad (yaml):
     # ds_config.yaml
@@ -27,8 +27,10 @@ more GPUs than there are).
 from __future__ import annotations
 
 from dsec_cli.diagnostics import Finding, Related, Severity
+from dsec_cli.lint.launchers import launches
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.lint.show import counted
+from dsec_cli.source.text import Span
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -36,48 +38,66 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dsec_cli.contract.values import Step
-
-OPTIONS = {
-    "torchrun": ("--nproc_per_node", "--nproc-per-node"),
-    "torch.distributed.run": ("--nproc_per_node", "--nproc-per-node"),
-    "torch.distributed.launch": ("--nproc_per_node", "--nproc-per-node"),
-    "accelerate": ("--num_processes", "--num-processes"),
-    "deepspeed": ("--num_gpus", "--num-gpus"),
-    "vllm": ("--tensor-parallel-size", "-tp"),
-    "vllm.entrypoints.openai.api_server": ("--tensor-parallel-size", "-tp"),
-    "sglang.launch_server": ("--tp", "--tp-size", "--tensor-parallel-size"),
-}
-"""Per program, the options that say how many processes on one machine get a GPU each."""
-MACHINES = frozenset(("--num_machines", "--num-machines", "--cpu", "--use_cpu", "--hostfile"))
+    from dsec_cli.lint.launchers import Launch
 
 
 def check(facts: Facts) -> Iterator[Finding]:
-    """Commands of Steps that state their GPUs."""
+    """Commands of Steps, against the GPUs that the Step asks for."""
+    baseline = facts.contract.baseline
+    held = baseline is not None and baseline.gpu is not None and baseline.gpu.count
     for step in facts.contract.steps:
         gpu = step.demand.gpu
-        if gpu is None or not gpu.count or step.run is None or step.kind == "task":
+        if step.layers or (gpu is not None and gpu.count is None) or _misstated(facts, step):
             continue
-        for option, processes in _started((step.run.shell or "").split() or list(step.run.argv)):
-            if processes > gpu.count:
-                yield _finding(step, option, processes, gpu.count)
+        have = (gpu.count or 0) if gpu is not None else 0
+        for launch in launches(step):
+            if have and launch.count > _most(step, have):
+                yield _finding(step, launch, have)
+            elif gpu is None and (held or launch.kind == "engine"):
+                yield _without_gpu(facts, step, launch)
 
 
-def _started(words: list[str]) -> Iterator[tuple[str, int]]:
-    wanted: tuple[str, ...] = ()
-    for at, word in enumerate(words):
-        wanted = OPTIONS.get(word.rpartition("/")[2], wanted)
-        if not wanted:
-            continue
-        if word.partition("=")[0] in MACHINES:
-            return
-        name, equals, value = word.partition("=")
-        if name in wanted:
-            said = value if equals else words[at + 1] if at + 1 < len(words) else ""
-            if said.isascii() and said.isdigit() and len(said) < 6:
-                yield name, int(said)
+def _most(step: Step, have: int) -> int:
+    """The GPUs that the Step may be given; a command that is written for its most is right."""
+    gpu = step.demand.gpu
+    return max(have, gpu.max_count or 0) if gpu is not None else have
 
 
-def _finding(step: Step, option: str, processes: int, gpus: int) -> Finding:
+def _misstated(facts: Facts, step: Step) -> bool:
+    """Whether a demand is there that could not be read."""
+    return step.demand.gpu is None and any(
+        not isinstance(found.where, Span) and found.where[:2] == step.path and "timeout" not in found.where
+        for found in facts.structural
+    )
+
+
+def _without_gpu(facts: Facts, step: Step, launch: Launch) -> Finding:
+    found = Finding(
+        code=RULE.code,
+        severity=RULE.severity,
+        where=(*step.path, "run"),
+        message=say(
+            "Step {step} starts {processes} processes ({option}), each with a GPU, but asks for no GPU",
+            "no-gpu",
+            step=step.id,
+            processes=launch.count,
+            option=launch.option,
+        ),
+        reason=say("a Step gets the GPUs that its resources state, and none if they state none"),
+        help=say("add to its resources: gpu: {{count: {count}}}", count=launch.count),
+    )
+    from dsec_cli.lint.edits import Written  # only a finding pays for it
+    from dsec_cli.lint.mend import with_entry
+
+    if facts.states((*step.path, "resources")):
+        return with_entry(
+            facts, found, (*step.path, "resources"), "gpu", Written(f"{{count: {launch.count}}}")
+        )
+    return with_entry(facts, found, step.path, "resources", Written(f"{{gpu: {{count: {launch.count}}}}}"))
+
+
+def _finding(step: Step, launch: Launch, gpus: int) -> Finding:
+    option, processes = launch.option, launch.count
     path = step.demand.gpu.path if step.demand.gpu is not None else step.path
     return Finding(
         code=RULE.code,
@@ -98,9 +118,13 @@ def _finding(step: Step, option: str, processes: int, gpus: int) -> Finding:
             option=option,
             gpus=gpus,
             processes=processes,
+        )
+        if " x " not in option
+        else say(
+            "make these sizes come to {gpus}, or ask for {processes} GPUs", gpus=gpus, processes=processes
         ),
         related=(Related((*path, "count"), say("{gpus} asked for here", gpus=counted(gpus, "GPU"))),),
     )
 
 
-RULE = Rule("DS517", "more-processes-than-gpus", Severity.WARNING, check, when=("launcher", "step-gpu"))
+RULE = Rule("DS517", "more-processes-than-gpus", Severity.WARNING, check, when=("launcher",))
