@@ -63,14 +63,15 @@ def build_all(tree: Tree, file_name: str, memory: Memory | None = None) -> tuple
     """Every document of a file; empty ones are skipped where there are others."""
     stated = tuple(document for document in tree.documents if not _empty(document.root))
     built = tuple(build(document, file_name, memory) for document in stated or tree.documents[:1])
-    return built[:1] + tuple(_cut_off(one) for one in built[1:])
+    return built[:1] + tuple(_further(one, at, built[0]) for at, one in enumerate(built[1:], 2))
 
 
-def _cut_off(built: Built) -> Built:
-    """A further document that states no dimension: most likely a part of the one above."""
+def _further(built: Built, number: int, first: Built) -> Built:
+    """A document that is not the file's first: a part of the one above, or one that nothing would run."""
     missing = [one for one in built.findings if one.code == "DS102"]
     if len(missing) < len(DIMENSIONS):
-        return built
+        said = complaints.further_document(built.contract.name, number, first.contract.name)
+        return built._replace(findings=(*built.findings, said))
     others = tuple(one for one in built.findings if one.code != "DS102")
     return built._replace(findings=(complaints.cut_off(), *others))
 

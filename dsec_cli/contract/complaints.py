@@ -374,6 +374,22 @@ def cut_off() -> Finding:
     )
 
 
+def further_document(name: str | None, number: int, first: str | None) -> Finding:
+    """DS115: a second contract in one file; each command reads one contract, so it would never run."""
+    return Finding(
+        "DS115",
+        Severity.ERROR,
+        (),
+        say(
+            "this is document {number} of the file: only one can be planned and run", "further", number=number
+        ),
+        reason=say("each command reads one contract of a file, and would leave the others out in silence"),
+        help=say("move {name} into a file of its own", name=name or say("this document"))
+        if name != first or not name
+        else say("move it into a file of its own, and give it another name"),
+    )
+
+
 def key_not_text(span: Span) -> Finding:
     """DS104: a key that is a list or a mapping."""
     return Finding(

@@ -305,7 +305,12 @@ def fleet(rng: Random) -> Document:
         {
             "id": f"worker-{at:03d}",
             "run": f"python -m fleet.worker --agent {at} --shards {workers}",
-            "resources": {"cpu": 1, "memory": "2Gi", "network": "100Mbps"},
+            "resources": {
+                "gpu": {"count": 1, "memory": "1Gi"},
+                "cpu": 1,
+                "memory": "2Gi",
+                "network": "100Mbps",
+            },
             "timeout": "6h",
             "level": rng.choice(parts.LEVELS),
         }

@@ -45,7 +45,7 @@ def check(facts: Facts) -> Iterator[Finding]:
     if gpu is None or not gpu.count or facts.document.gaps:
         return
     steps = [step for step in contract.steps if step.kind == "step"]
-    if len(steps) < len(contract.steps) or any(step.demand.gpu or step.layers for step in steps):
+    if not steps or len(steps) < len(contract.steps) or any(step.demand.gpu or step.layers for step in steps):
         return
     if _unread(facts) or any(map(launches, steps)):
         return  # what starts a process for each GPU is told at its command
