@@ -21,6 +21,13 @@ def mended(finding: Finding, node: Scalar, value: object, want: str) -> Finding:
     text = node.text
     if isinstance(value, bool | int | float) and (want.startswith("text") or want in _FORM_WANTS):
         return replaced(finding._replace(help=say('quote it: "{text}"', text=text)), node, text)
+    if want == "true or false" and not text.isascii():
+        from dsec_cli.contract.chinese import meant as meant_by
+
+        likely = meant_by(text, ("true", "false"))
+        if likely:
+            advice = say("did you mean {word}?", word=likely)
+            return replaced(finding._replace(help=advice), node, likely == "true")
     if want == "true or false" and text.lower() in ("yes", "no", "on", "off", "y", "n"):
         meant = "true" if text.lower() in ("yes", "on", "y") else "false"
         return replaced(
@@ -111,7 +118,45 @@ def _bare(finding: Finding, node: Scalar) -> Finding:
     return _written(finding, node, node.text, safe=True) if resolve(plain)[0] in ("int", "float") else finding
 
 
-def without_end(kind: str, text: str) -> str:
+def meant_quantity(kind: str, text: str) -> str:
+    """The quantity that a text means which is none: with a sign at its end, a clock's time, in Chinese."""
+    if not text.isascii():
+        from dsec_cli.contract.chinese import quantity  # few documents have such words
+
+        return quantity(kind, text)
+    if kind == "duration" and ":" in text:
+        return _clock(text)
+    if kind == "duration" and text[:1] in "pP":
+        return _iso_duration(text)
+    return _without_end(kind, text)
+
+
+def _clock(text: str) -> str:
+    """Hours, minutes and seconds, as batch systems have them; "" where minutes might be hours."""
+    days, dash, time = text.rpartition("-")
+    parts = time.split(":")
+    if len(parts) != 3 or not all(part.isdecimal() and len(part) < 4 for part in parts):
+        return ""
+    if dash and not (days.isdecimal() and len(days) < 4):
+        return ""
+    amounts = zip((days or "0", *parts), "dhms", strict=True)
+    return "".join(f"{int(number)}{unit}" for number, unit in amounts if int(number))
+
+
+def _iso_duration(text: str) -> str:
+    """`PT1H30M` as `1h30m`; "" for what has months, weeks or years."""
+    days, _, time = text.upper().removeprefix("P").partition("T")
+    spelt = (days + time).lower()
+    if any(unit in days for unit in "YMW"):
+        return ""
+    try:
+        quantities.read("duration", spelt)
+    except UnitProblem:
+        return ""
+    return spelt
+
+
+def _without_end(kind: str, text: str) -> str:
     """The quantity that a text is without the sign at its end; "" when it is none."""
     meant = text.rstrip(_ENDS)
     if meant == text:

@@ -127,13 +127,15 @@ def bad_form(text: str, at: Path, form: str, *, part: str = "value") -> Finding:
             form=NOUNS[form],
             says=grammar.says,
         ),
-        _form_advice(text, form) or say("for example {example}", example=grammar.example),
+        _form_advice(text, form, at) or say("for example {example}", example=grammar.example),
         part=part,
     )
 
 
-def _form_advice(text: str, form: str) -> str:
+def _form_advice(text: str, form: str, at: Path) -> str:
     """What is inside a text that says too much; "" where nothing is."""
+    if form == "step id" and not text.isascii() and at[-1:] == ("id",):
+        return say("write a short id of ASCII letters, such as S1, and {text} as the Step's name", text=text)
     if form not in ("host name", "package name"):
         return ""
     from dsec_cli.contract import suggest
@@ -236,8 +238,14 @@ def bad_quantity(at: Path, kind: str, problem: UnitProblem, *, text: str) -> Fin
     )
     from dsec_cli.contract import amending
 
-    if not problem.nearest and (meant := amending.without_end(kind, text)):
+    if (not problem.nearest or not text.isascii()) and (meant := amending.meant_quantity(kind, text)):
         advice = say("did you mean {nearest}?", nearest=meant)
+    elif (pair := text.strip().split(":"))[1:] and kind == "duration" and "".join(pair).isdecimal():
+        advice = say(
+            "write hours and minutes as {first}h{second}m, minutes and seconds as {first}m{second}s",
+            first=int(pair[0] or 0),
+            second=int(pair[1] or 0),
+        )
     if kind in quantities.OF_BYTES:
         advice = amending.bits_advice(text) or advice
     return Finding(

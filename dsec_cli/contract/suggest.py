@@ -190,6 +190,12 @@ def nearest(word: str, legal: Iterable[str]) -> Suggestion | None:
         return Suggestion(known.folded[plain], sure=True)
     if length > LONGEST:
         return None
+    if not word.isascii():
+        from dsec_cli.contract.chinese import meant  # few documents have such words
+
+        likely = meant(word, known.words)
+        if likely:
+            return Suggestion(likely, sure=True)
     synonym = SYNONYMS.get(plain)
     if synonym in known.words:
         return Suggestion(synonym, sure=False)

@@ -25,6 +25,7 @@ from __future__ import annotations
 from dsec_cli.diagnostics import Severity
 from dsec_cli.lint.rule import Facts, Rule, structural
 from dsec_cli.source.text import Span
+from dsec_cli.source.tree import Scalar
 from dsec_cli.words import arguments
 
 TYPE_CHECKING = False
@@ -44,7 +45,10 @@ def check(facts: Facts) -> Iterator[Finding]:
         # Only a document with a wrong amount pays for the import.
         from dsec_cli.lint.mend import with_value
 
-        yield with_value(facts, finding, finding.where, str(nearest))
+        written = facts.node(finding.where)
+        # Words of another language have one meaning; a unit that is missing or wrong may have several.
+        translated = isinstance(written, Scalar) and not written.text.isascii()
+        yield with_value(facts, finding, finding.where, str(nearest), safe=translated)
 
 
 RULE = Rule("DS106", "bad-quantity", Severity.ERROR, check, when=("DS106",))

@@ -62,6 +62,10 @@ WELL_FORMED = frozenset("abcdefghijklmnopqrstuvwxyz0123456789+-.")
 def check(facts: Facts) -> Iterator[Finding]:
     """Each stated source, as the runtime will read it."""
     for path, source in _sources(facts.contract):
+        wide = _narrowed(source)
+        if wide:
+            yield _full_width(facts, path, source, wide)
+            continue
         scheme, problem = _problem(source)
         if problem:
             yield Finding(
@@ -72,6 +76,35 @@ def check(facts: Facts) -> Iterator[Finding]:
                 reason=say("what nobody can look for stops the run before its first Step"),
                 help=_advice(scheme),
             )
+
+
+def _narrowed(source: str) -> str:
+    """The source with ASCII signs where its scheme is followed by full-width ones; "" for any other."""
+    if source.isascii():
+        return ""
+    from unicodedata import normalize  # few sources have such signs
+
+    plain = normalize("NFKC", source)
+    scheme, mark, rest = plain.partition("://")
+    if not mark or source.startswith(f"{scheme}://") or scheme.lower() not in SCHEMES:
+        return ""
+    return f"{scheme.lower()}://{rest}"
+
+
+def _full_width(facts: Facts, path: Path, source: str, meant: str) -> Finding:
+    found = Finding(
+        code=RULE.code,
+        severity=RULE.severity,
+        where=path,
+        message=say(
+            "source {source!r}: its colon or slashes are full-width letters", "full-width", source=source
+        ),
+        reason=say("what nobody can look for stops the run before its first Step"),
+        help=say("write {meant}", meant=meant),
+    )
+    from dsec_cli.lint.mend import with_value  # only a finding pays for it
+
+    return with_value(facts, found, path, meant, safe=True)
 
 
 def _sources(contract: Contract) -> Iterator[tuple[Path, str]]:
