@@ -79,7 +79,6 @@ ROWS: tuple[tuple[str, str, str, str, tuple[str, ...]], ...] = (
     ("DS519", "layers-not-splittable", "warning", "document", ("layers",)),
     ("DS520", "framework-sizes-at-odds", "warning", "document", ("sized",)),
     ("DS521", "output-overwritten", "error", "document", ("iterations", "output")),
-    ("DS522", "cut-reads-this-iteration", "error", "document", ("cut",)),
     ("DS523", "gpus-left-idle", "warning", "document", ("launcher", "step-gpu")),
     ("DS601", "clear-text-secret", "error", "document", ("secret",)),
     ("DS602", "egress-too-open", "warning", "document", ("egress",)),

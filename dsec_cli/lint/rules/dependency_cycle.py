@@ -23,10 +23,10 @@ Source: seed A section 5.4 (S3 needs S2's output, S2's input comes from S3's his
 from __future__ import annotations
 
 from dsec_cli.dag.cycles import Order, order_steps
-from dsec_cli.dag.findings import MOST_TOLD, cut_text, cycle_findings
+from dsec_cli.dag.findings import MOST_TOLD, cycle_findings
 from dsec_cli.diagnostics import Severity
 from dsec_cli.lint.rule import Facts, Rule
-from dsec_cli.words import joined, say
+from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from dsec_cli.dag.cycles import Cycle
     from dsec_cli.diagnostics import Edit, Finding
-
-THIS, EARLIER = "{iteration}", "{previous}"
 
 
 def check(facts: Facts) -> Iterator[Finding]:
@@ -47,52 +45,8 @@ def check(facts: Facts) -> Iterator[Finding]:
         return
     findings = cycle_findings(order)
     for cycle, found in zip(order.found, findings[:MOST_TOLD], strict=False):
-        earlier = _by_earlier_file(facts, found, cycle)
-        yield earlier or (_mended(facts, found, cycle) if cycle.complete else found)
+        yield _mended(facts, found, cycle) if cycle.complete else found
     yield from findings[MOST_TOLD:]
-
-
-def _by_earlier_file(facts: Facts, found: Finding, cycle: Cycle) -> Finding | None:
-    """The finding with the advice to read the earlier iteration's file, where that is what breaks the cycle.
-
-    A cut alone would let the Step read this iteration's file, which does not exist yet.
-    """
-    if not cycle.complete or len(cycle.remedy) != 1:
-        return None
-    cut = cycle.remedy[0]
-    edges = [edge for edge in facts.graph().edges if (edge.source, edge.target) == (cut.source, cut.target)]
-    files = [edge for edge in edges if edge.kind == "data" and THIS in edge.via]
-    if not files:
-        return None
-    from dsec_cli.lint.edits import inserted, replaced  # only a finding pays for them
-    from dsec_cli.lint.mend import with_fix
-
-    ways: list[str] = [
-        say(
-            "in Step {step} read {meant} instead of {via}",
-            step=cut.target,
-            meant=edge.via.replace(THIS, EARLIER),
-            via=edge.via,
-        )
-        for edge in files
-    ]
-    parts = [replaced(facts, edge.path, edge.via.replace(THIS, EARLIER)) for edge in files]
-    if len(files) < len(edges):
-        ways.append(cut_text(cut))
-        path = next(step.path for step in facts.graph().steps if step.id == cut.target)
-        parts += [
-            inserted(facts, path, "break_cycle", True),
-            inserted(facts, path, "break_point", cut.source),
-        ]
-    advice = say(
-        "{ways} ({target} then reads what {source} left an iteration earlier)",
-        ways=joined("; ", ways),
-        target=cut.target,
-        source=cut.source,
-    )
-    edits = tuple(edit for part in parts for edit in part) if all(parts) else ()
-    title = say("break the cycle at {steps}", steps=cut.target)
-    return with_fix(found._replace(help=advice), title, edits, safe=False)
 
 
 def _mended(facts: Facts, found: Finding, cycle: Cycle) -> Finding:
