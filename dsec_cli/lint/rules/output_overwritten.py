@@ -24,8 +24,9 @@ across iterations only a carried edge, or `in_flight: 1`, orders them.
 
 from __future__ import annotations
 
+from dsec.core.paths import normal
 from dsec.record import Record
-from dsec_cli.dag.paths import Outputs, normal
+from dsec_cli.dag.paths import Outputs
 from dsec_cli.diagnostics import Finding, Related, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.words import say
@@ -92,16 +93,17 @@ def _users(steps: tuple[Step, ...]) -> dict[str, list[_Use]]:
     for step in steps:
         for path, text in step.inputs:
             if _fixed(text) and outputs.writers(text):
-                for output in _held_by(normal(text)):
-                    if output in found:
-                        found[output].append(_Use(step.id, path, reads=True))
+                for output in _touched(normal(text), found):
+                    found[output].append(_Use(step.id, path, reads=True))
     return found
 
 
-def _held_by(name: str) -> Iterator[str]:
-    """The path itself, and the folders that it lies in."""
+def _touched(name: str, outputs: dict[str, list[_Use]]) -> list[str]:
+    """The outputs that are the path itself, a folder around it, or in it."""
     parts = name.split("/")
-    return ("/".join(parts[:end]) for end in range(len(parts), 0, -1))
+    around = ["/".join(parts[:end]) for end in range(len(parts), 0, -1)]
+    inside = [output for output in outputs if output.startswith(f"{name}/")] if len(outputs) <= MOST else []
+    return [*(one for one in around if one in outputs), *inside]
 
 
 class _Times:
