@@ -193,7 +193,7 @@ TEXTS: dict[str, str] = {
     "The timeout ends an attempt whatever it has done. A Step that is expected to need more is stopped in every attempt, and each retry is stopped again. A grace period as long as the timeout gives a Step as much time to leave as to work.": "无论做到哪里，超时都会结束这次尝试。预计需要更久的 Step 每次尝试都会被停止，每次重试也一样。宽限期若与超时一样长，Step 用来收尾的时间就与工作的时间一样多。",
     # DS517
     "A launcher starts more processes than the Step has GPUs.": "启动器启动的进程多于该 Step 的 GPU。",
-    "Each process of `torchrun`, `deepspeed` or `accelerate` takes a GPU of its own. With fewer GPUs two of them meet on one, which NCCL refuses after everything has been loaded; a tensor-parallel server fails the same way.": "`torchrun`、`deepspeed` 或 `accelerate` 的每个进程独占一张 GPU。GPU 不够时，会有两个进程落在同一张上，而 NCCL 在一切加载完成之后才拒绝；张量并行的服务也会同样失败。",
+    "Each process of `torchrun`, `deepspeed` or `accelerate` takes a GPU of its own. With fewer GPUs two of them meet on one, which NCCL refuses after everything has been loaded; a tensor-parallel server fails the same way. A Step that states no GPU at all gets none.": "`torchrun`、`deepspeed` 或 `accelerate` 的每个进程独占一张 GPU。GPU 不够时，会有两个进程落在同一张上，而 NCCL 在一切加载完成之后才拒绝；张量并行的服务也会同样失败。完全没有写明 GPU 的 Step 一张也得不到。",
     # DS518
     "A Step chooses its GPUs itself, by `CUDA_VISIBLE_DEVICES`.": "Step 通过 `CUDA_VISIBLE_DEVICES` 自行选择 GPU。",
     "A Step gets the GPUs of its lease, and DSec sets `CUDA_VISIBLE_DEVICES` to their UUIDs when it starts it. A value in `env` is written over, so it has no effect; one in the command wins, and the Step runs on GPU 0 while its lease is for another: two Steps meet on one card, and the second is out of memory.": "Step 得到的是租赁给它的 GPU，DSec 启动它时会把 `CUDA_VISIBLE_DEVICES` 设为这些 GPU 的 UUID。写在 `env` 中的值会被覆盖，因此不起作用；写在命令中的值则会生效，于是 Step 运行在 GPU 0 上，而租赁给它的是另一张：两个 Step 落在同一张卡上，后来的显存不足。",
@@ -282,4 +282,16 @@ TEXTS: dict[str, str] = {
     "A variable in a place where nothing is expanded: the Step gets the letters `${NAME}`.": "变量写在了不做展开的地方：Step 得到的就是 `${NAME}` 这几个字符。",
     "An import left something open that is not settled yet.": "导入时留下的待处理项尚未处理。",
     "`dsec import` writes what the other file says. What a run cannot do without and the file does not say (a command that only the image has, a variable whose value is elsewhere, a server that others wait for) stands in a comment at the top, and the contract would fail without it. Write what is missing, then take the line out.": "`dsec import` 写下原文件所说的内容。运行必需而原文件没有说明的（只在镜像里的命令、值在别处的变量、别人等待的服务）写在文件开头的注释里，缺了它契约就会失败。补上所缺的内容后，删除那一行。",
+    "A Step asks for a GPU type that the baseline excludes.": "某个 Step 要求的 GPU 型号被基线排除在外。",
+    "GPU types are matched strictly. The baseline says which cards the job holds; a Step that wants another type gets none of them, and waits for cards that the job never asked for.": "GPU 型号按硬匹配处理。基线说明任务持有哪些卡；要求另一种型号的 Step 一张也得不到，只能等待任务从未申请过的卡。",
+    "A Step gets the GPUs that its `resources` state, and none if they state none: the baseline only says what the job holds. Such a job runs on the processor, or fails at the first CUDA call, while its GPUs idle.": "Step 得到的是其 `resources` 写明的 GPU，没有写明就没有：基线只说明任务持有什么。这样的任务会在 CPU 上运行，或在第一次调用 CUDA 时失败，而它的 GPU 一直闲置。",
+    "The baseline holds GPUs, but no Step asks for one.": "基线持有 GPU，但没有一个 Step 申请 GPU。",
+    "A Step holds more GPUs than its command uses.": "Step 占用的 GPU 多于其命令所用。",
+    "A launcher starts as many processes as it is told, and each uses one GPU. The other GPUs of the Step are held, paid for and idle, and no other Step gets them.": "启动器按给定的数目启动进程，每个进程用一张 GPU。该 Step 的其余 GPU 被占用、计费却闲置，别的 Step 也得不到。",
+    "A Step holds tokens that the contract does not declare, or more than there are.": "Step 占用契约没有声明的令牌，或多于现有的令牌。",
+    "`tokens` counts what only so many Steps may hold at a time: licences, seats, calls of a service. A Step that asks for a token nobody declared, or for more than the contract has, can never start.": "`tokens` 统计同一时间只能由有限个 Step 占用的东西：许可证、席位、服务调用。要求未声明的令牌，或要求多于契约所有的 Step，永远无法启动。",
+    "A file holds more than one contract.": "一个文件中有多份契约。",
+    "`dsec plan` and `dsec run` read one contract of a file. The others would be checked, and then left out in silence.": "`dsec plan` 和 `dsec run` 只读取文件中的一份契约。其余的会被检查，然后被悄悄忽略。",
+    "The next iteration overwrites a file while this one may still use it.": "本轮循环可能还在使用某个文件，下一轮就把它覆盖了。",
+    "Iterations overlap as far as edges, `max_staleness` and `in_flight` permit. A file without `{iteration}` in its name is one file for all of them: a Step of the next iteration writes it again before the readers of this one have finished, and they compute with the wrong data. Nothing fails.": "只要依赖边、`max_staleness` 和 `in_flight` 允许，各轮循环就会重叠。名称中没有 `{iteration}` 的文件由各轮共用：下一轮的 Step 在本轮的读取者完成之前就再次写入，读取者于是用错误的数据计算，而没有任何报错。",
 }

@@ -1,0 +1,43 @@
+"""Chinese of the rules about sizes, tokens and files that do not fit together."""
+
+# ruff: noqa: E501
+from __future__ import annotations
+
+TEXTS = {
+    "write a short id of ASCII letters, such as S1, and {text} as the Step's name": "id 用简短的 ASCII 字母，例如 S1；{text} 写到该 Step 的 name 中",
+    "this is document {number} of the file: only one can be planned and run": "这是文件中的第 {number} 份文档：只有一份能生成计划并运行",
+    "write hours and minutes as {first}h{second}m, minutes and seconds as {first}m{second}s": "时和分写作 {first}h{second}m，分和秒写作 {first}m{second}s",
+    "each command reads one contract of a file, and would leave the others out in silence": "每个命令只读取文件中的一份契约，其余的会被悄悄忽略",
+    "move {name} into a file of its own": "把 {name} 移到单独的文件中",
+    "move it into a file of its own, and give it another name": "移到单独的文件中，并另取一个名称",
+    "this document": "这份文档",
+    "Step {step} asks for GPU type {type}, but the baseline holds {held}": "Step {step} 要求 GPU 型号 {type}，但基线持有的是 {held}",
+    "types are matched strictly: none of the job's GPUs is of this type": "型号按硬匹配处理：该任务的 GPU 都不是这个型号",
+    "write type: {held}, or leave type out to take the baseline's; a job on several types states them as `tasks`": "写 type: {held}，或省略 type 以沿用基线的型号；用到多种型号的任务写成 `tasks`",
+    "the baseline's type is {held}": "基线的型号是 {held}",
+    "Step {step} holds {gpus}, but its command uses {used} ({option}): {idle} left idle": "Step {step} 占用 {gpus}，但其命令只用 {used} 张（{option}）：{idle} 张闲置",
+    "a GPU that a Step holds is given to no other": "一个 Step 占用的 GPU 不会分给别的 Step",
+    "write {option} {gpus}, or ask for {used}": "写 {option} {gpus}，或只申请 {used} 张",
+    "change one of the sizes, or ask for {used}": "改动其中一个大小，或只申请 {used} 张",
+    "a Step gets the GPUs that its resources state, and none if they state none": "Step 得到的是其 resources 写明的 GPU；没有写明就没有",
+    "add `resources: {{gpu: {{count: {count}}}}}` to the Steps that compute on GPUs, or remove baseline.gpu": "给在 GPU 上计算的 Step 加上 `resources: {{gpu: {{count: {count}}}}}`，或删除 baseline.gpu",
+    "the baseline holds {gpus}, but no Step asks for one": "基线持有 {gpus}，但没有一个 Step 申请 GPU",
+    "the baseline holds {gpus}, but Step {step} asks for none": "基线持有 {gpus}，但 Step {step} 没有申请 GPU",
+    "{step} asks for none": "{step} 没有申请",
+    "Step {step} starts {processes} processes ({option}), each with a GPU, but asks for no GPU": "Step {step} 启动 {processes} 个进程（{option}），每个都要一张 GPU，但它没有申请 GPU",
+    "add to its resources: gpu: {{count: {count}}}": "在其 resources 中加上 gpu: {{count: {count}}}",
+    "make these sizes come to {gpus}, or ask for {processes} GPUs": "让这些大小的乘积为 {gpus}，或申请 {processes} 张 GPU",
+    "reads": "读取",
+    "writes": "写入",
+    "Step {step} of the next iteration overwrites {text} while {user} of this one still {verb} it": "下一轮的 Step {step} 会覆盖 {text}，而本轮的 {user} 可能仍在{verb}它",
+    "up to {count} iterations overlap (iterations.in_flight, by default max_staleness + 2), and this file has one name in all of them": "最多有 {count} 轮循环重叠（iterations.in_flight，默认为 max_staleness + 2），而这个文件在每一轮中都是同一个名称",
+    "write {named} here, in the commands and where it is read; or set iterations.in_flight: 1": "在此处、命令中和读取它的地方都写 {named}；或设置 iterations.in_flight: 1",
+    "{step} {verb} it here": "{step} 在此处{verb}它",
+    "source {source!r}: its colon or slashes are full-width letters": "source {source!r}：其中的冒号或斜杠是全角字符",
+    "declare it at the top: tokens: {{{name}: NUMBER}}": "在顶层声明：tokens: {{{name}: NUMBER}}",
+    "Step {step} holds the token {name}, which the contract does not declare": "Step {step} 占用令牌 {name}，但契约没有声明它",
+    "what does not exist is never free, so the Step can never start": "不存在的令牌永远不会空闲，所以该 Step 永远无法启动",
+    "Step {step} holds {wanted} tokens {name}, but the contract has {most}: {over} too many": "Step {step} 占用 {wanted} 个令牌 {name}，但契约只有 {most} 个：多了 {over} 个",
+    "raise tokens.{name} to {wanted}, or let the Step hold {most}": "把 tokens.{name} 提高到 {wanted}，或让该 Step 只占用 {most} 个",
+    "{most} declared here": "此处声明了 {most} 个",
+}
