@@ -35,6 +35,7 @@ STRUCTURE = {f"DS0{number:02}" for number in range(1, 12)} | {f"DS1{number:02}" 
 LISTED = {
     "DS204": "no GPU type",
     "DS205": "not in the table of GPU types",
+    "DS214": "",  # a chain of tasks on cards of several types
     "DS405": "",  # a mounted bucket: lint has the better words
     "DS510": "",  # a task that took no time
 }
