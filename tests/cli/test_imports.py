@@ -38,7 +38,15 @@ WHOLE = ("dsec_cli.contract", "dsec_cli.lint", "dsec_cli.source")
 """Packages that a lint is made of: each of their modules is there for it."""
 OWN = CACHED | {
     *(f"dsec.{name}" for name in ("cards", "choice", "errors", "record", "special", "units", "versions")),
-    *("dsec.words", "dsec_cli.dag", "dsec_cli.dag.paths", "dsec_cli.diagnostics", "dsec_cli.discovery"),
+    *(
+        "dsec.core",
+        "dsec.core.paths",
+        "dsec.words",
+        "dsec_cli.dag",
+        "dsec_cli.dag.paths",
+        "dsec_cli.diagnostics",
+        "dsec_cli.discovery",
+    ),
     *(f"dsec_cli.{name}" for name in ("exit", "grammar", "options_args", "options_lint", "options_shared")),
     *("dsec_cli.report", "dsec_cli.report.format", "dsec_cli.report.formats", "dsec_cli.report.formats.text"),
     *("dsec_cli.report.output", "dsec_cli.report.terminal", "dsec_cli.words"),
@@ -52,7 +60,7 @@ OWN = CACHED | {
 }
 """Of the other packages of ours, all that a plain lint imports."""
 OWN_OF_FINDINGS = {
-    *("dsec.core", "dsec.core.order", "dsec.core.packed", "dsec.spelling", "dsec_cli.cells"),
+    *("dsec.core.order", "dsec.core.packed", "dsec.spelling", "dsec_cli.cells"),
     *("dsec_cli.dag.cycles", "dsec_cli.dag.findings", "dsec_cli.dag.graph"),
     *("dsec_cli.report.block", "dsec_cli.report.excerpt"),
 }
