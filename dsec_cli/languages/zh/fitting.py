@@ -1,6 +1,5 @@
 """Chinese of the rules about sizes, tokens and files that do not fit together."""
 
-# ruff: noqa: E501
 from __future__ import annotations
 
 TEXTS = {
