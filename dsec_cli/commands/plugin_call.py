@@ -20,7 +20,9 @@ from dsec_cli.commands.plugin_checking import (
 from dsec_cli.commands.plugin_known import known
 from dsec_cli.exit import NO, YES, UsageError, tell
 from dsec_cli.plugins.binding import NotBound, bound, read_schema
-from dsec_cli.plugins.declared import parse_permission, read_declared
+from dsec_cli.plugins.bundled_libraries import images_of
+from dsec_cli.plugins.declared import read_declared
+from dsec_cli.plugins.grant import NotGranted, grant
 from dsec_cli.plugins.signing import installed
 from dsec_cli.plugins.signing.bundle import read_package
 from dsec_cli.plugins.signing.contents import MANIFEST, SIGNATURE, differences, is_name, read_manifest
@@ -59,7 +61,7 @@ def main(args: Args) -> int:
     said = known(here, package)
     _unchanged(package, said)
     terms = _terms(here, package, said, landlock=not args.no_landlock)
-    terms = terms._replace(limits=_limits(package, cpu_s=args.cpu, memory=memory))
+    terms = terms._replace(limits=_limits(package, terms.grants.kinds, cpu_s=args.cpu, memory=memory))
     try:
         schema = read_schema(package.files[schema_file(package)])
         answers = _called(terms, here.name, schema, inputs=list(_inputs(args)), timeout_s=timeout)
@@ -94,12 +96,15 @@ def _terms(here: Installed, package: Package, said: dict[str, object], *, landlo
             hint=say("its scan needs a disassembler: pip install 'dsec[scan]', then install it again"),
         )
     source = declared(package)
-    granted = [parse_permission(one) for one in read_declared(source.data, source.name).permissions]
-    read = tuple(one.target or "/" for one in granted if one.name == "read:fs")
-    write = tuple(one.target or "/" for one in granted if one.name == "write:fs")
-    tcp = any(one.name.startswith("net:") for one in granted)
-    path = os.path.join(here.folder, entrypoint(package))
-    return Terms(path, tuple(calls), tuple(loading), read, write, tcp, landlock)
+    try:
+        grants = grant(read_declared(source.data, source.name).permissions, os.environ)
+    except NotGranted as problem:
+        raise FileProblem(
+            say("{name} cannot be run: {why}", name=here.name, why=str(problem)),
+            hint=say("install it again"),
+        ) from None
+    images = images_of(package, entrypoint(package))
+    return Terms(images, (*calls, *loading), grants, landlock)
 
 
 def _memory(text: str | None) -> int | None:
@@ -115,12 +120,14 @@ def _memory(text: str | None) -> int | None:
         ) from None
 
 
-def _limits(package: Package, *, cpu_s: int, memory: int | None) -> dict[str, int]:
+def _limits(package: Package, kinds: tuple[str, ...], *, cpu_s: int, memory: int | None) -> dict[str, int]:
     """What the plugin may take; 0 is no limit."""
-    if memory is None:
-        memory = max(DEFAULTS["memory"], 2 * baseline_memory(package))
-    named = {"cpu_s": cpu_s, "memory": memory}
-    return {name: value for name, value in {**DEFAULTS, **named}.items() if value}
+    most = max(DEFAULTS["memory"], 2 * baseline_memory(package)) if memory is None else memory
+    named = {"cpu_s": cpu_s, "memory": most}
+    held = {name: value for name, value in {**DEFAULTS, **named}.items() if value}
+    if memory is None and "gpu" in kinds:
+        del held["memory"]  # a driver maps far more addresses than it uses
+    return held
 
 
 def _inputs(args: Args) -> Iterator[bytes]:

@@ -7,6 +7,7 @@ import sys
 from datetime import UTC, datetime
 
 from dsec.errors import DSecError, FileProblem
+from dsec.hashing import blake3_of
 from dsec_cli.commands.plugin_checking import (
     checked,
     declared,
@@ -22,6 +23,9 @@ from dsec_cli.diagnostics import Severity
 from dsec_cli.exit import NO, UNKNOWN, YES, tell
 from dsec_cli.lint.linter import lint
 from dsec_cli.plugins.binding import NotBound, read_schema
+from dsec_cli.plugins.bundled_libraries import images_of
+from dsec_cli.plugins.elf import NotElf
+from dsec_cli.plugins.grant import NotGranted, grant, unavailable
 from dsec_cli.plugins.signing import installed
 from dsec_cli.plugins.signing.bundle import read_package
 from dsec_cli.plugins.signing.contents import DECLARED, is_name
@@ -105,14 +109,21 @@ def _unusable(package: Package, found: Checked, root: str) -> str:
         return (
             f"{version} is installed with other files: a version is what it was signed as; give it a new one"
         )
+    try:
+        lacking = unavailable(grant(found.permissions, os.environ))
+    except NotGranted as problem:
+        lacking = str(problem)
+    if lacking:
+        return lacking
     entry, schema = entrypoint(package), schema_file(package)
     if entry not in package.files:
         return f"its entrypoint {entry} is not in the package"
     if schema not in package.files:
         return f"{schema} is not in the package: it says what goes in and out"
     try:
+        images_of(package, entry)
         read_schema(package.files[schema])
-    except NotBound as problem:
+    except (NotBound, NotElf) as problem:
         return str(problem)
     return ""
 
@@ -212,7 +223,12 @@ def scanned(aside: str, package: Package) -> tuple[str, str, dict[str, object]]:
     from dsec_cli.plugins.syscalls import NUMBERS
 
     entry = entrypoint(package)
-    found = scanned_package(os.path.join(aside, entry), os.path.join(aside, DECLARED))
+    path = os.path.join(aside, entry)
+    found = scanned_package(path, os.path.join(aside, DECLARED))
+    if found.identity.blake3 != blake3_of()(package.files[entry]).hexdigest():
+        raise FileProblem(
+            say("{path} was changed while it was scanned", path=path), hint=say("run the command again")
+        )
     allowed: dict[str, object] = {
         "calls": None if found.calls is None else sorted({one.number for one in found.calls}),
         "loading": sorted(NUMBERS[name] for name in found.loader if name in NUMBERS),

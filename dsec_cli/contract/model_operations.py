@@ -39,6 +39,15 @@ class Policy(Section):
     dry_run: bool | None = optional("Record only, do nothing.", "SPEC J4", default="false", example=True)
 
 
+class Unseen(Section):
+    """What a plugin's author says about a place that its scan cannot see into."""
+
+    heading = "plugin.allow_unknown[]"
+    reason: Text = required("The code that the scan gives.", "A 5.5", example="exec-child")
+    where: Text | None = optional("An address, or a function on the way; all places without it.", "A 5.5")
+    why: Text = required("Why it is meant.", "A 5.5", example="runs /usr/bin/git only")
+
+
 class Plugin(Section):
     """`plugin.yaml`: what a plugin is and what it needs."""
 
@@ -52,6 +61,9 @@ class Plugin(Section):
     )
     permissions: Many[Text] | None = optional(
         "All that it may do; nothing else is granted.", "A 5.5", example=["read:redis", "write:s3"]
+    )
+    allow_unknown: Many[Unseen] | None = optional(
+        "Places that the scan cannot see into, accounted for.", "A 5.5"
     )
     signature: Text | None = optional("File with the signature.", "A 4.3", example="plugin.sig")
     baseline: Baseline | None = optional("Standing resources, merged into the contract.", "A 4.3")

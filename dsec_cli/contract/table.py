@@ -54,6 +54,7 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...], dict[str, tuple[Any, ...]]]] = {
         "entrypoint": ("text",),
         "schema": ("text",),
         "permissions": ("list", ("text",), 0),
+        "allow_unknown": ("list", ("section", "Unseen"), 0),
         "signature": ("text",),
         "baseline": ("section", "Baseline"),
         "elasticity": ("section", "Elasticity"),
@@ -167,6 +168,11 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...], dict[str, tuple[Any, ...]]]] = {
     "Lifecycle": ("lifecycle", (), {
         "warmup_steps": ("whole", 0, 1000000),
         "auto_scale": ("bool",),
+    }),
+    "Unseen": ("plugin.allow_unknown[]", ("reason", "why"), {
+        "reason": ("text",),
+        "where": ("text",),
+        "why": ("text",),
     }),
     "Gpu": ("baseline.gpu", ("count",), {
         "count": ("whole", 0, 1000000),

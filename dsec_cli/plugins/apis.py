@@ -64,11 +64,19 @@ _ROWS = {
         """,
     "root": """
         setuid setgid seteuid setegid setreuid setregid setresuid setresgid setfsuid setfsgid setgroups
-        initgroups capset chroot iopl ioperm sethostname setdomainname sethostid acct vhangup quotactl
-        quotactl_fd lookup_dcookie fanotify_init nfsservctl modify_ldt syslog klogctl migrate_pages move_pages
+        initgroups capset chroot iopl ioperm sethostname setdomainname sethostid acct quotactl
+        quotactl_fd lookup_dcookie fanotify_init nfsservctl modify_ldt klogctl migrate_pages move_pages
+        personality
         """,
     "clock": "settimeofday clock_settime adjtimex adjtime ntp_adjtime clock_adjtime stime",
     "reboot": "reboot kexec_load kexec_file_load",
+    "terminal": """
+        tcsetattr tcflow tcflush tcsendbreak tcdrain tcsetpgrp tcsetsid openpty login_tty posix_openpt
+        getpt grantpt unlockpt ptsname_r getpass vhangup
+        """,
+    "ioctl?": "ioctl",
+    "syslog?": "syslog vsyslog openlog",
+    "fcntl?": "fcntl fcntl64",
     "env?": "getenv secure_getenv __secure_getenv",
     "env": "setenv unsetenv putenv clearenv environ __environ _environ",
     "ipc": """
@@ -84,12 +92,15 @@ BY_NAME = {name: permission for permission, names in _ROWS.items() for name in n
 """Name of a function or system call to its permission, or to the rule by constants that ends in `?`."""
 
 ROOT_LIKE = frozenset(
-    ("root", "ptrace", "mount", "namespace", "kernel-module", "bpf", "keyring", "clock", "reboot")
+    (
+        *("root", "ptrace", "mount", "namespace", "kernel-module", "bpf", "keyring", "clock", "reboot"),
+        "terminal",
+    )
 )
 """Permissions that a default policy refuses, declared or not."""
 BASE = frozenset(
     (
-        *(permission for permission in _ROWS if not permission.endswith("?")),
+        *(permission for permission in _ROWS if not permission.endswith("?") and permission != "io-uring"),
         "net:listen",
         "exec",
         "dynload",

@@ -36,8 +36,44 @@ _SECRETS = (
     "PRIVATE_KEY",
     "ACCESS_KEY",
 )
-_PRCTL = {24: "root", 28: "root", 35: "root", 47: "root"}
-"""PR_CAPBSET_DROP, PR_SET_SECUREBITS, PR_SET_MM, PR_CAP_AMBIENT."""
+_PRCTL = {
+    1: "process", 4: "process", 36: "process", 24: "root", 28: "root", 35: "root", 47: "root", 59: "root",
+    62: "sched", 0x59616D61: "ptrace",
+}  # fmt: skip
+"""PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_CAPBSET_DROP, PR_SET_SECUREBITS, PR_SET_MM,
+PR_CAP_AMBIENT, PR_SET_SYSCALL_USER_DISPATCH, PR_SCHED_CORE, PR_SET_PTRACER."""
+_OWNERS = {8, 10, 15}
+"""F_SETOWN, F_SETSIG, F_SETOWN_EX: signals for others."""
+_TTY_READS = {0x5401, 0x5405, 0x540F, 0x5411, 0x5413, 0x541B, 0x5421, 0x5429, 0x5450, 0x5451, 0x5452, 0x5460}
+"""Requests of terminals' number range that only read, or concern every kind of file."""
+_INTERFACE_READS = {
+    0x8905,
+    *range(0x8910, 0x8914),
+    0x8915,
+    0x8917,
+    0x8919,
+    0x891B,
+    0x891D,
+    0x8921,
+    0x8927,
+    0x8933,
+}
+_PROTOCOLS = {0, 6, 17}
+"""The family's own choice, TCP, UDP."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sockets:
+    """What a plugin does with all of its sockets."""
+
+    domains: frozenset[int] | None
+    """Their families; None where one is not known, or none is made here."""
+    connects: bool
+    listens: bool
+
+    def local(self) -> bool:
+        """Whether none of them can leave the machine."""
+        return self.domains is not None and self.domains <= {AF_UNIX, AF_NETLINK}
 
 
 @dataclass(slots=True)
@@ -45,12 +81,14 @@ class Judged:
     """What one use asks for."""
 
     asks: list[tuple[str, str]] = field(default_factory=list)
+    perhaps: list[tuple[str, str]] = field(default_factory=list)
+    """What it may ask for as well: nobody can tell from the file."""
     reasons: list[tuple[str, str]] = field(default_factory=list)
     """(reason code, what is meant)"""
 
 
-def judge(use: Use, image: Image, domains: frozenset[int] | None) -> Judged:
-    """The permissions of one use; `domains`: of all sockets that the plugin makes, None: not known."""
+def judge(use: Use, image: Image, sockets: Sockets) -> Judged:
+    """The permissions of one use; `sockets`: what the plugin does with sockets."""
     found = Judged()
     permission = BY_NAME.get(use.name)
     if permission is None:
@@ -58,7 +96,7 @@ def judge(use: Use, image: Image, domains: frozenset[int] | None) -> Judged:
     if not permission.endswith("?"):
         found.asks += [(permission, target) for target in _paths_of(use, image, permission)]
         return found
-    _RULES[permission](use, image, domains, found)
+    _RULES[permission](use, image, sockets, found)
     return found
 
 
@@ -133,8 +171,8 @@ def _named(found: tuple[str, ...] | None) -> tuple[str, ...]:
     return tuple(sorted({text if text.startswith("/") else "" for text in found})) if found else ("",)
 
 
-def _open(use: Use, image: Image, domains: frozenset[int] | None, found: Judged) -> None:
-    del domains
+def _open(use: Use, image: Image, sockets: Sockets, found: Judged) -> None:
+    del sockets
     index = _path_index(use.name)
     paths = texts(use, image, index)
     if use.name.startswith("f"):
@@ -143,8 +181,14 @@ def _open(use: Use, image: Image, domains: frozenset[int] | None, found: Judged)
         reads = modes is None or any(ch in mode for mode in modes for ch in "r+")
     else:
         flags = _argument(use, index + 1)
-        writes = flags is None or use.name == "openat2" or any(flag & _WRITES for flag in flags)
-        reads = flags is None or use.name == "openat2" or any(flag & 3 != 1 for flag in flags)
+        if flags is None or use.name == "openat2":
+            flags = None
+        writes = flags is None or any(flag & _WRITES for flag in flags)
+        reads = flags is None or any(flag & 3 != 1 for flag in flags)
+        if flags is None:
+            # Whether it writes nobody can tell: most such calls read, and the sandbox holds for the others.
+            writes = False
+            found.perhaps += [("write:fs", path if path.startswith("/") else "") for path in paths or ("",)]
     for path in paths or ("",):
         found.asks += _opened(path, reads=reads, writes=writes)
         _special(path, found)
@@ -168,35 +212,70 @@ def _special(path: str, found: Judged) -> None:
         found.reasons.append(("vdso-walk", f"reads {path}"))
 
 
-def _connect(use: Use, image: Image, domains: frozenset[int] | None, found: Judged) -> None:
+def _connect(use: Use, image: Image, sockets: Sockets, found: Judged) -> None:
     del use, image
-    local = domains is not None and domains <= {AF_UNIX, AF_NETLINK}
-    found.asks.append(("net:local" if local else "net:egress", ""))
+    found.asks.append(("net:local" if sockets.local() else "net:egress", ""))
 
 
-def _listen(use: Use, image: Image, domains: frozenset[int] | None, found: Judged) -> None:
+def _listen(use: Use, image: Image, sockets: Sockets, found: Judged) -> None:
     del use, image
-    local = domains is not None and domains <= {AF_UNIX, AF_NETLINK}
-    found.asks.append(("net:local" if local else "net:listen", ""))
+    found.asks.append(("net:local" if sockets.local() else "net:listen", ""))
 
 
-def _socket(use: Use, image: Image, domains: frozenset[int] | None, found: Judged) -> None:
-    del image, domains
+def _socket(use: Use, image: Image, sockets: Sockets, found: Judged) -> None:
+    del image
     made = _argument(use, 0)
-    kinds = _argument(use, 1)
-    if made is not None and AF_PACKET in made:
+    if made is None:
+        found.asks.append(("net:egress", ""))
+        return
+    kinds = _argument(use, 1) or frozenset()
+    protocols = _argument(use, 2) or frozenset()
+    if made & {AF_UNIX, AF_NETLINK}:
+        found.asks.append(("net:local", ""))
+    if made & {AF_INET, AF_INET6}:
+        listener = sockets.listens and not sockets.connects
+        found.asks.append(("net:listen" if listener else "net:egress", ""))
+        if any(kind & 0xF == 3 for kind in kinds):
+            found.asks.append(("root", "raw-socket"))
+        found.asks += [("root", f"protocol-{one}") for one in sorted(protocols - _PROTOCOLS)]
+    if AF_PACKET in made:
         found.asks.append(("root", "packet-socket"))
-    if (
-        kinds is not None
-        and any(kind & 0xF == 3 for kind in kinds)
-        and not (made or set()) <= {AF_UNIX, AF_NETLINK}
-    ):
-        found.asks.append(("root", "raw-socket"))
-    found.asks.append(("net:local", ""))
+    others = made - {AF_UNIX, AF_NETLINK, AF_INET, AF_INET6, AF_PACKET}
+    found.asks += [("root", f"socket-family-{one}") for one in sorted(others)]
 
 
-def _exec(use: Use, image: Image, domains: frozenset[int] | None, found: Judged) -> None:
-    del domains
+def _ioctl(use: Use, image: Image, sockets: Sockets, found: Judged) -> None:
+    del image, sockets
+    requests = _argument(use, 1)
+    if requests is None:
+        found.reasons.append(("ioctl-unknown", "its request is no constant"))
+        return
+    for request in sorted({one & 0xFFFFFFFF for one in requests}):
+        kind = request >> 8
+        if kind in (0x54, 0x4B, 0x56) and request not in _TTY_READS:
+            found.asks.append(("terminal", f"{request:#x}"))
+        elif kind == 0x89 and request not in _INTERFACE_READS:
+            found.asks.append(("root", f"ioctl-{request:#x}"))
+        elif (request >> 8) & 0xFF in (0x46, 0x64) and kind > 0xFF:
+            found.asks.append(("gpu", ""))
+        elif request not in _TTY_READS | _INTERFACE_READS:
+            found.reasons.append(("ioctl-unknown", f"request {request:#x}"))
+
+
+def _fcntl(use: Use, image: Image, sockets: Sockets, found: Judged) -> None:
+    del image, sockets
+    if (_argument(use, 1) or frozenset()) & _OWNERS:
+        found.asks.append(("process", ""))
+
+
+def _syslog(use: Use, image: Image, sockets: Sockets, found: Judged) -> None:
+    """The function of libc writes to a socket; the system call of that name reads the kernel's messages."""
+    del image, sockets
+    found.asks.append(("root" if use.gate else "net:local", ""))
+
+
+def _exec(use: Use, image: Image, sockets: Sockets, found: Judged) -> None:
+    del sockets
     index = {"posix_spawn": 1, "posix_spawnp": 1, "execveat": 1}.get(use.name, 0)
     paths = texts(use, image, index) if use.name != "fexecve" else None
     if use.name in ("system", "popen", "wordexp"):
@@ -210,23 +289,23 @@ def _exec(use: Use, image: Image, domains: frozenset[int] | None, found: Judged)
     )
 
 
-def _clone(use: Use, image: Image, domains: frozenset[int] | None, found: Judged) -> None:
-    del image, domains
+def _clone(use: Use, image: Image, sockets: Sockets, found: Judged) -> None:
+    del image, sockets
     flags = _argument(use, 0 if use.gate else 2)
     if flags is not None and any(flag & _NEW_SPACES for flag in flags):
         found.asks.append(("namespace", ""))
     found.asks.append(("process", ""))
 
 
-def _prctl(use: Use, image: Image, domains: frozenset[int] | None, found: Judged) -> None:
-    del image, domains
+def _prctl(use: Use, image: Image, sockets: Sockets, found: Judged) -> None:
+    del image, sockets
     for option in sorted(_argument(use, 0) or ()):
         if option in _PRCTL:
             found.asks.append((_PRCTL[option], ""))
 
 
-def _dynload(use: Use, image: Image, domains: frozenset[int] | None, found: Judged) -> None:
-    del domains
+def _dynload(use: Use, image: Image, sockets: Sockets, found: Judged) -> None:
+    del sockets
     index = 1 if use.name == "dlmopen" else 0
     value = _argument(use, index)
     if value == frozenset((0,)):
@@ -241,8 +320,8 @@ def _dynload(use: Use, image: Image, domains: frozenset[int] | None, found: Judg
         found.asks.append(("gpu", ""))
 
 
-def _memory(use: Use, image: Image, domains: frozenset[int] | None, found: Judged) -> None:
-    del image, domains
+def _memory(use: Use, image: Image, sockets: Sockets, found: Judged) -> None:
+    del image, sockets
     index = 2
     protections = _argument(use, index)
     if use.arguments is None or protections is None:
@@ -255,18 +334,22 @@ def _memory(use: Use, image: Image, domains: frozenset[int] | None, found: Judge
         found.reasons.append(("code-gen", f"{use.name} makes memory {how}"))
 
 
-def _env(use: Use, image: Image, domains: frozenset[int] | None, found: Judged) -> None:
-    del domains
+def _env(use: Use, image: Image, sockets: Sockets, found: Judged) -> None:
+    del sockets
     names = texts(use, image, 0)
     if names is None:
         found.asks.append(("env", ""))
         return
     for name in names:
-        secret = any(word in name.upper() for word in _SECRETS)
-        found.asks.append(("secret" if secret else "env", name))
+        found.asks.append(("secret" if is_secret(name) else "env", name))
 
 
-_RULES: dict[str, Callable[[Use, Image, frozenset[int] | None, Judged], None]] = {
+def is_secret(name: str) -> bool:
+    """Whether a variable's name says that its value is a secret."""
+    return any(word in name.upper() for word in _SECRETS)
+
+
+_RULES: dict[str, Callable[[Use, Image, Sockets, Judged], None]] = {
     "open?": _open,
     "connect?": _connect,
     "listen?": _listen,
@@ -274,6 +357,9 @@ _RULES: dict[str, Callable[[Use, Image, frozenset[int] | None, Judged], None]] =
     "exec?": _exec,
     "clone?": _clone,
     "prctl?": _prctl,
+    "ioctl?": _ioctl,
+    "fcntl?": _fcntl,
+    "syslog?": _syslog,
     "dynload?": _dynload,
     "memory?": _memory,
     "env?": _env,

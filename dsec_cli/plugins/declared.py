@@ -113,6 +113,7 @@ def compare(found: Scan, declared: Declared, *, data: bytes) -> Scan:
             permissions.append(parse_permission(text))
         except ValueError:
             findings.append(_told("bad-permission", text))
+    findings = [_enforced(one, permissions) for one in findings]
     findings += _undeclared(found, permissions)
     told = replace(found, findings=tuple(findings))
     for one in permissions:
@@ -147,13 +148,40 @@ def _allow(one: Finding, allowed: tuple[Allowed, ...]) -> Finding:
     return one
 
 
+_ENFORCED = {
+    "exec-child": "exec",
+    "dlopen-computed": "dynload",
+    "dlopen-unknown": "dynload",
+    "code-gen": "code-gen",
+}
+"""What a scan cannot see into, and the permission under which the sandbox holds for it all the same."""
+
+
+def _enforced(one: Finding, permissions: list[Permission]) -> Finding:
+    wanted = _ENFORCED.get(one.code, "")
+    if one.allowed or not any(entry.name == wanted for entry in permissions):
+        return one
+    return replace(one, allowed=f"{wanted} is declared; what it does is in the same sandbox")
+
+
 def _undeclared(found: Scan, permissions: list[Permission]) -> list[Finding]:
     told = []
     services = [one for one in permissions if _service(one)]
     for need in found.needs:
         if need.tier == "linked" or need.permission == "runtime":
             continue
+        if need.tier == "unknown":
+            if not any(one.name == need.permission for one in permissions):
+                detail = f"{need.permission} may be used and is not declared, so it is not granted"
+                told.append(_told("use-unknown", detail, chain=need.chain, tier=need.tier))
+            continue
         missing = [target for target in need.targets if not _granted(need, target, permissions, services)]
+        narrow = [one for one in permissions if one.name == need.permission and one.target]
+        if "" in missing and narrow and need.permission not in ROOT_LIKE:
+            missing.remove("")
+            which = ", ".join(one.target for one in narrow)
+            detail = f"{need.permission}: it gets {which} and no more"
+            told.append(_told("target-unknown", detail, chain=need.chain, tier=need.tier))
         if missing:
             named = ", ".join(f"{need.permission}={one}" if one else need.permission for one in missing)
             told.append(_told("undeclared", named, chain=need.chain, tier=need.tier))
@@ -163,6 +191,8 @@ def _undeclared(found: Scan, permissions: list[Permission]) -> list[Finding]:
 def _granted(need: Need, target: str, permissions: list[Permission], services: list[Permission]) -> bool:
     if any(one.covers(need.permission, target) for one in permissions):
         return True
+    if need.permission == "process":  # who may run programs may start processes for them
+        return any(one.name == "exec" for one in permissions)
     # A service is reached over the network: it expands to egress to its endpoint.
     return bool(services) and need.permission in ("net:egress", "net:local")
 

@@ -39,12 +39,15 @@ def seccomp(found: Scan) -> str:
 
 def contract(found: Scan) -> str:
     """The `plugins` and `security_policy` sections that would allow what the plugin's own code asks for."""
-    used = [need for need in found.needs if need.tier != "linked"]
+    used = [need for need in found.needs if need.tier not in ("linked", "unknown")]
+    perhaps = sorted({need.permission for need in found.needs if need.tier == "unknown"})
     lines = [f"# What {found.identity.file} uses, as scanned (blake3 {found.identity.blake3[:16]})."]
     if found.blind():
         count = len(found.blind())
         places = "1 place" if count == 1 else f"{count} places"
         lines.append(f"# {places} could not be seen: see ds-plugin-scan.")
+    if perhaps:
+        lines.append(f"# It may use as well, which the file does not tell: {', '.join(perhaps)}.")
     lines += ["plugins:", f"  - name: {_quoted(found.identity.file.split('.')[0])}"]
     granted = [_quoted(one) for need in used for one in _spelled(need)]
     lines += (

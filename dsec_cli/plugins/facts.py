@@ -24,7 +24,6 @@ class Facts:
     uses: list[Use]
     judged: list[tuple[Use, Judged]]
     host: Host | None
-    domains: frozenset[int] | None
     unresolved_lookups: list[tuple[Use, str, str]] = field(default_factory=list)
     """(use, code, why) of names that are looked up and could not be followed."""
     notes: list[str] = field(default_factory=list)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dsec_cli.plugins.constants import texts
-from dsec_cli.plugins.uses import LOOKUPS, uses
+from dsec_cli.plugins.uses import LOOKUPS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,10 +17,20 @@ if TYPE_CHECKING:
 _LOADS = frozenset(("dlopen", "dlmopen", "__libc_dlopen_mode"))
 
 
-def follow_lookups(package: Package, host: Host | None, finder: Finder) -> Unresolved:
+def loaded_names(package: Package, found: list[Use]) -> list[str]:
+    """Libraries that are loaded by a constant name while the plugin runs."""
+    names: list[str] = []
+    for use in found:
+        if use.name in _LOADS:
+            image = package.units[use.unit].analysis.image
+            names += texts(use, image, 1 if use.name == "dlmopen" else 0) or ()
+    return [name for name in dict.fromkeys(names) if name and "/" not in name]
+
+
+def follow_lookups(package: Package, host: Host | None, finder: Finder, first: list[Use]) -> Unresolved:
     """Add what is looked up to the package's graph; what cannot be is returned with its code and why."""
     found: Unresolved = []
-    for use in uses(package):
+    for use in first:
         if use.name in LOOKUPS:
             found += _lookup(package, host, use)
         elif use.name in _LOADS:

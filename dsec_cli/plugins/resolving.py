@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from dsec_cli.plugins.decoding import RAX, RDI
 from dsec_cli.plugins.elf import Malformed
 from dsec_cli.plugins.propagation import Event, Followed, follow
-from dsec_cli.plugins.values import narrow
+from dsec_cli.plugins.values import join, narrow
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -181,6 +181,25 @@ class Resolver:
             for one in events:
                 found += self._numbers(one.ip, caller, gate, one, register=register, depth=depth + 1)
         return found
+
+    def given(self, start: int, value: Value, depth: int = 0) -> Value:
+        """A value in a function as its callers give it, where all of them are known; else the value."""
+        if not isinstance(value, tuple) or value[0] != "in":
+            return value
+        callers = self.callers_of(start)
+        if depth >= _DEEPEST or start in self.exported or start in self._taken or not callers:
+            return value
+        found: list[Value] = []
+        for caller in sorted(callers):
+            followed = self.followed(caller)
+            events = [e for e in followed.events if self.callee(e.target) == start] if followed else []
+            if not events:
+                return value
+            found += [self.given(caller, one.registers[value[1]], depth + 1) for one in events]
+        joined = found[0]
+        for one in found[1:]:
+            joined = join(joined, one)
+        return joined if isinstance(joined, frozenset) else value
 
     def callers_of(self, start: int) -> set[int]:
         """The functions that call or jump to one; fills `_taken` with those whose address is handed out."""

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from dsec import __version__
 from dsec_cli.plugins import summing
 from dsec_cli.plugins.analysis import analyse
+from dsec_cli.plugins.apis import BY_NAME
 from dsec_cli.plugins.check import find_checks
-from dsec_cli.plugins.constants import judge
+from dsec_cli.plugins.constants import Sockets, judge
 from dsec_cli.plugins.decoding import open_door
 from dsec_cli.plugins.facts import Facts
-from dsec_cli.plugins.following import follow_lookups
+from dsec_cli.plugins.following import follow_lookups, loaded_names
 from dsec_cli.plugins.hosting import gather
 from dsec_cli.plugins.libraries import Finder, open_image, package_folders
 from dsec_cli.plugins.mapcache import VERSION
@@ -54,12 +55,14 @@ def scan(path: str, options: Options) -> Scan:
     package = Package(_units(path, image, finder, door, options))
     bundled = {unit.name for unit in package.units[1:]}
     needed = [name for unit in package.units for name in unit.analysis.image.names(1) if name not in bundled]
+    first = uses(package)
+    needed += [name for name in loaded_names(package, first) if finder.find(name, ()) is not None]
     host = (
         gather(_with_libc(needed, finder), finder, door, cache=options.cache, sysroot=options.sysroot)
         if door
         else None
     )
-    facts = _facts(package, host, finder)
+    facts = _facts(package, host, finder, first)
     findings = sorted({one for check in find_checks() for one in check.check(facts)}, key=_order)
     return summing.summed(facts, findings, path=path, image=image, tools=_tools(door))
 
@@ -110,28 +113,29 @@ def _unit(name: str, path: str, image: Image, door: Door | None, options: Option
     return Unit(name, path, analysis, exports_of(analysis))
 
 
-def _facts(package: Package, host: Host | None, finder: Finder) -> Facts:
-    lookups = follow_lookups(package, host, finder)
+def _facts(package: Package, host: Host | None, finder: Finder, first: list[Use]) -> Facts:
+    lookups = follow_lookups(package, host, finder, first)
     load = reach(package, package.roots(load=True))
     called = reach(package, package.roots(load=False))
-    found = uses(package)
+    found = uses(package) if package.extra else first
     images = [unit.analysis.image for unit in package.units]
-    domains = _domains(found)
-    judged = [(use, judge(use, images[use.unit], domains)) for use in found]
-    return Facts(package, load, called, found, judged, host, domains, lookups)
+    sockets = _sockets(found)
+    judged = [(use, judge(use, images[use.unit], sockets)) for use in found]
+    return Facts(package, load, called, found, judged, host, lookups)
 
 
-def _domains(found: Iterable[Use]) -> frozenset[int] | None:
-    """The families of all sockets that are made; None where one is not known, or none is made here."""
-    domains: set[int] = set()
+def _sockets(found: Iterable[Use]) -> Sockets:
+    """What is done with the sockets that are made."""
+    domains: set[int] | None = set()
+    rules = set()
     for use in found:
-        if use.name != "socket":
+        rules.add(BY_NAME.get(use.name))
+        if use.name != "socket" or domains is None:
             continue
         value = use.arguments[0] if use.arguments is not None else None
-        if not isinstance(value, frozenset):
-            return None
-        domains |= value
-    return frozenset(domains) if domains else None
+        domains = domains | value if isinstance(value, frozenset) else None
+    known = frozenset(domains) if domains else None
+    return Sockets(known, connects=bool(rules & {"connect?", "net:egress"}), listens="listen?" in rules)
 
 
 _RANKS = {"error": 0, "warning": 1, "info": 2}

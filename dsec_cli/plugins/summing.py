@@ -72,8 +72,11 @@ def _needs(facts: Facts) -> tuple[Need, ...]:
     """Each permission once, in its earliest tier; targets of all its uses in that tier or earlier."""
     found: dict[str, list[tuple[str, str, Use]]] = defaultdict(list)
     for use, judged in facts.judged:
+        tier = facts.tier(use.unit, use.function)
         for permission, target in judged.asks:
-            found[permission].append((facts.tier(use.unit, use.function), target, use))
+            found[permission].append((tier, target, use))
+        for permission, target in judged.perhaps:
+            found[permission].append(("linked" if tier == "linked" else "unknown", target, use))
     for name in _linked_only(facts):
         found.setdefault(name[0], [])
     needs = []
@@ -83,6 +86,9 @@ def _needs(facts: Facts) -> tuple[Need, ...]:
         if not entries:
             needs.append(Need(permission, ("",), unused, tuple(_linked_names(facts, permission)), 0))
             continue
+        known = [entry for entry in entries if entry[0] in ("load", "reachable")]
+        unsure = [entry for entry in entries if entry[0] == "unknown"]
+        entries = known or unsure or entries
         tier = min((entry[0] for entry in entries), key=_RANK.__getitem__)
         here = [entry for entry in entries if entry[0] == tier or tier == "load"]
         ways = [
@@ -118,6 +124,9 @@ _WIDEST = {
     "dynload?": "dynload",
     "memory?": "runtime",
     "env?": "env",
+    "ioctl?": "runtime",
+    "fcntl?": "runtime",
+    "syslog?": "net:local",
 }
 
 

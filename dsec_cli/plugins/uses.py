@@ -46,7 +46,7 @@ def uses(package: Package) -> list[Use]:
         if resolver is not None:
             found += _of_unit(index, unit, resolver, package)
         for site in unit.analysis.sites:
-            found += _of_site(index, site)
+            found += _of_site(index, site, resolver)
     for (index, node), pairs in package.extra.items():
         found += [Use(name, index, node, ip, None) for ip, name in pairs if name in WATCHED]
     return sorted(found, key=lambda use: (use.unit, use.ip, use.name))
@@ -77,17 +77,21 @@ def _of_function(index: int, start: int, resolver: Resolver, pairs: set[tuple[in
         name = resolver.callee(event.target)
         if isinstance(name, str) and name in WATCHED:
             called.add(name)
-            yield Use(name, index, start, event.ip, _arguments(event, ARGUMENTS))
+            yield Use(name, index, start, event.ip, _arguments(resolver, start, event, ARGUMENTS))
     for ip, name in sorted(pairs):
         if name not in called:
             yield Use(name, index, start, ip, None)
 
 
-def _arguments(event: Event, registers: tuple[int, ...]) -> tuple[Value, ...]:
-    return tuple(event.registers[register] for register in registers)
+def _arguments(
+    resolver: Resolver | None, start: int, event: Event, registers: tuple[int, ...]
+) -> tuple[Value, ...]:
+    """What a call gets; where that is what its caller got, what all callers give."""
+    found = tuple(event.registers[register] for register in registers)
+    return found if resolver is None else tuple(resolver.given(start, value) for value in found)
 
 
-def _of_site(index: int, site: Site) -> Iterator[Use]:
+def _of_site(index: int, site: Site, resolver: Resolver | None) -> Iterator[Use]:
     if site.event is None:
         return
     for number in sorted(site.numbers or ()):
@@ -99,5 +103,9 @@ def _of_site(index: int, site: Site) -> Iterator[Use]:
             name, registers = I386.get(number, f"#{number}"), (3, 1, 2, 6, 7, 5)
         # Only where the number stands at the gate itself do the other registers belong to it.
         same = isinstance(site.event.registers[7 if site.gate == "libc" else 0], frozenset)
-        arguments = _arguments(site.event, registers) if same else tuple([None] * len(registers))
+        arguments = (
+            _arguments(resolver, site.function, site.event, registers)
+            if same
+            else tuple([None] * len(registers))
+        )
         yield Use(name, index, site.function, site.ip, arguments, site.gate)

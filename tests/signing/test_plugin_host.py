@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dsec.plugins import frames
+from dsec.plugins.grants import Grants
 from dsec.plugins.limits import DEFAULTS
 from dsec.plugins.process import PluginError, PluginProcess, Terms
 from dsec.sandbox import landlock
@@ -43,7 +44,6 @@ int32_t ds_step_run(const uint8_t *in, uint64_t len, ds_buf *out) { (void)in; (v
 """
 NAMES = ("read", "write", "openat", "close", "mmap", "munmap", "brk", "futex", "newfstatat", "lseek")
 CALLS = tuple(NUMBERS[name] for name in NAMES)
-LOADING = tuple(NUMBERS[name] for name in ("mprotect", "pread64", "fstat", "newfstatat"))
 pytestmark = [
     pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed"),
     pytest.mark.skipif(os.uname().machine != "x86_64", reason="numbers of x86-64"),
@@ -61,7 +61,12 @@ def built(folder: Path, body: str, *, constructor: str = "", abi: str = "1") -> 
         check=True,
         timeout=60,
     )
-    return Terms(str(target), CALLS, LOADING)
+    return Terms((target.read_bytes(),), CALLS)
+
+
+def granted(terms: Terms, **grants: object) -> Terms:
+    """The same with something granted."""
+    return terms._replace(grants=Grants(**grants))  # type: ignore[arg-type]
 
 
 def test_a_plugin_answers(tmp_path: Path) -> None:
@@ -119,10 +124,10 @@ def test_files_are_what_it_was_given(tmp_path: Path) -> None:
     char path[256] = {0}; memcpy(path, in, len < 255 ? len : 255);
     int f = open(path, O_RDONLY); if (f < 0) { snprintf(text, 200, "%s", strerror(errno)); return 1; }
     char got[64] = {0}; read(f, got, 63); close(f); return say(out, got);"""
-    terms = built(tmp_path, body)._replace(read=(str(tmp_path / "given"),))
+    terms = granted(built(tmp_path, body), read=(str(tmp_path / "given"),))
     with PluginProcess(terms) as plugin:
         assert plugin.call(str(tmp_path / "given").encode()) == b"given"
-        for path in (str(tmp_path / "other"), "/etc/passwd", terms.path):
+        for path in (str(tmp_path / "other"), "/etc/passwd", str(tmp_path / "t.so")):
             with pytest.raises(PluginError, match="Permission denied"):
                 plugin.call(path.encode())
 
@@ -172,10 +177,9 @@ def test_what_is_no_plugin_is_refused(tmp_path: Path) -> None:
     target = str(tmp_path / "t.so")
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", target, str(tmp_path / "t.c")], check=True, timeout=60)
     with pytest.raises(PluginError, match="it has no function ds_plugin_abi"):
-        PluginProcess(Terms(target, CALLS, LOADING))
-    (tmp_path / "n.so").write_text("no library")
+        PluginProcess(Terms((Path(target).read_bytes(),), CALLS))
     with pytest.raises(PluginError, match="it cannot be loaded"):
-        PluginProcess(Terms(str(tmp_path / "n.so"), CALLS, LOADING))
+        PluginProcess(Terms((b"no library",), CALLS))
 
 
 TAKES = """
@@ -207,7 +211,11 @@ def taking(folder: Path, **limits: int) -> PluginProcess:
     terms = built(folder, TAKES.replace("FILE", f'"{folder}/written"'))
     more = tuple(NUMBERS[name] for name in ("fork", "dup"))
     return PluginProcess(
-        terms._replace(limits={**DEFAULTS, **limits}, calls=CALLS + more, write=(str(folder),))
+        granted(
+            terms._replace(limits={**DEFAULTS, **limits}, calls=CALLS + more),
+            write=(str(folder),),
+            kinds=("process",),
+        )
     )
 
 
@@ -314,10 +322,11 @@ def test_information_that_it_will_not_give_is_told(tmp_path: Path) -> None:
     terms = built(tmp_path, "return 0;")
     source = (tmp_path / "t.c").read_text().replace('out->name = "t";', "out->struct_size = 1;")
     (tmp_path / "t.c").write_text(source)
-    words = ["gcc", "-shared", "-fPIC", "-w", f"-I{EXAMPLES}", "-o", terms.path, str(tmp_path / "t.c")]
+    target = tmp_path / "t.so"
+    words = ["gcc", "-shared", "-fPIC", "-w", f"-I{EXAMPLES}", "-o", str(target), str(tmp_path / "t.c")]
     subprocess.run(words, check=True, timeout=60)
     with pytest.raises(PluginError, match="ds_plugin_info failed"):
-        PluginProcess(terms)
+        PluginProcess(terms._replace(images=(target.read_bytes(),)))
 
 
 @pytest.mark.skipif(landlock.interface() < 6, reason="this kernel's Landlock does not guard signals")

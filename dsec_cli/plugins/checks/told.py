@@ -28,5 +28,7 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 
 CHECK = Check(
-    "told", ("code-gen", "self-mem", "exec-child", "dlopen-computed", "vdso-walk", "loader-walk"), check
+    "told",
+    ("code-gen", "self-mem", "exec-child", "dlopen-computed", "vdso-walk", "loader-walk", "ioctl-unknown"),
+    check,
 )

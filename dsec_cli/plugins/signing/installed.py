@@ -86,7 +86,7 @@ def stage(root: str, name: str, files: dict[str, bytes], executable: frozenset[s
     aside = os.path.join(root, f".{name}.{os.getpid()}{_ASIDE}")
     try:
         shutil.rmtree(aside, ignore_errors=True)
-        os.makedirs(aside, mode=0o755)
+        os.makedirs(aside, mode=0o700)  # nobody else changes what is about to be scanned
         for path, data in sorted(files.items()):
             full = os.path.join(aside, path)
             os.makedirs(os.path.dirname(full), exist_ok=True)
@@ -134,6 +134,7 @@ def place(root: str, aside: str, name: str, version: str, *, said: dict[str, obj
     folder = os.path.join(base, version)
     try:
         os.makedirs(base, exist_ok=True)
+        os.chmod(aside, 0o755)  # noqa: S103 - as other folders; only its user writes
         _put(aside, folder)
         write_whole(f"{folder}.json", [json.dumps(said).encode()])
         use(root, name, version)

@@ -18,6 +18,7 @@ _TIER_WORDS = {
     "load": "when it is loaded",
     "reachable": "when it is called",
     "linked": "linked, no way found",
+    "unknown": "perhaps (the file does not tell)",
 }
 _VERDICTS = {
     "ok": "ok: nothing that must not be, and nothing hidden",

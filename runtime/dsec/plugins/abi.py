@@ -48,15 +48,20 @@ _FUNCTIONS = {
 }
 
 
+def load(path: str) -> ctypes.CDLL:
+    """A library that a plugin brings along; raises PluginFault."""
+    try:
+        return ctypes.CDLL(path)
+    except OSError as problem:
+        raise PluginFault(f"it cannot be loaded: {problem}") from None
+
+
 class Library:
     """A loaded plugin; its constructors have run when this exists."""
 
     def __init__(self, path: str) -> None:
         """Raises PluginFault for what is no plugin of this interface."""
-        try:
-            self._library = ctypes.CDLL(path)
-        except OSError as problem:
-            raise PluginFault(f"it cannot be loaded: {problem}") from None
+        self._library = load(path)
         for name, (result, arguments) in _FUNCTIONS.items():
             try:
                 function = getattr(self._library, name)

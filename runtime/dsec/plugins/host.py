@@ -1,8 +1,9 @@
 """The process that one plugin lives in: takes everything away from itself, loads the plugin, answers.
 
-In this order: limits; the first filter of system calls (the plugin's and those of loading); files that
-loading needs; dlopen, so that constructors run under the filter; the second filter, without those of
-loading; files that the plugin may reach. What fails ends the process before the plugin is called.
+In this order: namespaces, and a process that waits for this one; limits; capabilities; files (Landlock);
+the filter of system calls; dlopen. So no byte of the plugin runs before all of it holds, for every thread and
+for good: what a constructor could undo is nothing that we rely on. What fails ends the process before the
+plugin is loaded.
 """
 
 from __future__ import annotations
@@ -14,27 +15,37 @@ import signal
 import socket
 
 from dsec.plugins import frames
-from dsec.plugins.abi import Library, PluginFault
+from dsec.plugins.abi import Library, PluginFault, load
+from dsec.plugins.filters import filter_of
+from dsec.plugins.grants import grants_of, missing, paths, ports, variables
 from dsec.plugins.limits import keep_to
-from dsec.sandbox import hostcalls, landlock, seccomp
+from dsec.sandbox import landlock, namespaces, seccomp
+from dsec.sandbox.connections import Policy, hand_over
 from dsec.sandbox.kernel import PR_SET_DUMPABLE, PR_SET_PDEATHSIG, SandboxError, prctl
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-SYSTEM_LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache")
+    from dsec.plugins.grants import Grants
 
 
-def main(handle: int) -> None:
-    """Serve the process at the other end of the socket."""
+def main(handle: int, *images: int) -> None:
+    """Serve the process at the other end of the socket; `images`: what to load, the plugin last."""
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     link = socket.socket(fileno=handle)
     first = frames.receive(link)
     if first is None or first[0] != frames.CONFIG:
         return
     config = json.loads(first[1])
+    grants = grants_of(config["grants"])
+    alone = config["namespaces"] and namespaces.enter(
+        net=not grants.networked(), ipc="ipc" not in grants.kinds
+    )
+    policy = Policy(grants.egress, grants.listen, grants.local) if grants.narrow() else None
+    line = namespaces.supervise(policy)
     try:
-        library, isolation = _shut_in(config)
+        library, isolation = _shut_in(config, grants, images, alone=alone, line=line)
         name, version = library.info()
     except (PluginFault, SandboxError, OSError, MemoryError) as problem:
         _fault(link, problem)
@@ -44,27 +55,42 @@ def main(handle: int) -> None:
     os._exit(0)  # Python's own end makes calls that are not allowed any more
 
 
-def _shut_in(config: dict[str, Any]) -> tuple[Library, dict[str, Any]]:
+def _shut_in(
+    config: dict[str, Any],
+    grants: Grants,
+    images: tuple[int, ...],
+    *,
+    alone: bool,
+    line: socket.socket | None,
+) -> tuple[Library, dict[str, Any]]:
     """Isolate this process and load the plugin in it."""
-    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    prctl(PR_SET_DUMPABLE, 0)
+    absent = missing(grants)
+    if absent:
+        raise PluginFault(f"it may write {absent}, which is not there: make it first")
+    os.environ.update(variables(grants))
+    if line is None:
+        prctl(PR_SET_DUMPABLE, 0)  # who connects for it must be able to look at it
     keep_to(config["limits"])
-    calls = frozenset(config["calls"]) | hostcalls.answering()
-    seccomp.restrict(calls | frozenset(config["loading"]) | hostcalls.loading())
-    folder = os.path.dirname(config["path"])
-    read, write = config["read"], config["write"]
+    filed = bool(grants.read or grants.write or grants.execute)
+    namespaces.drop_capabilities(namespaces.DAC_OVERRIDE if filed else 0)
+    settings = json.dumps(config["settings"]).encode()
+    held = filter_of(config["calls"], grants, pid=os.getpid(), alone=alone)
     version = 0
     if config["landlock"]:
         version = landlock.restrict(
-            read=read, write=write, load=(folder, *SYSTEM_LIBRARIES), tcp=config["tcp"]
+            **paths(grants)._asdict(), ports=ports(grants), abstract="" in grants.local
         )
-    library = Library(config["path"])
-    if config["landlock"]:
-        landlock.restrict(read=read, write=write, tcp=config["tcp"])
     gc.freeze()
-    seccomp.restrict(calls)
-    library.init(json.dumps(config["settings"]).encode())
-    return library, {"landlock": version, "calls": len(calls)}
+    listener = seccomp.restrict(
+        held.allowed, rules=held.rules, otherwise=held.otherwise, listen=line is not None
+    )
+    if line is not None:
+        hand_over(listener, line)
+    kept = [load(f"/proc/self/fd/{one}") for one in images[:-1]]
+    library = Library(f"/proc/self/fd/{images[-1]}")
+    library.init(settings)
+    isolation = {"landlock": version, "calls": len(held.allowed), "namespaces": alone}
+    return library, {**isolation, "libraries": len(kept)}
 
 
 def _answer(link: socket.socket, library: Library) -> None:

@@ -14,7 +14,10 @@ from typing import NamedTuple
 
 from dsec.interpreter import APART
 from dsec.plugins import frames
+from dsec.plugins.grants import Grants
 from dsec.plugins.limits import DEFAULTS
+from dsec.plugins.output import Output
+from dsec.plugins.sealed import sealed_copy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +26,8 @@ if TYPE_CHECKING:
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _CODE = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from dsec.plugins.host import main; main(int(sys.argv[2]))"
+    "import sys; sys.path.insert(0, sys.argv[1]); from dsec.plugins.host import main; "
+    "main(*map(int, sys.argv[2:]))"
 )
 _START_S = 20.0
 _END_S = 2.0
@@ -36,22 +40,17 @@ class PluginError(Exception):
 
 
 class Terms(NamedTuple):
-    """What a plugin is given."""
+    """What a plugin is, and what it is given."""
 
-    path: str
-    """The shared object, absolute."""
+    images: tuple[bytes, ...]
+    """The libraries that it brings along, those that need no others first, and the shared object itself."""
     calls: tuple[int, ...]
     """Numbers of the system calls that it may make."""
-    loading: tuple[int, ...] = ()
-    """Further ones while it is loaded."""
-    read: tuple[str, ...] = ()
-    """Paths that it may read, with all below."""
-    write: tuple[str, ...] = ()
-    """Paths that it may write and read."""
-    tcp: bool = False
-    """Whether it may connect and listen by TCP."""
+    grants: Grants = Grants()
     landlock: bool = True
     """Whether files are guarded; False only where the user has said so."""
+    namespaces: bool = True
+    """Whether it gets namespaces of its own where the machine has any for us."""
     settings: dict[str, Any] = {}  # noqa: RUF012 - never changed
     """Handed to the plugin when it is set up."""
     limits: dict[str, int] = DEFAULTS
@@ -62,28 +61,40 @@ class PluginProcess:
     """One running plugin; not to be used from two threads at once."""
 
     def __init__(self, terms: Terms, *, log: int | None = None) -> None:
-        """Start it; raises PluginError. `log`: where its standard output and error go; None: nowhere."""
+        """Start it; raises PluginError. `log`: where what it prints goes, cleaned; None: nowhere."""
         mine, theirs = socket.socketpair()
         self._link = mine
         self._limits = terms.limits
-        out = subprocess.DEVNULL if log is None else log
-        with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, *APART, _CODE, _ROOT, str(theirs.fileno())],
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=out,
-                pass_fds=(theirs.fileno(),),
-                env={"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin"},
-                cwd="/",
-            )
+        self._output = Output(log) if log is not None else None
+        out = subprocess.DEVNULL if self._output is None else self._output.writing
+        images = [sealed_copy(data) for data in terms.images]
+        try:
+            with theirs:
+                handles = (theirs.fileno(), *images)
+                self._process = subprocess.Popen(
+                    [sys.executable, *APART, _CODE, _ROOT, *map(str, handles)],
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=out,
+                    pass_fds=handles,
+                    env={"LC_ALL": "C.UTF-8", "PATH": "/usr/bin:/bin"},
+                    cwd="/",
+                    start_new_session=True,  # so that it has no controlling terminal
+                )
+        finally:
+            for handle in images:
+                os.close(handle)
+            if self._output is not None:
+                self._output.begin()
         self.facts = self._started(terms)
         """What the plugin says of itself (`name`, `version`) and what isolates it."""
 
     def _started(self, terms: Terms) -> dict[str, Any]:
         self._link.settimeout(_START_S)
         until = time.monotonic() + _START_S
-        self._send(frames.CONFIG, json.dumps(terms._asdict()).encode())
+        held = {**terms._asdict(), "grants": terms.grants._asdict()}
+        del held["images"]
+        self._send(frames.CONFIG, json.dumps(held).encode())
         kind, data = self._receive("while it was started", until)
         if kind != frames.READY:
             self.close()
@@ -139,16 +150,19 @@ class PluginProcess:
     def _kill(self) -> None:
         self._link.close()
         self._process.kill()
-        self._process.wait()
+        self._wait()
+
+    def _wait(self) -> int:
+        """Its exit code; what it had printed is out when this returns."""
+        code = self._process.wait()
+        if self._output is not None:
+            self._output.end()
+        return code
 
     def _ended(self, when: str) -> None:
         """Say how the process ended."""
         self._link.close()
-        try:
-            code = self._process.wait(_END_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            code = self._process.wait()
+        code = self._last()
         if code == -signal.SIGSYS:
             raise PluginError(f"it was killed {when}: it made a system call that its scan does not have")
         if code == -signal.SIGXCPU and "cpu_s" in self._limits:
@@ -165,11 +179,14 @@ class PluginProcess:
         with contextlib.suppress(OSError):  # it is gone already
             frames.send(self._link, frames.END, b"")
         self._link.close()
-        try:
-            return self._process.wait(_END_S)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            return self._process.wait()
+        return self._last()
+
+    def _last(self) -> int:
+        """Its exit code, soon."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_END_S)
+        self._process.kill()
+        return self._wait()
 
     def __enter__(self) -> Self:
         return self

@@ -32,11 +32,6 @@ _LOADING = {
     "readlink": (89, -1),
     "readlinkat": (267, 78),
     "getrandom": (318, 278),
-    "prctl": (157, 167),
-    "seccomp": (317, 277),
-    "landlock_create_ruleset": (444, 444),
-    "landlock_add_rule": (445, 445),
-    "landlock_restrict_self": (446, 446),
     "rseq": (334, 293),
 }
 
@@ -47,7 +42,7 @@ def answering() -> frozenset[int]:
 
 
 def loading() -> frozenset[int]:
-    """What it makes besides while it loads a library and takes away more from itself."""
+    """What it makes besides while it loads a library."""
     return _of(_LOADING)
 
 
