@@ -25,6 +25,7 @@ _WRITES = 0o1 | 0o2 | 0o100 | 0o1000
 AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_PACKET, AF_VSOCK = 1, 2, 10, 16, 17, 40
 _NEW_SPACES = 0x7E020080
 """CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET, NEWTIME."""
+_CLONE_THREAD = 0x10000
 _SECRETS = (
     "SECRET",
     "TOKEN",
@@ -57,6 +58,17 @@ _INTERFACE_READS = {
     0x8921,
     0x8927,
     0x8933,
+}
+_INTERFACE_WRITES = {
+    0x890B,
+    0x890C,
+    *range(0x8914, 0x8926, 2),
+    0x8923,
+    0x8924,
+    0x8925,
+    0x8936,
+    0x8937,
+    0x8943,
 }
 _PROTOCOLS = {0, 6, 17}
 """The family's own choice, TCP, UDP."""
@@ -254,7 +266,7 @@ def _ioctl(use: Use, image: Image, sockets: Sockets, found: Judged) -> None:
         kind = request >> 8
         if kind in (0x54, 0x4B, 0x56) and request not in _TTY_READS:
             found.asks.append(("terminal", f"{request:#x}"))
-        elif kind == 0x89 and request not in _INTERFACE_READS:
+        elif request in _INTERFACE_WRITES:
             found.asks.append(("root", f"ioctl-{request:#x}"))
         elif (request >> 8) & 0xFF in (0x46, 0x64) and kind > 0xFF:
             found.asks.append(("gpu", ""))
@@ -292,9 +304,13 @@ def _exec(use: Use, image: Image, sockets: Sockets, found: Judged) -> None:
 def _clone(use: Use, image: Image, sockets: Sockets, found: Judged) -> None:
     del image, sockets
     flags = _argument(use, 0 if use.gate else 2)
-    if flags is not None and any(flag & _NEW_SPACES for flag in flags):
+    if flags is None:  # without the permission the sandbox lets threads begin, and no processes
+        found.perhaps.append(("process", ""))
+        return
+    if any(flag & _NEW_SPACES for flag in flags):
         found.asks.append(("namespace", ""))
-    found.asks.append(("process", ""))
+    if any(not flag & _CLONE_THREAD for flag in flags):
+        found.asks.append(("process", ""))
 
 
 def _prctl(use: Use, image: Image, sockets: Sockets, found: Judged) -> None:
@@ -337,8 +353,8 @@ def _memory(use: Use, image: Image, sockets: Sockets, found: Judged) -> None:
 def _env(use: Use, image: Image, sockets: Sockets, found: Judged) -> None:
     del sockets
     names = texts(use, image, 0)
-    if names is None:
-        found.asks.append(("env", ""))
+    if names is None:  # it finds what the sandbox puts there, which is what is declared
+        found.perhaps.append(("env", ""))
         return
     for name in names:
         found.asks.append(("secret" if is_secret(name) else "env", name))

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 _NEXT = FlowControl.NEXT
 _LEA, _INT3 = Mnemonic.LEA, Mnemonic.INT3
-_PADDING = frozenset((Mnemonic.NOP, Mnemonic.INT3))
+_PADDING = frozenset((Mnemonic.NOP, Mnemonic.INT3, Mnemonic.HLT))
+"""What fills up lines; nothing goes on behind a halt, which stands where a call must not return."""
 _GATES = {Mnemonic.SYSCALL: "syscall", Mnemonic.SYSENTER: "sysenter"}
 _BRANCHES: dict[int, str] = {FlowControl.UNCONDITIONAL_BRANCH: "jmp", FlowControl.CONDITIONAL_BRANCH: "jcc"}
 _CALLS = frozenset((FlowControl.CALL, FlowControl.INDIRECT_CALL))

@@ -26,6 +26,7 @@ MACHINES = {EM_X86_64: "x86_64", EM_AARCH64: "aarch64", 3: "i386", 40: "arm", 24
 _HEADER = struct.Struct("<HHIQQQIHHHHHH")
 _PHDR = struct.Struct("<IIQQQQQQ")
 _DYN = struct.Struct("<QQ")
+_HEADERS = 64
 _MOST_SEGMENTS = 4096
 _MOST_DYNAMIC = 65536
 _NAMELESS = "a name is outside of the string table"
@@ -91,6 +92,15 @@ class Image:
             return None
         segment = self.loads[at]
         return segment if address < segment.end else None
+
+    def is_header(self, address: int) -> bool:
+        """Whether an address lies in the file's own headers, where no program keeps a constant."""
+        segment = self.load_of(address)
+        return segment is not None and segment.offset + address - segment.vaddr < _HEADERS
+
+    def parted(self) -> bool:
+        """Whether constant data has a segment of its own, so that none stands among code."""
+        return any(not one.executable and not one.writable and one.filesz for one in self.loads)
 
     def take(self, address: int, size: int) -> bytes:
         """`size` bytes at an address; Malformed where the file does not hold them."""

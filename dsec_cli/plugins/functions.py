@@ -15,6 +15,8 @@ from dsec_cli.plugins.unwind import function_ranges
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dsec_cli.plugins.decoding import Door, Flow
     from dsec_cli.plugins.elf import Image, Segment
     from dsec_cli.plugins.symbols import Bindings, Symbol
@@ -70,7 +72,8 @@ def find_functions(
     found = Functions()
     texts = tuple(one for one in image.loads if one.executable)
     ranges = function_ranges(image)
-    find_stubs(image, texts, bindings, found, [start for start, _ in ranges])
+    starts = [start for start, _ in ranges]
+    find_stubs(image, texts, bindings, found, starts, lambda at: ranges[at][1])
     spans = _Spans(image, texts, ranges, door)
     found.unwind = len(spans.unwind)
     leads = {one.value for one in symbols if not one.imported and one.kind in (*_FUNCTIONS, 0)}
@@ -162,12 +165,18 @@ class _Spans:
 
 
 def find_stubs(
-    image: Image, texts: tuple[Segment, ...], bindings: Bindings, found: Functions, starts: list[int]
+    image: Image,
+    texts: tuple[Segment, ...],
+    bindings: Bindings,
+    found: Functions,
+    starts: list[int],
+    end_of: Callable[[int], int],
 ) -> None:
     """Note every linkage stub: a jump through a pointer that the loader sets.
 
-    `starts`: of functions with unwind data, ascending. Such a jump in a function is its last call, and no
-    stub; but all stubs of the linker may lie in one stretch of unwind data, which begins with a stub.
+    `starts`: of functions with unwind data, ascending; `end_of` gives where one ends, by its place there.
+    Some linkers (lld, gold) give their stubs no unwind data. Such a jump in a function is its last call,
+    and no stub; but all stubs of the linker may lie in one stretch of unwind data, which begins with a stub.
     """
     slots = ChainMap[int, int](bindings.named, bindings.resolvers, bindings.relative)
     for segment in texts:
@@ -177,7 +186,8 @@ def find_stubs(
             if slot in slots and (at % 8 == 0 or _lead(image, at)):
                 stub = at + shift - _lead(image, at)
                 before = bisect_right(starts, stub) - 1
-                if before < 0 or starts[before] == stub or _begins_linkage(image, starts[before]):
+                apart = before < 0 or starts[before] == stub or end_of(before) <= stub
+                if apart or _begins_linkage(image, starts[before]):
                     found.stubs[stub] = slot
 
 

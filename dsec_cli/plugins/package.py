@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     """(from where, address of the instruction or pointer, how)"""
 
 OUTSIDE = -1
+_INTERFACE = ("ds_plugin_abi", "ds_step_run")
+"""Exports of a plugin of ours: its host calls these and their like, and nothing else that it exports."""
 
 
 @dataclass(slots=True)
@@ -88,7 +90,9 @@ class Package:
             if found is not None:
                 yield found, ip, how
         for ip, name in self.extra.get(at, ()):
-            yield (OUTSIDE, name), ip, "looked up"
+            found = self.resolve(unit, name)
+            if found is not None:
+                yield found, ip, "looked up"
 
     def roots(self, *, load: bool) -> list[tuple[At, str]]:
         """Where code is entered: what the loader runs, or what the plugin exports."""
@@ -97,8 +101,9 @@ class Package:
             graph = unit.analysis.graph
             if graph is None or (index and not load):
                 continue
+            ours = not load and any(root.name in _INTERFACE for root in unit.analysis.roots)
             for root in unit.analysis.roots:
-                if root.load != load:
+                if root.load != load or (ours and not root.name.startswith("ds_")):
                     continue
                 node: int | str | None = root.imported or graph.node(root.address)
                 at = self.resolve(index, node) if node is not None else None

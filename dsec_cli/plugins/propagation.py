@@ -74,6 +74,27 @@ def follow(
     return found
 
 
+def always_passes(operations: list[Operation], start: int, end: int, ip: int) -> bool:
+    """Whether no way from the start of a function to an end of it goes past an instruction."""
+    blocks = _blocks(operations, start, end, set())
+    waiting, seen = [start], {start}
+    while waiting:
+        block = blocks.get(waiting.pop())
+        if block is None:
+            return False  # it goes on where nothing is known
+        if any(operation[0] == ip for operation in block.operations):
+            continue
+        last = block.operations[-1]
+        leaves = last[4] is not None and last[2] == "jcc" and not start <= last[4] < end
+        if not block.following or leaves:
+            return False
+        for way in block.following:
+            if way not in seen:
+                seen.add(way)
+                waiting.append(way)
+    return True
+
+
 @dataclass(slots=True)
 class _Block:
     operations: list[Operation]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from dsec_cli.plugins.decoding import RAX, RDI
 from dsec_cli.plugins.elf import Malformed
-from dsec_cli.plugins.propagation import Event, Followed, follow
+from dsec_cli.plugins.propagation import Event, Followed, always_passes, follow
 from dsec_cli.plugins.values import join, narrow
 
 TYPE_CHECKING = False
@@ -58,6 +58,13 @@ class Resolver:
             self._followed[start] = self._follow(start)
         return self._followed[start]
 
+    def always_passes(self, start: int, ip: int) -> bool:
+        """Whether every way through a function passes an instruction."""
+        function = self.graph.functions.by_start.get(start)
+        if function is None or len(function.flow.ips) > self.most:
+            return False
+        return always_passes(self.operations(start), start, function.end, ip)
+
     def operations(self, start: int) -> list[Operation]:
         """The instructions of a function."""
         function = self.graph.functions.by_start[start]
@@ -82,6 +89,8 @@ class Resolver:
         segment = graph.image.load_of(address)
         if segment is None or segment.writable or size not in (1, 2, 4, 8):
             return None
+        if graph.image.is_header(address) or (size == 8 and segment.executable and graph.image.parted()):
+            return None  # a null pointer plus a distance, or code that a wrong address leads into
         try:
             return frozenset((int.from_bytes(graph.image.take(address, size), "little"),))
         except Malformed:

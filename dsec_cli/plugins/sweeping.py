@@ -35,7 +35,7 @@ def sweep(
     table, sizes = function_starts(image)
     found.unwind = len(table)
     starts = [start for start, _ in table]
-    find_stubs(image, texts, bindings, found, starts)
+    find_stubs(image, texts, bindings, found, starts, lambda at: starts[at] + sizes.of(table[at][1]))
     named = {at for at, symbol in enumerate(symbols) if symbol.name in wanted}
     slots = {slot for slot, at in bindings.named.items() if at in named}
     targets = slots | {stub for stub, slot in found.stubs.items() if slot in slots}

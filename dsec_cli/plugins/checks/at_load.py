@@ -17,7 +17,7 @@ _HARMLESS = frozenset(("env", "runtime"))
 
 
 def check(facts: Facts) -> Iterator[Finding]:
-    """Permissions used at load are errors; other code that runs then is worth a word."""
+    """Permissions that loading uses for sure are errors; what it may use, and other code, is worth a word."""
     told = set()
     for use, judged in facts.judged:
         if facts.tier(use.unit, use.function) != "load":
@@ -25,7 +25,7 @@ def check(facts: Facts) -> Iterator[Finding]:
         for permission in sorted({name for name, _ in judged.asks} - _HARMLESS):
             if (use.unit, use.function, permission) not in told:
                 told.add((use.unit, use.function, permission))
-                severity = "" if use.unit == 0 or _by_calls(facts, (use.unit, use.function)) else "warning"
+                severity = "" if _certain(facts, (use.unit, use.function), use.ip) else "warning"
                 yield finding("load-time", f"{permission} by {use.name}", facts,
                               unit=use.unit, node=use.function, ip=use.ip, severity=severity)  # fmt: skip
     for at, name in facts.package.roots(load=True):
@@ -35,9 +35,25 @@ def check(facts: Facts) -> Iterator[Finding]:
             yield finding("constructor", name, facts, unit=at[0], node=at[1])
 
 
-def _by_calls(facts: Facts, at: tuple[int, int | str]) -> bool:
-    """Whether calls alone lead there, no pointers that may never be called."""
-    return all(how in ("call", "jmp", "") for _, _, how in facts.load.way(at))
+def _certain(facts: Facts, at: tuple[int, int | str], ip: int) -> bool:
+    """Whether loading runs an instruction on every way: what a branch may skip is no evidence."""
+    *before, _ = facts.load.way(at)
+    return all(_runs(facts, *step) for step in (*before, (at, ip, "call")))
+
+
+def _runs(facts: Facts, at: tuple[int, int | str], ip: int, how: str) -> bool:
+    """Whether a function that runs always goes on at an instruction, by a call or through a pointer there."""
+    unit, node = at
+    analysis = facts.package.units[unit].analysis if unit >= 0 else None
+    if analysis is None or analysis.resolver is None or analysis.graph is None or not isinstance(node, int):
+        return False
+    if how in ("call", "jmp"):
+        return analysis.resolver.always_passes(node, ip)
+    function = analysis.graph.functions.by_start.get(node)
+    if function is None:
+        return how == "table"
+    # A pointer that is only handed on, as to atexit, is called by somebody else, and later.
+    return any(analysis.resolver.always_passes(node, place) for place, _ in function.flow.indirect)
 
 
 def _by_compiler(facts: Facts, root: tuple[int, int | str]) -> bool:

@@ -111,11 +111,27 @@ def _tables(facts: Facts, index: int, unit: Unit, graph: Graph) -> Iterator[Find
     for start, function in graph.functions.by_start.items():
         # The linker's own stub pushes the one and jumps through the other.
         stub = any(address == got + 16 and how == "jmp" for _, address, how in function.flow.refs)
+        compiled = any(address == got for _, address, _ in function.flow.refs) and _of_clones(unit, start)
         for ip, address, how in function.flow.refs:
+            if compiled and address == got:
+                continue  # where lld ends the data, which the compiler's own start code compares
             if address in (got + 8, got + 16) and how == "load" and not stub:
                 yield _walk(facts, "it reads the loader's words of its own table", (index, start, ip))
             elif (address in jumps and how == "load") or (how == "lea" and got <= address < end):
                 yield _walk(facts, "it touches its own table of functions to call", (index, start, ip))
+
+
+_CLONES = ("_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable")
+
+
+def _of_clones(unit: Unit, start: int) -> bool:
+    """Whether a function is the compiler's own one for transactional clones: it reads through no pointer."""
+    graph, resolver = unit.analysis.graph, unit.analysis.resolver
+    if graph is None or resolver is None or not any(n in _CLONES for _, n, _ in graph.of(start)):
+        return False
+    read = (operation for operation in resolver.operations(start) if operation[2] not in ("nop", "lea"))
+    operands = (one for operation in read for one in operation[3])
+    return not any(one[0] == "?" or (one[0] == "m" and (one[1] != -1 or one[2] != -1)) for one in operands)
 
 
 def _behind(facts: Facts, index: int, graph: Graph) -> Iterator[Finding]:
