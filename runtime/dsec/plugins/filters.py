@@ -45,6 +45,8 @@ _PRCTL = (
 PR_CAPBSET_READ, PR_GET_SECUREBITS, PR_SET_TIMERSLACK, PR_GET_TIMERSLACK, PR_MCE_KILL_GET,
 PR_SET_NO_NEW_PRIVS, PR_GET_NO_NEW_PRIVS, PR_SET_THP_DISABLE, PR_GET_THP_DISABLE, PR_SVE_GET_VL, PR_GET_MDWE,
 PR_SET_VMA."""
+_PARENTS = (1, 4, 36)
+"""PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER: between a process and those it begins."""
 _OWNERS = (8, 10, 15, 1024, 1026)
 """F_SETOWN, F_SETSIG, F_SETOWN_EX, F_SETLEASE, F_NOTIFY: signals for others, or for all who open a file."""
 _PROT_EXEC, _PROT_WRITE, _MAP_ANONYMOUS, _SHM_EXEC = 4, 2, 0x20, 0x8000
@@ -117,7 +119,7 @@ def _rules(grants: Grants, *, pid: int, alone: bool) -> dict[str, Rule]:
     found = dict.fromkeys(_NEVER, REFUSED)
     found |= {
         "ioctl": Rule(tuple(_requests(grants))),
-        "prctl": Rule(((Test(0, _PRCTL),),)),
+        "prctl": Rule(((Test(0, _PRCTL + (_PARENTS if grants.children() else ())),),)),
         "fcntl": Rule(((Test(1, _OWNERS, among=False),),)),
         "personality": Rule(((Test(0, (0xFFFFFFFF,)),),)),
         "clone": Rule((_cloning(grants),)),
