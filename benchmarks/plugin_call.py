@@ -36,7 +36,7 @@ def terms(folder: Path):  # type: ignore[no-untyped-def]
     subprocess.run(["make", "-s", "-B", "-C", str(example)], check=True)
     path = str(example / "entrypoint.so")
     found = scan(path, Options("/", "", "", "", 64 << 20))
-    return Terms(path, tuple(one.number for one in found.calls or ()), ())
+    return Terms((Path(path).read_bytes(),), tuple(one.number for one in found.calls or ()))
 
 
 def timed(call, count: int) -> list[float]:  # type: ignore[no-untyped-def]

@@ -3,6 +3,20 @@
 from __future__ import annotations
 
 TEXTS: dict[str, str] = {
+    "{path} was changed while it was scanned": "{path} 在扫描期间被改动",
+    "{name} cannot be run: {why}": "{name} 无法运行：{why}",
+    "{text}: no plugin is granted that": "{text}：任何插件都不会被授予该权限",
+    "a path from / on is needed": "需要以 / 开头的路径",
+    "a plugin gets no terminal": "插件不能使用终端",
+    "HOST, HOST:PORT or :PORT is needed, with a port up to 65535": "应为 HOST、HOST:PORT 或 :PORT，端口不超过 65535",
+    "a name or a path from / on is needed": "需要名称，或以 / 开头的路径",
+    "it takes no target": "它不带目标",
+    "process: this kernel gives us neither namespaces nor Landlock for signals (Linux 6.12), so others' processes could not be kept from it": (
+        "process：本机内核既不提供命名空间，也不提供针对信号的 Landlock（Linux 6.12），无法把他人的进程与插件隔开"
+    ),
+    "addresses are compared on x86-64 only: grant net:egress as a whole": "只有 x86-64 上才能逐个比较地址：请授予整个 net:egress",
+    "{path} cannot be loaded: it is {why}": "{path} 无法加载：它是 {why}",
+    "{path} is needed as {wanted}, which is not its SONAME": "{path} 被以 {wanted} 之名引用，而这不是它的 SONAME",
     "--input names a file": "--input 指定文件",
     "{path} is no key of {count} bytes": "{path} 不是 {count} 字节的密钥",
     "move it away, and install your plugins again": "请将其移走，然后重新安装插件",

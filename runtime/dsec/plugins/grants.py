@@ -92,9 +92,9 @@ class Grants(NamedTuple):
 
 def grants_of(held: dict[str, Any]) -> Grants:
     """The value that `_asdict` and JSON have taken apart."""
+    egress, listen = (tuple(Endpoint(*one) for one in held[name]) for name in ("egress", "listen"))
     plain = {name: tuple(held[name]) for name in ("read", "write", "execute", "local", "kinds")}
-    ends = {name: tuple(Endpoint(*one) for one in held[name]) for name in ("egress", "listen")}
-    return Grants(**plain, **ends, environ=dict(held["environ"]))
+    return Grants(**plain, egress=egress, listen=listen, environ=dict(held["environ"]))
 
 
 class Paths(NamedTuple):
