@@ -1,6 +1,10 @@
 """Chinese for what the keys of the contract mean, as editors show it."""
 
 TEXTS: dict[str, str] = {
+    "An address, or a function on the way; all places without it.": "地址，或调用链上的某个函数；不写则指所有位置。",
+    "Places that the scan cannot see into, accounted for.": "扫描无法看清之处，以及作者的说明。",
+    "The code that the scan gives.": "扫描给出的代码。",
+    "Why it is meant.": "为何是有意的。",
     "Your own version of this contract, not that of a format; quote it, for 1.10 is not 1.1.": "您自己给契约定的版本，不是格式的版本；要加引号，因为 1.10 不是 1.1。",
     "Name of the job.": "任务的名称。",
     "Image or environment that the job starts from.": "任务所基于的镜像或环境。",
