@@ -15,6 +15,7 @@ from json.encoder import encode_basestring as quoted
 from sys import intern
 
 from dsec.errors import StoredFormError
+from dsec.outcomes import CAUSES, NOTICES
 from dsec.record import Record
 from dsec.words import say
 
@@ -320,7 +321,7 @@ def _decode_plain(payload: str) -> Event | None:
         _FORMS.extend(re.compile(form, re.ASCII) for form in (_AS_SPAWNED, _AS_ENDED))
     spawned, ended = _FORMS
     found = ended.fullmatch(payload)
-    if found is not None:
+    if found is not None and found[4] in _CAUSES:
         step, iteration, attempt, cause, at_us, wall_us, code, cpu_us, rss_kb, detail = found.groups()
         return Exit(
             int(at_us),
@@ -351,8 +352,9 @@ def decode(payload: str) -> Event:
     plain = _decode_plain(payload)
     if plain is not None:
         return plain
-    data = json.loads(payload)
-    kind = _KINDS.get(data.pop("event", "")) if isinstance(data, dict) else None
+    data = parsed(payload)
+    named = data.pop("event", None)
+    kind = _KINDS.get(named) if isinstance(named, str) else None
     if kind is None:
         raise StoredFormError(
             say("the journal holds a record of an unknown kind: {payload}", payload=payload[:60]),
@@ -368,6 +370,60 @@ def decode(payload: str) -> Event:
             say("a {names} record of the journal has or lacks {odd!r}", names=_NAMES[kind], odd=odd),
             hint="it may have been written by a newer dsec; use that version",
         )
+    _check(kind, data)
     if "devices" in data:
         data["devices"] = tuple(data["devices"])
     return kind(**data)
+
+
+def parsed(payload: str) -> dict[str, Any]:
+    """The object that a payload is; raises StoredFormError where it is none."""
+    try:
+        data = json.loads(payload)
+    except (ValueError, RecursionError):
+        data = None
+    if not isinstance(data, dict):
+        raise StoredFormError(
+            say("the journal holds a record that is no JSON object: {payload}", payload=payload[:60]),
+            hint="restore the file, or run the job anew under another job id",
+        )
+    return data
+
+
+def _check(kind: type[Event], data: dict[str, Any]) -> None:
+    """Refuse a value of another type than its field's, or one that its closed list does not have."""
+    for field, of in kind.__annotations__.items():
+        value, known = data[field], _CLOSED.get((kind, field))
+        if not fits(value, of) or (known is not None and value not in known):
+            raise StoredFormError(
+                say(
+                    "a {names} record of the journal has an unknown {field}: {value}",
+                    names=_NAMES[kind],
+                    field=field,
+                    value=repr(value)[:60],
+                ),
+                hint="it may have been written by a newer dsec; use that version",
+            )
+
+
+def fits(value: object, of: str) -> bool:
+    """Whether a value read from JSON is of the type that an annotation names."""
+    if of.startswith("tuple["):
+        return isinstance(value, list) and all(isinstance(one, str) for one in value)
+    if value is None:
+        return of.endswith(" | None")
+    wanted = {"int": int, "str": str, "bool": bool}[of.removesuffix(" | None")]
+    return type(value) is wanted and (wanted is not int or -_MOST <= value <= _MOST)  # type: ignore[operator]
+
+
+_MOST = 2**63
+_CAUSES = frozenset(CAUSES)
+_CLOSED: dict[tuple[type[Event], str], frozenset[str]] = {
+    (Exit, "cause"): _CAUSES,
+    (Pause, "how"): frozenset(("frozen", "suspended", "saved", "killed")),
+    (DeviceState, "state"): frozenset(("ok", "dirty", "hot", "failing", "lost")),
+    (Notice, "kind"): frozenset(NOTICES),
+    (Cancel, "reason"): frozenset(("interrupted", "terminated", "hung-up", "cancelled")),
+    (RunEnd, "outcome"): frozenset(("succeeded", "failed", "interrupted", "cancelled", "stopped")),
+}
+"""Fields that hold one word of a closed list."""

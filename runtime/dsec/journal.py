@@ -106,7 +106,14 @@ def walk(data: bytes, take: Callable[[str], object], *, name: str) -> Walked:
             for one in unpacked(payload):
                 take(one)
         else:
-            take(payload.decode("utf-8", "surrogatepass"))
+            try:
+                text = payload.decode("utf-8", "surrogatepass")
+            except UnicodeDecodeError as problem:
+                raise StoredFormError(
+                    say("{name} holds a record that is no text: {problem}", name=name, problem=problem),
+                    hint="restore the file, or run the job anew under another job id",
+                ) from None
+            take(text)
         marked = marked or head[3] == b"+"
         at = end + 1
     lost = _judge(data, at, name=name, marked=marked) if at < length else 0
@@ -172,7 +179,7 @@ def header_payload(header: Header) -> str:
 
 def read_header(payloads: list[str], *, name: str) -> Header:
     """The journal's header; refuses a journal without one or of another version."""
-    data = json.loads(payloads[0]) if payloads else None
+    data = _parsed(payloads[0]) if payloads else None
     if not isinstance(data, dict) or "format" not in data:
         raise StoredFormError(say("{name} is no journal: its first record names no format", name=name))
     form = data.pop("format")
@@ -195,7 +202,19 @@ def read_header(payloads: list[str], *, name: str) -> Header:
                 data=", ".join(sorted(data)),
             )
         )
+    for field, of in Header.__annotations__.items():
+        if type(data[field]).__name__ != of:
+            raise StoredFormError(
+                say("{name} is no journal: its first record has no valid {field}", name=name, field=field)
+            )
     return Header(**data)
+
+
+def _parsed(payload: str) -> object:
+    try:
+        return json.loads(payload)
+    except (ValueError, RecursionError):
+        return None
 
 
 class Journal:

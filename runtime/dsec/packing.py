@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _GROUP_BYTES = 4 << 20
 """Payloads of so many bytes go into one packed record."""
+_MOST_BYTES = 64 << 20
+"""A group and its last record are far shorter."""
 _END = b'","records":'
 
 
@@ -34,13 +36,16 @@ def unpacked(payload: bytes) -> Iterator[str]:
     begin = len(PACKED) + 1
     end = payload.find(_END, begin)
     try:
-        lines = zlib.decompress(a2b_base64(payload[begin:end])).split(b"\n")
+        inflating = zlib.decompressobj()
+        inside = inflating.decompress(a2b_base64(payload[begin:end]), _MOST_BYTES)
+        if not inflating.eof:
+            raise ValueError(f"they do not end within {_MOST_BYTES >> 20} MiB")
+        lines = inside.decode("utf-8", "surrogatepass").split("\n")
         if len(lines) != int(payload[end + len(_END) : -1]):
             raise ValueError("another number of records")
     except (ValueError, zlib.error) as problem:
         raise StoredFormError(say("packed records cannot be read: {problem}", problem=problem)) from None
-    for line in lines:
-        yield line.decode("utf-8", "surrogatepass")
+    yield from lines
 
 
 def packed(payloads: list[bytes]) -> str:

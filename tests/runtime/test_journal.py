@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from dsec.errors import StoredFormError
 from dsec.events import (
+    _CLOSED,
     Cancel,
     Continue,
     DeviceState,
@@ -35,6 +36,13 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 counts = st.integers(0, 2**53)
 maybe = st.none() | counts
 devices = st.lists(texts, max_size=3).map(tuple)
+
+
+def word(kind, field):
+    """A word of the closed list of that field."""
+    return st.sampled_from(sorted(_CLOSED[kind, field]))
+
+
 json_texts = st.sampled_from(["null", "1.5", '{"a":[1,"x"]}', '"é"'])
 events = st.one_of(
     st.builds(RunStart, counts, counts, counts, counts, texts, counts, st.booleans()),
@@ -60,12 +68,12 @@ events = st.one_of(
     st.builds(Drop, counts, texts, counts, texts),
     st.builds(WorkerStart, counts, texts, counts, counts, counts, devices, texts),
     st.builds(WorkerStop, counts, texts, counts, maybe, maybe, texts, maybe, maybe),
-    st.builds(Pause, counts, texts, counts, counts, texts, texts),
+    st.builds(Pause, counts, texts, counts, counts, word(Pause, "how"), texts),
     st.builds(Continue, counts, texts, counts, counts),
-    st.builds(DeviceState, counts, texts, texts, texts),
-    st.builds(Notice, counts, texts, texts, st.integers(-1, 9), texts, texts),
-    st.builds(Cancel, counts, texts),
-    st.builds(RunEnd, counts, texts, texts),
+    st.builds(DeviceState, counts, texts, word(DeviceState, "state"), texts),
+    st.builds(Notice, counts, word(Notice, "kind"), texts, st.integers(-1, 9), texts, texts),
+    st.builds(Cancel, counts, word(Cancel, "reason")),
+    st.builds(RunEnd, counts, word(RunEnd, "outcome"), texts),
 )
 
 
