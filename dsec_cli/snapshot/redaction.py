@@ -42,6 +42,26 @@ _DOTENV = re.compile(
 _PLAIN = re.compile(
     r"[+-]?\d{1,12}(?:\.\d{1,9})?\Z|true\Z|false\Z|yes\Z|no\Z|on\Z|off\Z|none\Z|null\Z", re.IGNORECASE
 )
+_VERSION = re.compile(r"(?:release-)?v?\d{1,4}(?:\.\d{1,5}){1,3}(?:[-+.][a-z0-9.]{1,12})?\Z")
+_EXPANDED = re.compile(r"\$\{?\w+(?::?-[\w./-]{0,60})?\}?\Z")
+_HARMLESS = frozenset(
+    (
+        *(
+            "version",
+            "namespace",
+            "host",
+            "hostname",
+            "port",
+            "mode",
+            "region",
+            "level",
+            "env",
+            "environment",
+        ),
+        *("name", "timezone", "tz", "lang", "backend", "driver", "model", "dir", "path", "image", "tag"),
+    )
+)
+"""Last words of names whose values are no secrets."""
 _NAMES = (b"key", b"token", b"secret", b"pass", b"pwd", b"cred", b"auth", b"bearer", b"cookie", b"jwt")
 """A line that names a secret holds one of these."""
 
@@ -310,11 +330,21 @@ def _is_argument_of(option: str, word: str) -> bool:
     return is_meant(name, word)
 
 
+def _is_plain(name: str, value: str) -> bool:
+    """Whether a value of a .env file is none whatever it is for: a switch, a version, another variable."""
+    if _PLAIN.match(value) or _VERSION.match(value):
+        return True
+    if _EXPANDED.match(value) and (not strength(name) or is_stated(value)):
+        return True
+    last = name.lower().rpartition("_")[2]
+    return last in _HARMLESS and not strength(name) and is_wordy(value)
+
+
 def _dotenv_spans(text: str) -> list[_Span]:
     found = []
     for hit in _DOTENV.finditer(text):
         value = hit["value"].strip("'\"")
-        if value and MARK not in value and not _PLAIN.match(value):
+        if value and MARK not in value and not _is_plain(hit["name"], value):
             found.append(_Span(*hit.span("value"), "a value of a .env file"))
     return found
 

@@ -65,7 +65,9 @@ _OPTION = re.compile(
 """`--api-key value`, `--api-key=value`, `"--api-key", "value"`."""
 _QUERY = re.compile(r"[?&](?P<name>[A-Za-z_][\w.-]{1,60})=(?P<value>[^\s&#\"'<>]{6,512})")
 _HEADER = re.compile(r"(?:Bearer|Basic|Token|token)[ \t]+(?P<value>[A-Za-z0-9_~+/=.-]{16,512})")
-_LOGIN = re.compile(r"(?:\s-u|--user)[ =]+[\"']?(?P<user>[^\s:\"']{1,80}):(?P<value>[^\s\"'`]{3,200})")
+_LOGIN = re.compile(
+    r"-(?:(?<=\s-)u|-user|-proxy-user)[ =]+[\"']?(?P<user>[\w.@$+-]{1,80}):(?P<value>[^\s\"'`]{3,200})"
+)
 _ELEMENT = re.compile(r"<(?P<name>[A-Za-z][\w.-]{1,60})>(?P<value>[^<>\s]{4,512})</")
 _ESCAPED = re.compile(
     r"(?<![\w.-])(?P<name>[A-Za-z_][\w.-]{0,79})(?:\\{1,3}[\"'])?[ \t]*[=:][ \t]*\\{1,3}[\"']"
@@ -119,6 +121,7 @@ _PINNED = re.compile(r"(?:[@#]|h1:|/|-|;base64,)\Z")
 """A commit of an action, a sum of a module, a part of a path."""
 _LONGEST = 256
 """Characters of a value; what is longer is a picture."""
+_LONG_LINE = 1 << 12
 _REACH = 160
 """Characters behind a name in which its value stands."""
 _HEX = frozenset("0123456789abcdef")
@@ -231,14 +234,15 @@ def of_line(text: str, where: Line, *, settings: bool) -> Iterator[Place]:
 
 def names_one(text: str, start: int, end: int) -> bool:
     """Whether a word in a line is the name of a secret; most with a part of one have none."""
-    return any(map(strength, _WORD.findall(text, start, end)))
+    words = _WORD if end - start < _LONG_LINE else _NAME  # in a picture every other word has a part of one
+    return any(map(strength, words.findall(text, start, end)))
 
 
 def logins(text: str) -> Iterator[Place]:
     """`-u name:password` of a command."""
     for hit in _LOGIN.finditer(text):
         value = hit["value"]
-        if any(ch.isalpha() for ch in value) and not is_stated(value):
+        if any(ch.isalpha() for ch in value) and value[0] != "%" and not is_stated(value):
             yield Place(*hit.span("value"), "a password of a command")
 
 

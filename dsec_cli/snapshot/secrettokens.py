@@ -29,6 +29,8 @@ _CLASSES = bytes(ord("t") if byte in _TOKEN else ord(" ") for byte in range(256)
 _BLOB = 200
 """Letters and digits of base 64 without a break: a picture or a key in a file of its own, no token."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*")
+_PICTURE = 2000
+"""So many, and nothing within is looked at."""
 _MOST_INNER = 1 << 12
 _BY_PREFIX: dict[str, list[Shape]] = {}
 for _shape in SHAPES:
@@ -72,6 +74,8 @@ def tokens(data: bytes, text: str) -> Iterator[Found]:
         end = classes.find(b" ", at + _LONG)
         end = len(text) if end < 0 else end
         yield from _in_run(text, at, end)
+        if text[end : end + 1] in ("+", "/") and (blob := _BASE64.match(text, at)) is not None:
+            end = max(end, blob.end() if blob.end() - at > _PICTURE else end)
         at = classes.find(_RUN, end)
 
 

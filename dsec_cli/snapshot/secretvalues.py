@@ -9,6 +9,8 @@ from __future__ import annotations
 import functools
 import itertools
 import re
+from base64 import b64decode
+from binascii import Error
 
 from dsec_cli.source.secrets import is_placeholder, is_reference, looks_random, name_strength
 
@@ -67,6 +69,8 @@ _TRIVIAL = re.compile(
                     "abcdef",
                     "abcdefg",
                     "abcdefgh",
+                    "def",
+                    "ghi",
                     "xyz",
                 ),
                 *(
@@ -190,6 +194,7 @@ _PART = re.compile(
 _SEPARATORS = re.compile(r"[-_./:+ @=,]+")
 _CALL = re.compile(r"[A-Za-z_][\w.]*[(\[]")
 _CONSTANT = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\Z")
+_ENCODED = re.compile(r"(?:[A-Za-z0-9+/]{4}){1,16}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\Z")
 _PLACE = re.compile(r"\$\{|\{\{|\$\(|<%|#\{|%\(|\{[\w.!:]*\}|<[A-Za-z][\w -]*>|\A%[sdr]\Z|\A%\w+%\Z")
 """Where something is put in later."""
 
@@ -220,10 +225,21 @@ def is_stated(value: str, *, quoted: bool = True) -> bool:
         return True
     if _CONSTANT.match(value) and is_wordy(value):
         return True
+    if _ENCODED.match(value) and (plain := _plain(value)) and (is_placeholder(plain) or is_trivial(plain)):
+        return True
     if is_reference(value):
         odd = value[:1] in "/@%!" and not value.startswith(("//", "./", "../"))
         return not odd or is_wordy(value[1:]) or not (value[:1] != "/" or is_drawn(value))
     return not quoted and is_wordy(value) and (value[:1].isalpha() or value[:1] == "_")
+
+
+def _plain(value: str) -> str:
+    """What is written in base 64, as manifests of Kubernetes have it; "": nothing that people write."""
+    try:
+        text = b64decode(value, validate=True).decode("ascii").strip()
+    except (Error, ValueError):
+        return ""
+    return text if text.isprintable() else ""
 
 
 @functools.lru_cache(maxsize=1 << 12)
