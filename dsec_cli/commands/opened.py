@@ -27,7 +27,15 @@ if TYPE_CHECKING:
     from dsec_cli.source.tree import Document, Path, Tree
 
 BESIDE = ("ds_config.yaml", "ds_config.yml")
-_MERGED = ("iterations", "tokens", "data_source", "bandwidth_cap", "latency_cap", "snapshot_interval")
+_MERGED = (
+    "iterations",
+    "tokens",
+    "shell",
+    "data_source",
+    "bandwidth_cap",
+    "latency_cap",
+    "snapshot_interval",
+)
 
 
 class Part(Record):
@@ -131,6 +139,7 @@ NAMES = {
     "DS504": "break-cycle-breaks-nothing",
     "DS509": "impossible-communication",
     "DS514": "input-nobody-writes",
+    "DS530": "script-for-bash",
 }
 """The rules whose findings also come from here, once all parts are merged."""
 

@@ -14,10 +14,12 @@ from dsec_cli.commands.statefolder import home
 from dsec_cli.dag.cycles import Cycles, order_steps
 from dsec_cli.dag.findings import cut_findings, cycle_findings
 from dsec_cli.dag.graph import step_graph
+from dsec_cli.dag.shell import BASH, SH
 from dsec_cli.diagnostics import Finding, Severity, arrange
 from dsec_cli.lint.linter import lint
 from dsec_cli.lint.rule import NOTHING, Facts
 from dsec_cli.lint.rules.input_nobody_writes import check as unwritten_inputs
+from dsec_cli.lint.rules.script_for_bash import findings as for_bash_only
 from dsec_cli.lint.rules.unknown_step import check as unknown_steps
 from dsec_cli.report.format import Report
 from dsec_cli.report.formats.text import render
@@ -153,6 +155,7 @@ def errors_of(
         *cycle_findings(order),
         *cut_findings(graph),
         *unwritten_inputs(facts),
+        *(() if _shell() == BASH else for_bash_only(facts, SH, Severity.ERROR)),
     )
     errors = [one for one in alone if one.severity is Severity.ERROR]
     return (*errors, *diagnose(opened, joint))
@@ -219,7 +222,15 @@ def _origin(opened: Opened) -> Origin:
         tool=f"dsec {__version__}",
         locate=locator(opened, os.path.basename),
         notes=opened.notes,
+        shell=_shell(),
     )
+
+
+def _shell() -> str:
+    """What reads scripts where the contract does not say it."""
+    from shutil import which
+
+    return BASH if which(BASH) else SH
 
 
 def _no_steps() -> Finding:

@@ -168,6 +168,7 @@ def _contract(
         iterations=iterations(values),
         stated=stated,
         tokens=counts(values, "tokens"),
+        shell=text(values, "shell"),
     )
 
 

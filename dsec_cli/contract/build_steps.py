@@ -92,6 +92,7 @@ def _step(stated: Values, at: Path, findings: list[Finding], *, whole: bool) -> 
         all_reduce=text(stated, "all_reduce"),
         because=(),
         checkpoint_cmd=text(stated, "checkpoint_cmd"),
+        shell=text(stated, "shell"),
     )
 
 

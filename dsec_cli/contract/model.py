@@ -39,6 +39,12 @@ class Statement(Section):
     security_policy: SecurityPolicy | None = optional("What it may touch.", "B 2")
     include_code: IncludeCode | None = optional("Source files in snapshots.", "B 4.3", key="include-code")
     steps: Many[Step] | None = optional("The Steps.", "A 3")
+    shell: Text | None = optional(
+        "Shell that reads scripts (`run: |`), and its options; `-e` and `-c` are added.",
+        "SPEC A4",
+        default="bash where it is installed, else sh",
+        example="bash -o pipefail",
+    )
     iterations: Iterations | None = optional("How often the Steps repeat.", "SPEC A5", default="once")
     tokens: dict[TokenName, Annotated[int, Whole(1, 1_000_000)]] | None = optional(
         "What Steps may hold only so many of at a time: licences, seats, calls of a service.",

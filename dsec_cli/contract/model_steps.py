@@ -141,6 +141,12 @@ class Step(Section):
         "SPEC A4",
         example="python train.py --steps 100",
     )
+    shell: Text | None = optional(
+        "Shell that reads its script, and its options.",
+        "SPEC A4",
+        default="that of the contract",
+        example="bash -o pipefail",
+    )
     call: CallTarget | None = optional(
         "Python function served by a resident worker.", "SPEC A4", example="policy:forward"
     )

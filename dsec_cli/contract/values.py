@@ -165,7 +165,7 @@ class Run(Record):
 
     argv: tuple[str, ...]
     shell: str | None
-    """Script text for `/bin/sh -e`."""
+    """Script text, read by the Step's shell."""
     call: str | None
     """`module:function`, served by a resident worker."""
 
@@ -231,6 +231,8 @@ class Step(Record):
     """What the compiler has to say of a Step that it made itself."""
     checkpoint_cmd: str | None = None
     """Saves its state when it has to make room."""
+    shell: str | None = None
+    """Shell of its script with options; None: the contract's."""
 
 
 class Link(Record):
@@ -284,3 +286,5 @@ class Contract(Record):
     """Root keys that the document has, right or wrong."""
     tokens: tuple[tuple[str, int], ...] | None = None
     """Sorted by name."""
+    shell: str | None = None
+    """Shell of the Steps' scripts with options; None: bash where it is installed, else sh."""

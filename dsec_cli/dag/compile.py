@@ -32,6 +32,7 @@ from dsec_cli.dag.hosting import host_needs
 from dsec_cli.dag.linking import links_of
 from dsec_cli.dag.lowering import Decided, lowered
 from dsec_cli.dag.settling import refused, settle
+from dsec_cli.dag.shell import SH
 from dsec_cli.dag.tolerance import level_of
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.words import say
@@ -62,6 +63,8 @@ class Origin(Record):
     locate: Callable[[Path], Source]
     notes: tuple[str, ...] = ()
     """What was noticed when it was read."""
+    shell: str = SH
+    """Reads scripts for which the contract states no shell."""
 
 
 class Infeasible(Record):
@@ -121,7 +124,7 @@ def compile_plan(
             inventory=machine,
             inventory_hash=digest("dsec.inventory/1", canonical(machine)),
             iterations=_iterations(contract),
-            steps=lowered(Decided(order, contract, found, places, origin.locate)),
+            steps=lowered(Decided(order, contract, found, places, origin.locate, origin.shell)),
             analysis=_analysis(order.graph, found),
             notes=(*origin.notes, *settled.notes, *_notes(contract, inventory)),
             hash="",

@@ -9,6 +9,7 @@ from dsec.record import Record
 from dsec.units import Duration
 from dsec_cli.dag.analysis import worker_of
 from dsec_cli.dag.demand import gpu_type_text
+from dsec_cli.dag.shell import PLAIN_SH, SH, shell_words
 from dsec_cli.dag.tolerance import LEVEL, contract_level
 
 TYPE_CHECKING = False
@@ -37,6 +38,7 @@ class Decided(Record):
     found: Analysis
     places: Sequence[Placement]
     locate: Callable[[Path], Source]
+    shell: str = SH
 
 
 def lowered(decided: Decided) -> tuple[PlannedStep, ...]:
@@ -56,6 +58,7 @@ class _Writer:
         self._hasher = blake3_of()
         self._reasons = _Reasons(decided)
         self._env = _env(contract.env_vars)
+        self._shell = contract.shell or decided.shell
         self._grace_ms, self._level = _grace_ms(contract), contract_level(contract)
 
     def step(self, at: int) -> tuple[PlannedStep, str]:
@@ -70,7 +73,7 @@ class _Writer:
         env = tuple(sorted({**dict(self._env), **dict(env)}.items())) if env else self._env
         inputs = tuple([text for _, text in step.inputs]) if step.inputs else ()
         outputs = tuple([text for _, text in step.outputs]) if step.outputs else ()
-        command, cwd, texts = _command(step), step.cwd or ".", self._texts
+        command, cwd, texts = _command(step, self._shell), step.cwd or ".", self._texts
         needs, needs_text, before = self._needs.of(at)
         parts = Parts._make(
             (
@@ -139,10 +142,14 @@ def _grace_ms(contract: Contract) -> int:
     return ((tolerance.checkpoint_grace_period if tolerance is not None else None) or GRACE).ms
 
 
-def _command(step: Step) -> Command:
+def _command(step: Step, shell: str) -> Command:
     run = step.run
     if run is None:
         raise AssertionError(f"Step {step.id} has nothing to execute: refused before")
+    if run.shell:
+        words = shell_words(step.shell or shell)
+        if words not in PLAIN_SH:  # a plan has a place for scripts of sh; others are programs like any
+            return Command._make(((words[0], "-e", *words[1:], "-c", run.shell), "", "", "{}", ""))
     worker = worker_of(step.worker, run.call, step.id)
     return Command._make((run.argv, run.shell or "", run.call or "", step.args if run.call else "", worker))
 

@@ -20,18 +20,15 @@ if TYPE_CHECKING:
     from dsec_cli.source.text import SourceText, Span
 
 HIDDEN = "SECRET"
-BASH = ("[[", "((", "<(", "<<<", "&>", "[@]", "pipefail", "source ", "function ", "+=(", "declare ")
-"""What sh does not know and bash does."""
 LEAST = 8
 """Characters of a value that may be a secret by its name alone."""
+_OUTSIDE = "it is in the environment that the job is started in: set it there"
 UNFIT = "it looks like a secret, which a contract must not hold: give it by a variable"
 
 
 def shell_command(text: str, source: SourceText, span: Span, notes: Notes) -> Command:
     """What a shell was to read: a line where no shell is needed, else a script."""
     safe = hide(text.strip("\n").rstrip(), source, span, notes)
-    if any(sign in safe for sign in BASH):
-        return Command(argv=("bash", "-e", "-c", safe))
     if "\n" in safe or shell_syntax(safe) or not _splits(safe):
         return Command(script=safe)
     return Command(line=safe.strip())
@@ -110,8 +107,7 @@ class Environment:
             self._notes.open(source, span, say("value of {name}", name=name), why)
         elif self._is_portable(name, source, span):
             self.secrets[name] = None
-            why = "it is in the environment that the job is started in: set it there"
-            self._notes.left(source, span, say("value of {name}", name=name), why)
+            self._notes.left(source, span, say("value of {name}", name=name), _OUTSIDE)
 
     def _is_portable(self, name: str, source: SourceText, span: Span) -> bool:
         if not is_env_name(name):

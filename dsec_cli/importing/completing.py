@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from dsec_cli.importing.notes import Notes
 
 SECOND_NS = 10**9
+_SCRIPTS = "run: scripts are read by bash, else by sh, and stop at the first command that fails"
 MINUTE_NS = 60 * SECOND_NS
 DAY_NS = 24 * 60 * MINUTE_NS
 MOST = {
@@ -57,7 +58,7 @@ def _step(step: Step, ids: set[str], notes: Notes) -> Step:
         notes.taken("run: a command that fails, where the file has none")
         step = step._replace(command=Command(argv=NO_COMMAND))
     if step.command.script:
-        notes.taken("run: scripts are read by sh, and stop at the first command that fails")
+        notes.taken(_SCRIPTS)
     return step._replace(needs=needs, timeout_ns=step.timeout_ns or _limit(step, notes))
 
 

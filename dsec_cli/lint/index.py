@@ -81,6 +81,7 @@ ROWS: tuple[tuple[str, str, str, str, tuple[str, ...]], ...] = (
     ("DS520", "framework-sizes-at-odds", "warning", "document", ("sized",)),
     ("DS521", "output-overwritten", "error", "document", ("iterations", "output")),
     ("DS523", "gpus-left-idle", "warning", "document", ("launcher", "step-gpu")),
+    ("DS530", "script-for-bash", "warning", "document", ("plain-shell",)),
     ("DS601", "clear-text-secret", "error", "document", ("secret",)),
     ("DS602", "egress-too-open", "warning", "document", ("egress",)),
     ("DS603", "resolver-not-readable", "warning", "document", ("egress",)),

@@ -62,6 +62,9 @@ OF_CONTRACT: dict[str, Callable[[Contract], object]] = {
     "located": lambda contract: (
         contract.data_source is not None or any(one.source is not None for one in contract.dependencies)
     ),
+    "plain-shell": lambda contract: (
+        contract.shell or any(step.shell or step.checkpoint_cmd for step in contract.steps)
+    ),
     "mount": lambda contract: contract.mounts,
     "egress": lambda contract: contract.security_policy is not None and contract.security_policy.egress,
     "fetched-variable": lambda contract: any(one.source for one in contract.env_vars),

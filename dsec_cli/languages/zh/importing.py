@@ -13,7 +13,6 @@ TEXTS: dict[str, str] = {
     "timeout: {times} times what the Step took, at least 1m": "timeout：Step 所用时间的 {times} 倍，至少 1m",
     "{partition}: left out where it is more than any machine has": "{partition}：超过任何机器所有时略去",
     "run: a command that fails, where the file has none": "run：文件中没有命令时，写一条会失败的命令",
-    "run: scripts are read by sh, and stop at the first command that fails": "run：脚本由 sh 读取，在第一条失败的命令处停止",
     "timeout: 1d, where the file has no time limit": "timeout：文件中没有时限时取 1d",
     "no GPU type: write one, it is never guessed": "没有 GPU 型号：请写上，从不猜测",
     "a contract knows one type of GPU a Step, and no other": "契约中每个 Step 只有一种 GPU 型号",
@@ -207,4 +206,5 @@ TEXTS: dict[str, str] = {
     "gpu type: >={name}, for {listed}": "GPU 型号：>={name}，对应 {listed}",
     "and {count} more: dsec import {kind} --json lists them": "另有 {count} 项：dsec import {kind} --json 会全部列出",
     "To be settled first: lint stops at each of these lines until it is taken out.": "需先处理：下面每一行删除之前，lint 都会报错。",
+    "run: scripts are read by bash, else by sh, and stop at the first command that fails": "run：脚本由 bash（没有则由 sh）读取，遇到第一个失败的命令就停止",
 }

@@ -198,4 +198,7 @@ TEXTS: dict[str, str] = {
     "the baseline's": "与资源基线相同",
     "any": "任意",
     "the Step's own": "该 Step 自己的",
+    "Shell that reads scripts (`run: |`), and its options; `-e` and `-c` are added.": "读取脚本（`run: |`）的 shell 及其选项；会加上 `-e` 和 `-c`。",
+    "Shell that reads its script, and its options.": "读取其脚本的 shell 及其选项。",
+    "bash where it is installed, else sh": "装有 bash 时为 bash，否则为 sh",
 }

@@ -294,4 +294,6 @@ TEXTS: dict[str, str] = {
     "`dsec plan` and `dsec run` read one contract of a file. The others would be checked, and then left out in silence.": "`dsec plan` 和 `dsec run` 只读取文件中的一份契约。其余的会被检查，然后被悄悄忽略。",
     "The next iteration overwrites a file while this one may still use it.": "本轮循环可能还在使用某个文件，下一轮就把它覆盖了。",
     "Iterations overlap as far as edges, `max_staleness` and `in_flight` permit. A file without `{iteration}` in its name is one file for all of them: a Step of the next iteration writes it again before the readers of this one have finished, and they compute with the wrong data. Nothing fails.": "只要依赖边、`max_staleness` 和 `in_flight` 允许，各轮循环就会重叠。名称中没有 `{iteration}` 的文件由各轮共用：下一轮的 Step 在本轮的读取者完成之前就再次写入，读取者于是用错误的数据计算，而没有任何报错。",
+    "A script for bash is read by sh, which does not understand it.": "bash 的脚本由不认识它的 sh 读取。",
+    "`[[ ... ]]`, `source`, arrays or `set -o pipefail` are bash. Where /bin/sh is dash, as on Debian and Ubuntu, the Step ends at the first of them, with a message that names neither the shell nor the line. Scripts are read by bash where it is installed; `shell: sh` says otherwise, and a `checkpoint_cmd` is always read by sh.": "`[[ ... ]]`、`source`、数组、`set -o pipefail` 都是 bash 的写法。/bin/sh 是 dash 时（如 Debian 和 Ubuntu），Step 会停在第一处，而错误信息既不提 shell，也不提行号。装有 bash 时脚本由 bash 读取；写了 `shell: sh` 则不然，`checkpoint_cmd` 总是由 sh 读取。",
 }

@@ -143,4 +143,8 @@ TEXTS: dict[str, str] = {
     "an edge is carried to": "跨轮次的边的终点是",
     "name a Step of this document": "写本文档中的某个 Step",
     "this document defines no Steps": "本文档没有定义任何 Step",
+    "Step {step}: {shell} reads this script and does not understand `{found}`": "Step {step}：读取这个脚本的是 {shell}，它不认识 `{found}`",
+    "it is bash; a plain sh ends the Step there": "这是 bash 的写法；普通的 sh 会在那里结束 Step",
+    "write `bash -c '...'`, or what sh understands": "请写 `bash -c '...'`，或改用 sh 认识的写法",
+    "write `shell: bash`, install bash where it is missing, or write what sh understands": "请写 `shell: bash`，在缺少 bash 的机器上安装它，或改用 sh 认识的写法",
 }
