@@ -262,7 +262,7 @@ def test_equal_statements_are_joined() -> None:
         ("python a.py 'b c'", Command(line="python a.py 'b c'")),
         ("a | b", Command(script="a | b")),
         ("a\nb\n", Command(script="a\nb")),
-        ("[[ -f x ]] && y", Command(argv=("bash", "-e", "-c", "[[ -f x ]] && y"))),
+        ("[[ -f x ]] && y", Command(script="[[ -f x ]] && y")),
         ("it's", Command(script="it's")),
     ],
 )
