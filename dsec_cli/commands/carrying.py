@@ -20,6 +20,7 @@ from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from dsec.core.placement import Slot
     from dsec.engines.local import Outcome, Session
     from dsec.inventory import Inventory
     from dsec.journal import Journal
@@ -63,11 +64,48 @@ def check_feasible(plan: Plan, inventory: Inventory) -> None:
         if step.demand not in judged:
             judged[step.demand] = feasible(step.demand, inventory)
         refusal = judged[step.demand]
+        if refusal is not None and refusal.cause:
+            text = refusal.text.removesuffix(f": {refusal.cause}")
+            raise PlanProblem(
+                say("{cause}; Step {id} cannot run here: {text}", cause=refusal.cause, id=step.id, text=text),
+                hint=say("dsec doctor says more; dsec inventory lists the GPUs that can be used"),
+            )
         if refusal is not None:
             raise PlanProblem(
                 say("Step {id} cannot run here: {text}", id=step.id, text=refusal.text),
                 hint="run it where the devices are, or plan for this machine: dsec plan",
             )
+
+
+def warn_of_others(plan: Plan, inventory: Inventory, lang: str | None) -> None:
+    """Say which Steps will get GPUs that processes outside DSec use, because no others are there."""
+    from dsec.core.placement import choose, shared, slots
+
+    table, told = slots(inventory), set()
+    if not any(slot.crowded for slot in table):
+        return
+    for step in plan.steps:
+        chosen = choose(step.demand, table) if step.demand.gpu_count else None
+        if chosen is None or not shared(chosen) or step.demand in told:
+            continue
+        told.add(step.demand)
+        held = ", ".join(
+            say("GPU {index}: {held} of {most} GiB", index=one.device.index, held=one.foreign, most=_gib(one))
+            for one in chosen
+            if one.crowded
+        )
+        line = say(
+            "warning: other processes use the GPUs that are there for {step} ({held})",
+            step=step.id,
+            held=held,
+        )
+        from dsec_cli.commands.speaking import listener
+
+        sys.stderr.write(f"dsec: {listener(lang)(line)}\n")
+
+
+def _gib(slot: Slot) -> int:
+    return (slot.device.memory_bytes or 0) >> 30
 
 
 def observer_for(args: Args, session: Session) -> Observer:
@@ -95,6 +133,8 @@ def observer_for(args: Args, session: Session) -> Observer:
 
 def carry_out(session: Session, *, journal: Journal, args: Args, metrics: Exporting | None) -> int:
     """Run the session to its end, tell how it ended, and give the exit code."""
+    if not args.json:
+        warn_of_others(session.plan, session.inventory, args.lang)
     if metrics is not None:
         if not (args.quiet or args.json) and metrics.address:
             sys.stderr.write(f"metrics: {metrics.address}\n")

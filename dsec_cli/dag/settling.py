@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dsec.core.placement import Refusal
     from dsec.inventory import Inventory
     from dsec.plan import Demand
+    from dsec.words import Said
     from dsec_cli.contract.values import Contract, Gpu, Step
     from dsec_cli.dag.graph import StepGraph
 
@@ -139,22 +140,36 @@ def _shares_nothing(step: Step, gpu: Gpu) -> Finding:
     )
 
 
+def _refused(step: Step, refusal: Refusal) -> Said:
+    if not refusal.cause:
+        return say("Step {step} {refusal}", "no-place", step=step.id, refusal=refusal.text)
+    text = refusal.text.removesuffix(f": {refusal.cause}")
+    return say("{cause}; Step {step} {refusal}", "no-place", cause=refusal.cause, step=step.id, refusal=text)
+
+
 def _refusal_finding(step: Step, demand: Demand, refusal: Refusal, inventory: Inventory) -> Finding:
     gpu = step.demand.gpu
     return Finding(
         code="DS210",
         severity=Severity.ERROR,
         where=(gpu.path if gpu is not None else step.demand.path) or step.path,
-        message=say("Step {step} {refusal}", "no-place", step=step.id, refusal=refusal.text),
+        message=_refused(step, refusal),
         reason=say(
             "the inventory ({origin}) cannot meet this demand, even with nothing else running",
             origin=inventory.origin,
         ),
-        help=_way_out(demand, inventory),
+        help=_way_out(demand, inventory, refusal.cause),
     )
 
 
-def _way_out(demand: Demand, inventory: Inventory) -> str:
+_MASK = "CUDA_VISIBLE_DEVICES="
+
+
+def _way_out(demand: Demand, inventory: Inventory, cause: str) -> str:
+    if cause.startswith(_MASK):
+        return say("change or unset CUDA_VISIBLE_DEVICES; dsec inventory lists the GPUs that it shows")
+    if cause:
+        return say("dsec doctor says more; or plan for another machine with --inventory FILE")
     if demand.gpu_types and any(not device.type for device in inventory.devices):
         return say(
             "where the inventory was pasted: add what nvidia-smi -q or -L printed, which has the types"

@@ -5,7 +5,7 @@ Not thread-safe: the executor has one thread. Every grant is paired with one rel
 
 from __future__ import annotations
 
-from dsec.core.placement import Slot, best_speed, choose, shared, slots
+from dsec.core.placement import Slot, best_speed, choose, foreign, shared, slots
 from dsec.inventory import Inventory
 from dsec.plan import Demand, Terms
 from dsec.record import Record
@@ -106,6 +106,11 @@ class Ledger:
         chosen = choose(demand, found) if len(found) == demand.gpu_count else None
         if chosen is not None and quick and self._mixed and _speed(chosen) < best_speed(demand, self._slots):
             return None  # quicker ones were held when it was planned, and are free now
+        if chosen is not None and foreign(chosen):
+            # What was measured when the run began decides before what was planned without it.
+            other = choose(demand, self._slots, quickest=quick)
+            if other is not None and foreign(other) < foreign(chosen) and shared(other) <= shared(chosen):
+                return None
         if chosen is not None and shared(chosen):
             other = choose(demand, self._slots, quickest=quick)
             return None if other is not None and shared(other) < shared(chosen) else chosen

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from dsec.cards import GIB
 from dsec.core.groups import NVLINK, islands_of, link_groups, peers_of, sizes, together
-from dsec.core.reasons import all_held, over, reason, too_few
+from dsec.core.reasons import absence, all_held, over, reason, too_few
 from dsec.inventory import Device, Inventory
 from dsec.plan import Demand, Placement
 from dsec.record import Record
@@ -27,6 +27,8 @@ class Refusal(Record):
     """Why a demand cannot be placed, with the arithmetic."""
 
     text: str
+    cause: str = ""
+    """Why GPUs that the machine may have cannot be used: its driver, or a mask; "": that is not why."""
 
 
 class Slot:
@@ -216,6 +218,11 @@ def _fit(slot: Slot) -> tuple[bool, int, bool, tuple[int, ...]]:
     return True, slot.foreign, True, (left,)
 
 
+def foreign(chosen: Iterable[Slot]) -> int:
+    """GiB of these devices that processes outside DSec held when they were read."""
+    return sum(slot.foreign for slot in chosen)
+
+
 def shared(chosen: Iterable[Slot]) -> int:
     """How many of these devices others use already."""
     return sum(slot.taken for slot in chosen)
@@ -247,7 +254,8 @@ def feasible(demand: Demand, inventory: Inventory) -> Refusal | None:
         return Refusal(short)
     table = slots(inventory)
     if choose(demand, table) is None:
-        return Refusal(too_few(demand, table))
+        cause = absence(inventory)
+        return Refusal(f"{too_few(demand, table)}: {cause}" if cause else too_few(demand, table), cause)
     return None
 
 

@@ -10,9 +10,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dsec.core.placement import Slot
-    from dsec.inventory import Device
+    from dsec.inventory import Device, Inventory
     from dsec.plan import Demand
 
+_MASK = "CUDA_VISIBLE_DEVICES="
+_BROKEN = ("NVIDIA", "NVML", "number of GPUs", "no GPU was looked for")
+"""What notes about a driver that shows no GPU have in common (`devices.door`, `devices.nvml`)."""
 _JOINED = {
     "nvlink": "joined by NVLink",
     "switch": "behind one PCIe switch",
@@ -93,6 +96,13 @@ def too_few(demand: Demand, table: Sequence[Slot]) -> str:
     if len(fit) >= demand.gpu_count:
         texts.insert(0, _apart(demand, fit))
     return f"{wanted(demand)}; {len(fit)} of {len(table)} fit" + (f": {'; '.join(texts)}" if texts else "")
+
+
+def absence(inventory: Inventory) -> str:
+    """Why GPUs of this machine cannot be used, as whoever read it noted; "": nothing says so."""
+    masked = [note for note in inventory.notes if note.startswith(_MASK)]
+    broken = [note for note in inventory.notes if any(mark in note for mark in _BROKEN)]
+    return (masked or ([] if inventory.devices else broken) or [""])[0]
 
 
 def all_held(demand: Demand, table: Sequence[Slot]) -> str:
