@@ -184,7 +184,8 @@ PLAN: Command = (
             "JOB",
             (),
             None,
-            "Take durations from a run, a plan, a trace or a durations.json instead of from earlier runs.",
+            "Take durations from a run, a plan, a trace or a durations.json instead of from earlier runs; "
+            "declared: from the contract alone.",
         ),
         (
             "inventory",

@@ -34,6 +34,18 @@ if TYPE_CHECKING:
 HUNG_UP = 129
 
 
+def machine_for(plan: Plan, inventory: Inventory, path: str | None) -> Inventory:
+    """The machine that a run takes: never a built-in one, of which no GPU is anywhere.
+
+    A contract that was planned for one runs where its plan would, on what is here.
+    """
+    from dsec.devices.profiles import PREFIX
+
+    if path is None or not path.startswith(PREFIX) or not inventory.devices:
+        return inventory
+    return inventory_for(plan, None) if any(step.demand.gpu_count for step in plan.steps) else inventory
+
+
 def inventory_for(plan: Plan, path: str | None) -> Inventory:
     """What the plan may use: the machine described at `path`, or this one.
 
@@ -42,7 +54,7 @@ def inventory_for(plan: Plan, path: str | None) -> Inventory:
     if path is not None:
         from dsec_cli.commands.inventory import read_inventory
 
-        return read_inventory(path)
+        return machine_for(plan, read_inventory(path), path)
     if any(step.demand.gpu_count for step in plan.steps):
         from dsec.broker.asked import without_others
         from dsec.devices.nvml import read

@@ -7,8 +7,9 @@ import os
 from dsec.containment import Escape, open_beneath
 from dsec.core.endings import may_lie_in_plan
 from dsec.core.report import build, encode, instance_in, markdown, median
-from dsec.durations import Learned, contract_key, write_durations
+from dsec.durations import Learned, contract_key, work_of, write_durations
 from dsec.errors import DSecError
+from dsec.inventory import is_simulated
 from dsec.outcomes import recorded, state
 from dsec.progress import span
 from dsec.words import say, system
@@ -16,10 +17,12 @@ from dsec_cli.commands.depending import kept
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
     from typing import Any
 
     from dsec.core.fold import RunState
     from dsec.engines.local import Outcome, Session
+    from dsec.plan import Plan
     from dsec.rundir import RunDir
 
 LAST_LINES = 20
@@ -105,10 +108,12 @@ def _keep(session: Session, state: RunState, report: dict[str, Any]) -> list[str
         write_report(session.run, report)
         folder = os.path.dirname(os.path.dirname(session.run.path))
         plan = session.plan
-        contract = contract_key(plan.contract_file, plan.name)
-        learn(folder, contract, state)
+        simulated = is_simulated(session.inventory.devices)
+        contract = contract_key(plan.contract_file, plan.name, simulated=simulated)
+        on_devices: Mapping[str, Mapping[str, Sequence[int]]] = {}
         if any(step.demand.gpu_count for step in plan.steps):
-            _learn_devices(folder, contract, session)
+            on_devices = _learn_devices(folder, contract, session)
+        learn(folder, contract, plan, state, on_devices)
     except (OSError, DSecError) as problem:
         why = system(problem) if isinstance(problem, OSError) else problem.what
         return [say("warning: the report could not be written: {why}", why=why)]
@@ -123,10 +128,23 @@ def write_report(run: RunDir, report: dict[str, Any]) -> None:
     write_whole(f"{run.path}/report.md", markdown(report).encode())
 
 
-def learn(state_folder: str, contract: str, state: RunState) -> None:
-    """Keep the median duration of each Step that succeeded."""
+def learn(
+    state_folder: str,
+    contract: str,
+    plan: Plan,
+    state: RunState,
+    on_devices: Mapping[str, Mapping[str, Sequence[int]]],
+) -> None:
+    """Keep the median duration of each Step that succeeded, `on_devices` by what its attempts had."""
+    works = {}
+    for step in plan.steps:
+        command = step.command
+        works[step.id] = work_of(command.argv, command.shell, command.call, command.args)
     fresh = {
-        step: Learned._make((median(tally.walls_us) // 1000, len(tally.walls_us)))
+        step: [
+            Learned(median(walls) // 1000, len(walls), works.get(step, ""), devices)
+            for devices, walls in on_devices.get(step, {"": tally.walls_us}).items()
+        ]
         for step, tally in state.tallies.items()
         if tally.walls_us
     }
@@ -134,21 +152,26 @@ def learn(state_folder: str, contract: str, state: RunState) -> None:
         write_durations(state_folder, contract, fresh)
 
 
-def _learn_devices(state_folder: str, contract: str, session: Session) -> None:
-    """Keep where Steps ran out of memory, and what they took on which device."""
+def _learn_devices(
+    state_folder: str, contract: str, session: Session
+) -> Mapping[str, Mapping[str, Sequence[int]]]:
+    """Keep where Steps ran out of memory, and what they took on which device; their times by devices."""
     from dsec import events, journal
-    from dsec.core.lessons import experienced
+    from dsec.core.lessons import experienced, walls_by_devices
     from dsec.devicebook import learn_devices, says_out_of_memory
 
     run = session.run
     with open(run.journal, "rb") as file:
         payloads = journal.read(file.read(), name=run.journal).payloads
+    told = [events.decode(payload) for payload in payloads[1:]]
+    types = {device.uuid: device.type for device in session.inventory.devices}
     fresh = experienced(
-        (events.decode(payload) for payload in payloads[1:]),
-        {device.uuid: device.type for device in session.inventory.devices},
+        told,
+        types,
         lambda begun, end: says_out_of_memory(f"{run.path}/{begun.log}", end.detail),
     )
     learn_devices(state_folder, contract, fresh)
+    return walls_by_devices(told, types)
 
 
 def failure_lines(run: RunDir, report: dict[str, Any], *, called: str) -> list[str]:

@@ -34,11 +34,11 @@ def main(args: Args) -> int:
     """Draw the graph; a cyclic one is drawn too, and its cycles are told on standard error."""
     path, run = _run_of(args) if args.job_id is not None else (args.file or contract_here(), None)
     opened = open_contract(path)
+    inventory = inventory_at(args.inventory) if args.inventory is not None else None
     graph = whole = step_graph(opened.contract)
-    known: Mapping[str, int] = {**learned(opened), **(_measured(run) if run is not None else {})}
+    known: Mapping[str, int] = {**learned(opened, inventory), **(_measured(run) if run is not None else {})}
     contract = opened.contract
     beside: tuple[Finding, ...] = ()
-    inventory = inventory_at(args.inventory) if args.inventory is not None else None
     if args.split or any(step.layers for step in whole.steps):
         graph, contract, known, beside = _in_parts(contract, whole, known, args, inventory)
     drawn = picture_of(

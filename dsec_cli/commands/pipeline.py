@@ -8,6 +8,7 @@ import sys
 from dsec import __version__
 from dsec.core.measures import circles
 from dsec.durations import contract_key, read_durations
+from dsec.inventory import is_simulated
 from dsec.record import Record
 from dsec_cli.commands.opened import Opened, diagnose, locator, open_contract
 from dsec_cli.commands.statefolder import home
@@ -112,7 +113,7 @@ def planned(
     from dsec_cli.dag.compile import Infeasible, compile_plan
 
     opened, order, contract = clean.opened, clean.order, clean.contract
-    known: Mapping[str, int] = learned(opened) if durations is None else durations
+    known: Mapping[str, int] = learned(opened, inventory) if durations is None else durations
     if asked or any(step.layers for step in order.graph.steps):
         from dsec_cli.dag.splitting import split_order
 
@@ -126,7 +127,7 @@ def planned(
         inventory=inventory,
         origin=_origin(opened),
         learned=known,
-        known=read_devices(home(opened.folder, os.environ), _key(opened)),
+        known=read_devices(home(opened.folder, os.environ), _key(opened, inventory)),
     )
     if isinstance(plan, Infeasible):
         return _refused(opened, diagnose(opened, plan.findings))
@@ -182,15 +183,23 @@ def _facts(opened: Opened) -> Facts:
     )
 
 
-def learned(opened: Opened) -> dict[str, int]:
-    """Milliseconds per Step id, as earlier runs of the contract took."""
-    known = read_durations(home(opened.folder, os.environ), _key(opened))
-    return {step: one.ms for step, one in known.items()}
+def learned(opened: Opened, inventory: Inventory | None) -> dict[str, int]:
+    """Milliseconds per Step id, as earlier runs of the contract took for the same work.
+
+    `inventory`: the machine that is planned for; None: one that the contract describes.
+    """
+    known = read_durations(home(opened.folder, os.environ), _key(opened, inventory))
+    if not known:
+        return {}
+    from dsec_cli.commands.history import matching  # the first run of a contract has none
+
+    return matching(opened.contract, known, inventory)
 
 
-def _key(opened: Opened) -> str:
+def _key(opened: Opened, inventory: Inventory | None) -> str:
     """By what name that which earlier runs taught is kept."""
-    return contract_key(opened.path, opened.contract.name or "")
+    simulated = inventory is not None and is_simulated(inventory.devices)
+    return contract_key(opened.path, opened.contract.name or "", simulated=simulated)
 
 
 def show(refused: Refused, lang: str | None = None) -> None:

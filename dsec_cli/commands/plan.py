@@ -38,7 +38,7 @@ def main(args: Args) -> int:
 
 def _planned(clean: Clean, inventories: list[Inventory], args: Args) -> int:
     """One plan, or several side by side."""
-    asked, durations = _asked(clean, args), _durations(clean, args)
+    asked, durations = _asked(clean, args), _durations(clean, args, inventories[0])
     if args.what_if or args.noise is not None or len(inventories) > 1:
         from dsec_cli.commands.comparing import Given, compare, noise_of
 
@@ -62,13 +62,15 @@ def _asked(clean: Clean, args: Args) -> dict[str, int]:
     return asked_parts(args.split, clean.order.graph.numbers)
 
 
-def _durations(clean: Clean, args: Args) -> dict[str, int]:
+def _durations(clean: Clean, args: Args, inventory: Inventory) -> dict[str, int]:
     """What earlier runs took, and over it what `--durations` names."""
-    known = learned(clean.opened)
+    known = learned(clean.opened, inventory)
     if args.durations is None:
         return known
-    from dsec_cli.commands.timing import durations_of
+    from dsec_cli.commands.timing import DECLARED, durations_of
 
+    if args.durations == DECLARED:
+        return {}
     given = durations_of(args.durations, clean.order.graph.numbers, folder=clean.opened.folder)
     return {**known, **given}
 

@@ -22,6 +22,7 @@ from dsec_cli.commands.carrying import (
     check_feasible,
     folder_of,
     inventory_for,
+    machine_for,
     metrics_of,
     probe_of,
     write_whole,
@@ -117,7 +118,8 @@ def _compile(path: str | None, inventory_path: str | None, lang: str | None) -> 
     if isinstance(plan, Refused):
         show(plan, lang)
         return None
-    return Prepared(plan, plan_bytes(plan), os.path.dirname(os.path.abspath(path)), inventory)
+    machine = machine_for(plan, inventory, inventory_path)
+    return Prepared(plan, plan_bytes(plan), os.path.dirname(os.path.abspath(path)), machine)
 
 
 def _new_run(prepared: Prepared, job: str | None) -> tuple[RunDir, Journal]:

@@ -10,9 +10,11 @@ import sys
 import tempfile
 import time
 
+from dsec.devices.host import SIMULATED
 from dsec.devices.profiles import names
 from dsec.devices.visible import MASK
 from dsec.errors import FileProblem
+from dsec.inventory import AMPLE_CPU_M
 from dsec.simgpu import building, scenario
 from dsec.simgpu.rules import ScenarioProblem, rule
 from dsec_cli.commands.cached import cache_folder
@@ -24,6 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from dsec.inventory import Inventory
     from dsec_cli.options import Args
     from dsec_cli.report.format import Tell
 
@@ -42,7 +45,7 @@ def main(args: Args) -> int:
             say("which command is to see the simulated GPUs?"),
             hint=say("write it last: dsec sim-gpu --profile 8xh100 -- dsec inventory"),
         )
-    rules, driver = _rules(args)
+    rules, driver, box = _rules(args)
     library = building.library(_cache(), os.environ, old=building.age(driver))
     folder = tempfile.mkdtemp(prefix="dsec-sim-gpu-")
     try:
@@ -52,7 +55,7 @@ def main(args: Args) -> int:
         if not args.quiet:
             line = say("dsec sim-gpu: the rules in {path} are read again while the command runs", path=path)
             sys.stderr.write(f"{tell(line)}\n")
-        return _carried_out(args.command, _environment(library, path))
+        return _carried_out(args.command, _environment(library, path, box))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -65,8 +68,8 @@ def _list(tell: Tell) -> int:
     return 0
 
 
-def _rules(args: Args) -> tuple[str, str]:
-    """The rules, and the driver's version that they state; later ones win, so the user's own come last."""
+def _rules(args: Args) -> tuple[str, str, Inventory]:
+    """The rules, the driver's version that they state, and the box; later rules win, own ones come last."""
     try:
         box = scenario.box(args.profile)
         parts = [scenario.of_box(box)]
@@ -78,7 +81,7 @@ def _rules(args: Args) -> tuple[str, str]:
     if " count " not in f" {stated}".replace("\n", " "):
         _know_gpus(args.set, own, len(box.devices))
     parts += [f"include {path}\n" for path in paths]
-    return "".join(parts) + own, scenario.driver(stated)
+    return "".join(parts) + own, scenario.driver(stated), box
 
 
 def _know_gpus(texts: Iterable[str], rules: str, count: int) -> None:
@@ -109,12 +112,14 @@ def _cache() -> str:
         ) from None
 
 
-def _environment(library: str, path: str) -> dict[str, str]:
-    """What makes programs find the simulated library, and no GPU hidden from them."""
+def _environment(library: str, path: str, box: Inventory) -> dict[str, str]:
+    """What makes programs find the simulated library and the box's host, and no GPU hidden from them."""
     environ = {key: value for key, value in os.environ.items() if key != MASK}
     before = environ.get("LD_LIBRARY_PATH", "")
     environ["LD_LIBRARY_PATH"] = f"{library}:{before}" if before else library
     environ["SIM_GPU_SCENARIO"] = path
+    cpu = "" if box.cpu_m == AMPLE_CPU_M else box.cpu_m
+    environ[SIMULATED] = f"{cpu},{box.memory_bytes or ''}"
     return environ
 
 

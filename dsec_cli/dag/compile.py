@@ -23,6 +23,7 @@ from dsec.plan import (
 )
 from dsec.planfile import seal
 from dsec.record import Record
+from dsec.units import Duration
 from dsec.versions import coerced
 from dsec_cli.dag.analysis import analyze, rounds_of
 from dsec_cli.dag.demand import demands_of, gpu_count
@@ -39,7 +40,7 @@ from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from dsec.core.experience import Experience
     from dsec.core.placement import Slot
@@ -126,7 +127,12 @@ def compile_plan(
             iterations=_iterations(contract),
             steps=lowered(Decided(order, contract, found, places, origin.locate, origin.shell)),
             analysis=_analysis(order.graph, found),
-            notes=(*origin.notes, *settled.notes, *_notes(contract, inventory)),
+            notes=(
+                *origin.notes,
+                *settled.notes,
+                *_notes(contract, inventory),
+                *_far_off(steps, learned),
+            ),
             hash="",
             dependencies=_dependencies(contract, origin),
             links=links or None,
@@ -292,6 +298,30 @@ def _notes(contract: Contract, inventory: Inventory) -> tuple[str, ...]:
         if variable.name and variable.source and variable.value is None
     ]
     return (*_short_of_baseline(contract, inventory), *secrets)
+
+
+_FAR = 5
+"""How many times longer or shorter than declared a measured duration is worth a word."""
+_FAR_MS = 1000
+"""What is less apart than this is not."""
+_FAR_TOLD = 3
+
+
+def _far_off(steps: Iterable[Step], learned: Mapping[str, int]) -> list[str]:
+    """What earlier runs took where it is far from what is declared: one sample may be of a trial."""
+    found = []
+    for step in steps:
+        if step.id in learned and step.expect is not None:
+            took, declared = learned[step.id], step.expect.ms
+            if abs(took - declared) >= _FAR_MS and not declared <= took * _FAR <= declared * _FAR**2:
+                found.append((step.id, Duration(took * 10**6), step.expect))
+    told = [
+        f"Step {name} took {took} in earlier runs, expected_duration is {expect}: planned as it took; "
+        "--durations declared takes what is declared"
+        for name, took, expect in found[:_FAR_TOLD]
+    ]
+    more = len(found) - len(told)
+    return [*told, f"so it is with {more} more Steps"] if more else told
 
 
 def _short_of_baseline(contract: Contract, inventory: Inventory) -> list[str]:

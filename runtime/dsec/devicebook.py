@@ -11,6 +11,7 @@ import os
 from dsec.core.experience import NOTHING, Experience, Pace, together
 from dsec.core.marks import OUT_OF_DEVICE_MEMORY
 from dsec.diagnosis import tail_of
+from dsec.durations import ON_SIMULATED
 from dsec.errors import FileProblem, StoredFormError
 from dsec.wholefile import write_whole
 from dsec.words import say, system
@@ -42,7 +43,9 @@ def read_devices(state: str, contract: str) -> Experience:
     Paces go by contract and Step, since Steps of two contracts are not the same for having one id.
     """
     kept = _read(state)
-    paces = {f"{name}: {step}": found for name, known in kept.items() for step, found in known.paces.items()}
+    simulated = contract.endswith(ON_SIMULATED)  # what is simulated teaches nothing about what is not
+    like = {name: known for name, known in kept.items() if name.endswith(ON_SIMULATED) == simulated}
+    paces = {f"{name}: {step}": found for name, known in like.items() for step, found in known.paces.items()}
     return Experience(_own(kept, contract).ran_out, paces)
 
 

@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from dsec.record import Record
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 FORMAT = "dsec.inventory/1"
 """Names the stored form: the fields of Inventory beside a `format`."""
 
@@ -47,6 +51,15 @@ class Node(Record):
     network_bps: int | None
     rdma: bool | None
     """Whether its network card does RDMA over Ethernet."""
+
+
+_SIMULATED = "-0000-4000-8000-"
+"""In the UUIDs that `dsec sim-gpu` gives; drawn ones have twelve random digits there."""
+
+
+def is_simulated(devices: Iterable[Device]) -> bool:
+    """Whether any of the devices is one of `dsec sim-gpu`."""
+    return any(_SIMULATED in device.uuid for device in devices)
 
 
 class Inventory(Record):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from dsec.durations import Learned, contract_key, work_of, write_durations
 from dsec.planfile import load_plan
 from tests import examples
 
@@ -236,9 +237,11 @@ def test_an_input_that_no_step_writes_is_told_once_and_in_its_file(job):
 
 def test_learned_durations_count(job):
     (job / ".dsec").mkdir()
-    (job / ".dsec" / "durations.json").write_text('{"version":1,"steps":{"S1":{"ms":12345,"n":3}}}')
-    plan(job, "-o", "plan.json")
-    stored = load_plan(str(job / "plan.json"))
+    stored = load_plan(made(job))
+    command = stored.steps[0].command
+    took = Learned(12345, 3, work_of(command.argv, command.shell, command.call, command.args))
+    write_durations(str(job / ".dsec"), contract_key("dsandbox.yaml", stored.name), {"S1": [took]})
+    stored = load_plan(made(job))
     assert [(step.estimate_ms, step.estimate_source) for step in stored.steps] == [
         (12000, "history"),
         (1000, "default"),
@@ -263,8 +266,9 @@ def test_another_contract_of_the_folder_learned_for_itself(job):
     (job / "other.yaml").write_text((job / "dsandbox.yaml").read_text())
     (job / ".dsec").mkdir()
     name = load_plan(made(job)).name
-    kept = {f"other.yaml: {name}": {"S1": {"ms": 12345, "n": 3}}}
-    (job / ".dsec" / "durations.json").write_text(json.dumps({"version": 2, "contracts": kept}))
+    command = load_plan(made(job)).steps[0].command
+    took = Learned(12345, 3, work_of(command.argv, command.shell, command.call, command.args))
+    write_durations(str(job / ".dsec"), contract_key("other.yaml", name), {"S1": [took]})
     assert load_plan(made(job)).steps[0].estimate_source == "default"
     assert load_plan(made(job, "other.yaml")).steps[0].estimate_source == "history"
 

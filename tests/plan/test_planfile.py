@@ -130,7 +130,7 @@ def test_domains_and_lengths_keep_hashes_apart():
 def test_durations_come_back_as_written(tmp_path):
     here = str(tmp_path)
     assert read_durations(here, "a") == {}
-    learned = {"S1": Learned(120, 3), "S2": Learned(0, 1)}
+    learned = {"S1": (Learned(120, 3, "w", "2 x l4"), Learned(7, 1, "w")), "S2": (Learned(0, 1),)}
     write_durations(here, "a", learned)
     assert read_durations(here, "a") == learned
     assert os.listdir(tmp_path) == ["durations.json"]
@@ -138,11 +138,11 @@ def test_durations_come_back_as_written(tmp_path):
 
 def test_contracts_do_not_learn_from_each_other(tmp_path):
     here = str(tmp_path)
-    write_durations(here, "a", {"S1": Learned(120, 3), "S2": Learned(5, 1)})
-    write_durations(here, "b", {"S1": Learned(9, 1)})
-    write_durations(here, "a", {"S2": Learned(7, 2)})
-    assert read_durations(here, "a") == {"S1": Learned(120, 3), "S2": Learned(7, 2)}
-    assert read_durations(here, "b") == {"S1": Learned(9, 1)}
+    write_durations(here, "a", {"S1": [Learned(120, 3)], "S2": [Learned(5, 1)]})
+    write_durations(here, "b", {"S1": [Learned(9, 1)]})
+    write_durations(here, "a", {"S2": [Learned(7, 2)]})
+    assert read_durations(here, "a") == {"S1": (Learned(120, 3),), "S2": (Learned(7, 2),)}
+    assert read_durations(here, "b") == {"S1": (Learned(9, 1),)}
     assert read_durations(here, "c") == {}
     names = [contract_key("x/one.yaml", ""), contract_key("two.yaml", ""), contract_key("two.yaml", "one")]
     assert len({*names, contract_key("y/one.yaml", "one")}) == 3, (
@@ -150,13 +150,23 @@ def test_contracts_do_not_learn_from_each_other(tmp_path):
     )
 
 
-def test_durations_that_were_kept_undivided_count_until_a_contract_has_its_own(tmp_path):
+def test_durations_are_kept_by_command_and_devices_the_latest_first(tmp_path):
     here = str(tmp_path)
-    (tmp_path / "durations.json").write_text('{"version":1,"steps":{"S1":{"ms":5,"n":1}}}')
-    assert read_durations(here, "a") == read_durations(here, "b") == {"S1": Learned(5, 1)}
-    write_durations(here, "a", {"S2": Learned(7, 2)})
-    assert read_durations(here, "a") == {"S1": Learned(5, 1), "S2": Learned(7, 2)}
-    assert read_durations(here, "b") == {}
+    write_durations(here, "a", {"S": [Learned(5, 1, "old", "1 x l4")]})
+    write_durations(here, "a", {"S": [Learned(6, 1, "new", "1 x l4")]})
+    write_durations(here, "a", {"S": [Learned(7, 2, "new", "1 x t4"), Learned(8, 2, "old", "1 x l4")]})
+    assert [one.ms for one in read_durations(here, "a")["S"]] == [7, 8, 6]
+    for at in range(20):
+        write_durations(here, "a", {"S": [Learned(at, 1, f"w{at}")]})
+    assert [one.ms for one in read_durations(here, "a")["S"]] == [19, 18, 17, 16, 15, 14, 13, 12]
+
+
+def test_durations_of_an_earlier_version_count_for_no_command(tmp_path):
+    here = str(tmp_path)
+    (tmp_path / "durations.json").write_text('{"version":2,"contracts":{"a":{"S1":{"ms":5,"n":1}}}}')
+    assert read_durations(here, "a") == {"S1": (Learned(5, 1),)}
+    write_durations(here, "a", {"S1": [Learned(7, 2, "w")]})
+    assert read_durations(here, "a") == {"S1": (Learned(7, 2, "w"),)}
 
 
 @pytest.mark.parametrize(
@@ -167,7 +177,10 @@ def test_durations_that_were_kept_undivided_count_until_a_contract_has_its_own(t
         '{"version":1}',
         '{"version":2,"steps":{}}',
         '{"version":2,"contracts":{"a":[]}}',
-        '{"version":3,"contracts":{}}',
+        '{"version":4,"contracts":{}}',
+        '{"version":3,"contracts":{"a":{"S":[]}}}',
+        '{"version":3,"contracts":{"a":{"S":[{"ms":1,"n":1,"work":5}]}}}',
+        '{"version":3,"contracts":{"a":{"S":[{"ms":1,"n":1,"more":""}]}}}',
         '{"contracts":{}}',
         '{"version":1,"steps":{"S":5}}',
         '{"version":1,"steps":{"S":{"ms":-1,"n":1}}}',

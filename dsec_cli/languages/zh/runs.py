@@ -47,6 +47,7 @@ TEXTS: dict[str, str] = {
     "save both outputs on the same machine": "在同一台机器上保存这两个输出",
     "nvidia-smi -q -x prints none; save it again": "nvidia-smi -q -x 不会输出实体；请重新保存",
     "save nvidia-smi -q -x again": "请重新保存 nvidia-smi -q -x 的输出",
+    "{where} is no list of durations": "{where} 不是时长列表",
     "{where} holds no durations": "{where} 中没有时长",
     "{where} has version {document!r}, this DSec reads {version}": "{where} 的版本是 {document!r}，本 DSec 读取 {version}",
     "{where} is not a pair of ms and n": "{where} 不是 ms 和 n 的一对",

@@ -43,6 +43,13 @@ class Experience(Record):
 NOTHING = Experience({}, {})
 
 
+def devices_text(types: Sequence[str]) -> str:
+    """`2 x h100-sxm-80gb`, `1 x l4 + 1 x t4`; empty for no device, or where a type is not known."""
+    if not all(types):
+        return ""
+    return " + ".join(f"{types.count(one)} x {one}" for one in sorted(set(types)))
+
+
 def together(old: Experience, new: Experience) -> Experience:
     """The old one brought up to date; what is no longer true is left out."""
     ran_out: dict[str, dict[str, int]] = {step: dict(kinds) for step, kinds in old.ran_out.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec.core.experience import Experience, Pace, middle
+from dsec.core.experience import Experience, Pace, devices_text, middle
 from dsec.events import Exit, Spawn
 
 TYPE_CHECKING = False
@@ -26,6 +26,24 @@ def experienced(
             if spawn is not None and spawn.devices:
                 lessons.take(spawn, event)
     return lessons.all()
+
+
+def walls_by_devices(events: Iterable[Event], types: Mapping[str, str]) -> dict[str, dict[str, list[int]]]:
+    """By Step, and by the devices that each attempt had, what those that succeeded took; `types` by UUID.
+
+    A Step that has no device is under "" as one is whose devices are not known.
+    """
+    found: dict[str, dict[str, list[int]]] = {}
+    begun: dict[tuple[str, int], Spawn] = {}
+    for event in events:
+        if isinstance(event, Spawn):
+            begun[event.step, event.iteration] = event
+        elif isinstance(event, Exit):
+            spawn = begun.pop((event.step, event.iteration), None)
+            if spawn is not None and event.cause == "ok":
+                devices = devices_text([types.get(uuid, "") for uuid in spawn.devices])
+                found.setdefault(event.step, {}).setdefault(devices, []).append(event.wall_us)
+    return found
 
 
 class _Lessons:

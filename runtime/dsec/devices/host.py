@@ -7,9 +7,36 @@ import os
 from dsec.devices import procfs
 from dsec.inventory import Inventory
 
+SIMULATED = "SIM_GPU_HOST"
+"""`192000,2199023255552`: thousandths of processors and bytes of memory of a simulated box, where stated."""
+
 
 def read(root: str = "/") -> Inventory:
-    """The host without its GPUs; `root` is the file system that /proc and /sys are read from."""
+    """The host without its GPUs; `root` is the file system that /proc and /sys are read from.
+
+    On a simulated box (`dsec sim-gpu`) it has the box's processors and memory, as far as these are stated.
+    """
+    found = _read(root)
+    return _as_simulated(found, os.environ.get(SIMULATED, ""))
+
+
+def _as_simulated(real: Inventory, stated: str) -> Inventory:
+    cpu, _, size = stated.partition(",")
+    cpu_m = int(cpu) if cpu.isdecimal() and len(cpu) < 13 else None
+    memory_bytes = int(size) if size.isdecimal() and len(size) < 19 else None
+    if not cpu_m and not memory_bytes:
+        return real
+    had = f"{real.cpu_m / 1000:g} cores"
+    if real.memory_bytes is not None:
+        had += f" and {real.memory_bytes / 2**30:.1f} GiB"
+    return real._replace(
+        cpu_m=cpu_m or real.cpu_m,
+        memory_bytes=memory_bytes or real.memory_bytes,
+        notes=(*real.notes, f"processors and memory are those of the simulated box; this machine has {had}"),
+    )
+
+
+def _read(root: str) -> Inventory:
     paths = procfs.cgroup_paths(_text(root, "proc/self/cgroup"))
     processors = _processors()
     quota_m = _cpu_quota(root, paths)
