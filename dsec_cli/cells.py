@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dsec.markup import terminal_text
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,18 +44,7 @@ def shown(text: str) -> str:
 
     Bidirectional controls are written out too: they make a line read differently than it parses.
     """
-    if text.isprintable():
-        return text
-    return "".join(_shown(ch) for ch in text)
-
-
-def _shown(ch: str) -> str:
-    if ch == "\t":
-        return " " * TAB
-    if ch.isprintable() or ch in "\u200d\u3000":
-        return ch
-    code = ord(ch)
-    return f"<U+{code:04X}>"
+    return terminal_text(text)
 
 
 def plain(text: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import time
 
 from dsec.errors import RunProblem
@@ -14,6 +13,7 @@ from dsec.sweep import Process, look, send
 from dsec_cli.commands.speaking import listener
 from dsec_cli.commands.statefolder import find
 from dsec_cli.exit import NO, YES
+from dsec_cli.report.output import emit
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -32,7 +32,7 @@ def main(args: Args) -> int:
     if not is_alive(told):
         gone = say("its executor is gone; dsec resume continues it")
         word = state(told.state.end.outcome) if told.state.end else gone
-        sys.stdout.write(tell(say("{job} is not running: {state}", job=run.job, state=word)) + "\n")
+        emit(tell(say("{job} is not running: {state}", job=run.job, state=word)) + "\n")
         return NO
     session = told.state.sessions[-1]
     with open(f"{run.path}/cancel", "w", encoding="ascii") as note:
@@ -42,7 +42,7 @@ def main(args: Args) -> int:
         send(executor, signal.SIGTERM)
         send(executor, signal.SIGCONT)  # one that was stopped (Ctrl-Z) heeds nothing until then
         _await_end(run, executor)
-    sys.stdout.write(tell(say("{job} cancelled", job=run.job)) + "\n")
+    emit(tell(say("{job} cancelled", job=run.job)) + "\n")
     return YES
 
 

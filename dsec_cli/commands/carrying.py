@@ -11,11 +11,13 @@ import time
 from dsec import wholefile
 from dsec.engines.local import execute
 from dsec.errors import DSecError, FileProblem, PlanProblem
+from dsec.markup import terminal_lines
 from dsec.ports import Nobody
 from dsec.progress import Progress
 from dsec.rundir import find
 from dsec_cli.commands.watching import JsonLines, PlainLines, Sink
 from dsec_cli.exit import INTERRUPTED, NO, TERMINATED, UNKNOWN, YES
+from dsec_cli.report.output import to_stderr
 from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
@@ -149,7 +151,7 @@ def carry_out(session: Session, *, journal: Journal, args: Args, metrics: Export
         warn_of_others(session.plan, session.inventory, args.lang)
     if metrics is not None:
         if not (args.quiet or args.json) and metrics.address:
-            sys.stderr.write(f"metrics: {metrics.address}\n")
+            to_stderr(f"metrics: {metrics.address}\n")
         metrics.begin(session.run, session.plan)
     marking = marking_of(args, session)
     called = called_here(session.run)
@@ -202,7 +204,7 @@ def _marked(marking: Marking, outcome: Outcome, args: Args) -> None:
         from dsec_cli.commands.speaking import listener
 
         line = say("snapshot: {name} (dsec snapshot run {name} runs it again)", name=name)
-        Sink(1).write(listener(args.lang)(line) + "\n")
+        Sink(1).write(terminal_lines(listener(args.lang)(line)) + "\n")
 
 
 def probe_of(args: Args, run: RunDir) -> tuple[tuple[str, str], ...]:
@@ -216,7 +218,7 @@ def probe_of(args: Args, run: RunDir) -> tuple[tuple[str, str], ...]:
     if built.path:
         return variables(built, run.path, os.environ)
     line = say("warning: the run goes on without a probe: {why}", why=built.why)
-    sys.stderr.write(listener(args.lang)(line) + "\n")
+    to_stderr(listener(args.lang)(line) + "\n")
     return ()
 
 
@@ -239,7 +241,7 @@ def _conclude(session: Session, outcome: Outcome, args: Args, *, called: str, ow
     if not args.json:
         sink = Sink(1)
         tell = listener(args.lang)
-        sink.write("".join(f"{tell(text)}\n" for text in lines))
+        sink.write("".join(f"{terminal_lines(tell(text))}\n" for text in lines))
         sink.finish()
 
 

@@ -10,7 +10,7 @@ from dsec.hashing import hasher
 from dsec_cli.cells import shown
 from dsec_cli.commands.snapshotting import exclusion, project, redactor
 from dsec_cli.exit import YES, UsageError
-from dsec_cli.report.output import emit, emit_bytes
+from dsec_cli.report.output import emit, emit_bytes, to_stderr
 from dsec_cli.snapshot import acceptance
 from dsec_cli.snapshot.bundle import archive
 from dsec_cli.snapshot.capture import refuse_root
@@ -50,7 +50,7 @@ def main(args: Args) -> int:
     lines = [f"left out: {shown(readable(one.path))}  {one.why}" for one in listing.left_out[:20]]
     lines += [f"secret replaced: {shown(path)}:{line}" for path, line in redacted]
     lines += [f"partial: {reason}" for reason in listing.reasons]
-    sys.stderr.write("".join(f"{line}\n" for line in lines))
+    to_stderr("".join(f"{line}\n" for line in lines))
     if target != "-":
         emit(
             f"{target}  {counted(len(kept), 'file')}, {size(len(packed))}, blake3 {state.hexdigest()[:16]}\n"

@@ -14,6 +14,7 @@ from dsec.progress import span
 from dsec.words import system
 from dsec_cli.commands.speaking import listener
 from dsec_cli.exit import INTERRUPTED, NO, TERMINATED, YES
+from dsec_cli.report.output import emit, to_stderr
 from dsec_cli.words import joined, say
 
 TYPE_CHECKING = False
@@ -59,10 +60,10 @@ def _serve(folder: str, tell: Tell) -> int:
         line = say(
             "there is a broker already: process {pid} ({folder})", pid=place.holder(folder), folder=folder
         )
-        sys.stderr.write(tell(line) + "\n")
+        to_stderr(tell(line) + "\n")
         return NO
     line = say("process {pid} shares the GPUs of this machine ({folder})", pid=os.getpid(), folder=folder)
-    sys.stderr.write(tell(line) + "\n")
+    to_stderr(tell(line) + "\n")
     number = serve(folder, elected, idle_s=None)
     if not number:
         return YES  # its folder was removed
@@ -75,9 +76,9 @@ def _show(folder: str, tell: Tell, *, as_json: bool) -> int:
         runs = [_data(one) for one in found or ()]
         broker = None if found is None else place.holder(folder)
         document = {"format": "dsec.sharing/1", "broker": broker, "folder": folder, "runs": runs}
-        sys.stdout.write(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
+        emit(json.dumps(document, ensure_ascii=False, indent=2) + "\n")
     elif found is None:
-        sys.stdout.write(tell(say("no broker: no run of yours uses GPUs here")) + "\n")
+        emit(tell(say("no broker: no run of yours uses GPUs here")) + "\n")
     else:
         sys.stdout.writelines(f"{tell(line)}\n" for line in _lines(found, folder))
     return NO if found is None else YES

@@ -14,7 +14,7 @@ from dsec_cli.commands.speaking import listener
 from dsec_cli.dag.graph import step_graph
 from dsec_cli.dag.picture import on_devices_of, picture_of
 from dsec_cli.dag.view import View
-from dsec_cli.report.output import emit, emit_bytes
+from dsec_cli.report.output import emit, emit_bytes, to_stderr
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -117,5 +117,5 @@ def _run_of(args: Args) -> tuple[str, Run]:
     path = args.file or found.contract
     if os.path.realpath(path) != os.path.realpath(found.contract):
         note = say("note: run {job} was started from {contract}", job=found.run.job, contract=found.contract)
-        sys.stderr.write(listener(args.lang)(note) + "\n")
+        to_stderr(listener(args.lang)(note) + "\n")
     return path, found.run

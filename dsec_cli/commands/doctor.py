@@ -17,7 +17,7 @@ from dsec_cli.doctor.host import Host
 from dsec_cli.doctor.requiring import chosen, code_of
 from dsec_cli.doctor.telling import document, text
 from dsec_cli.exit import NO, YES, UsageError
-from dsec_cli.report.output import emit
+from dsec_cli.report.output import emit, to_stderr
 from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
@@ -97,7 +97,7 @@ def _fixed(checks: Sequence[Check], host: Host, tell: Tell) -> bool:
     tried = False
     for check in checks:
         if check.fix is not None:
-            sys.stderr.write(f"{check.name}: {tell(check.fix(host))}\n")
+            to_stderr(f"{check.name}: {tell(check.fix(host))}\n")
             tried = True
     return tried
 
@@ -114,7 +114,7 @@ def _reap(tell: Tell, *, sure: bool) -> int:
 
     lefts, empty = orphans.find(), orphans.empty_cgroups(os.environb)
     answer = told(lefts, empty, held=device_memory)
-    sys.stdout.write("".join(f"{tell(line)}\n" for line in answer.lines))
+    emit("".join(f"{tell(line)}\n" for line in answer.lines))
     if answer.status == "ok":
         return YES
     if not sure and not _agreed(tell):
@@ -122,18 +122,18 @@ def _reap(tell: Tell, *, sure: bool) -> int:
     stubborn = orphans.end(lefts, grace_s=_GRACE_S)
     kept = [path for path in empty if not cgroups.remove(path)]
     for process in stubborn:
-        sys.stdout.write(tell(say("process {pid} could not be ended", pid=process.pid)) + "\n")
+        emit(tell(say("process {pid} could not be ended", pid=process.pid)) + "\n")
     if stubborn or kept:
         return NO
-    sys.stdout.write(tell(say("nothing is left")) + "\n")
+    emit(tell(say("nothing is left")) + "\n")
     return YES
 
 
 def _agreed(tell: Tell) -> bool:
     """Whether whoever sits there says yes; where nobody sits nothing is ended."""
     if not sys.stdin.isatty():
-        sys.stdout.write(tell(say("nothing was ended: --yes ends them without asking")) + "\n")
+        emit(tell(say("nothing was ended: --yes ends them without asking")) + "\n")
         return False
-    sys.stdout.write(tell(say("End them? [y/N] ")))
+    emit(tell(say("End them? [y/N] ")))
     sys.stdout.flush()
     return sys.stdin.readline().strip().lower() in ("y", "yes")

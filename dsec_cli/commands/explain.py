@@ -34,9 +34,9 @@ def main(args: Args) -> int:
         return YES
     ink = paint(wanted=colored("auto", sys.stdout))
     if args.code is None:
-        emit(_list(rules, ink, tell))
+        emit(_list(rules, ink, tell), color=True)
         return YES
-    emit(_page(_named(args.code, rules), ink, tell))
+    emit(_page(_named(args.code, rules), ink, tell), color=True)
     return YES
 
 

@@ -11,7 +11,7 @@ from dsec_cli.commands.outputs import write
 from dsec_cli.commands.rewriting import difference, rewrite, to_stdout
 from dsec_cli.commands.sources import STDIN
 from dsec_cli.lint.fix import fixed
-from dsec_cli.report.output import emit, refuse_stray
+from dsec_cli.report.output import emit_diff, refuse_stray
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -29,7 +29,7 @@ def show(args: Args, texts: list[SourceText], lint: Lint, *, read: Read, tell: T
     outcomes = [fixed(text, lint, unsafe=args.unsafe_fixes, read=read) for text in texts]
     diff = "".join(difference(text, outcome.text) for text, outcome in zip(texts, outcomes, strict=True))
     if diff:
-        emit(diff, args.output_file)
+        emit_diff(diff, args.output_file)
     for outcome in outcomes:
         _tell_kept(outcome, tell)
     return codes.NO if diff else codes.YES

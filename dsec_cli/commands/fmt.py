@@ -10,7 +10,7 @@ from dsec_cli.commands.rewriting import difference, rewrite, to_stdout
 from dsec_cli.commands.sources import STDIN, expand, read_source
 from dsec_cli.commands.speaking import listener
 from dsec_cli.lint.tidy import tidied
-from dsec_cli.report.output import emit, refuse_stray
+from dsec_cli.report.output import emit, emit_diff, refuse_stray
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -57,7 +57,7 @@ def _tidied(old: SourceText, path: str) -> SourceText:
 def _deliver(args: Args, path: str, old: SourceText, *, new: SourceText, tell: Tell) -> None:
     """Show, print or store the formatted text, as asked."""
     if args.diff:
-        emit(difference(old, new))
+        emit_diff(difference(old, new))
     elif args.check:
         if new.data != old.data and not args.quiet:
             emit(tell(say("{name} would change", name=old.name)) + "\n")

@@ -6,6 +6,7 @@ import os
 import sys
 
 from dsec.errors import PlanProblem
+from dsec_cli.report.output import to_stderr
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -66,7 +67,7 @@ def _judge(need: HostNeed, answer: Answer) -> None:
         )
     if answer.status == PROBLEM:
         line = say("dsec: warning: {check}: {what}", check=need.check, what=answer.lines[0])
-        sys.stderr.write(f"{line}\n")
+        to_stderr(f"{line}\n")
 
 
 def facts(inventory: Inventory) -> Gpus:

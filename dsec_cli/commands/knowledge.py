@@ -11,7 +11,7 @@ from dsec_cli.commands.knowing import read_knowledge
 from dsec_cli.commands.speaking import listener
 from dsec_cli.commands.terminal import colored
 from dsec_cli.exit import NO, YES, UsageError
-from dsec_cli.report.output import emit
+from dsec_cli.report.output import emit, to_stderr
 from dsec_cli.report.terminal import columns, paint
 from dsec_cli.words import joined, say
 
@@ -34,7 +34,7 @@ def main(args: Args) -> int:
     if args.json:
         emit(as_json(found))
     elif not found:
-        sys.stderr.write(tell(say("nothing is known of {word!r}", word=shown(args.word))) + "\n")
+        to_stderr(tell(say("nothing is known of {word!r}", word=shown(args.word))) + "\n")
     else:
         emit(render(found, paint(wanted=colored("auto", sys.stdout)), columns(sys.stdout), tell))
     return YES if found else NO

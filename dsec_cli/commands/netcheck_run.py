@@ -36,6 +36,7 @@ from dsec_cli.netcheck.flows import (
     parse_flow,
 )
 from dsec_cli.netcheck.replay import MOST_STREAMS, Replay, Wish, replayed
+from dsec_cli.report.output import to_stderr
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -117,7 +118,7 @@ def _stated(plan: Plan | None) -> Wants:
 
 
 def _told(what: str) -> None:
-    sys.stderr.write(f"ds-netcheck: {what}\n")
+    to_stderr(f"ds-netcheck: {what}\n")
     sys.stderr.flush()
 
 

@@ -24,6 +24,7 @@ from dsec_cli.lint.rules.script_for_bash import findings as for_bash_only
 from dsec_cli.lint.rules.unknown_step import check as unknown_steps
 from dsec_cli.report.format import Report
 from dsec_cli.report.formats.text import render
+from dsec_cli.report.output import to_stderr
 from dsec_cli.report.terminal import columns, wants_color
 from dsec_cli.source.tree import Tree
 from dsec_cli.words import say
@@ -215,7 +216,7 @@ def show(refused: Refused, lang: str | None = None) -> None:
     from dsec_cli.commands.speaking import locally  # only what is refused is told
 
     sys.stdout.flush()
-    sys.stderr.write(render(locally(report, lang=lang)))
+    to_stderr(render(locally(report, lang=lang)))
 
 
 def _refused(opened: Opened, diagnostics: tuple[Diagnostic, ...]) -> Refused:

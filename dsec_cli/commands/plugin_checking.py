@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -27,6 +26,7 @@ from dsec_cli.plugins.signing.contents import (
 )
 from dsec_cli.plugins.signing.minisign import read_signature
 from dsec_cli.plugins.signing.trust import Standing, standing
+from dsec_cli.report.output import to_stderr
 from dsec_cli.source.text import SourceText
 from dsec_cli.source.tree import Mapping, Scalar
 from dsec_cli.source.yaml import parse
@@ -104,7 +104,7 @@ def lint_errors(package: Package) -> bool:
     errors = [one for one in lint(declared(package)) if one.severity is Severity.ERROR]
     for one in errors:
         place = one.place
-        sys.stderr.write(f"{place.file}:{place.start.line}:{place.start.column}: {one.code} {one.message}\n")
+        to_stderr(f"{place.file}:{place.start.line}:{place.start.column}: {one.code} {one.message}\n")
     return bool(errors)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from datetime import UTC, datetime
 
 from dsec.errors import DSecError, FileProblem
@@ -32,7 +31,7 @@ from dsec_cli.plugins.signing.contents import DECLARED, is_name
 from dsec_cli.plugins.signing.locking import alone
 from dsec_cli.plugins.signing.sealing import made_key, sealed
 from dsec_cli.plugins.signing.trust import beyond, out_of_time
-from dsec_cli.report.output import emit, refuse_stray
+from dsec_cli.report.output import emit, refuse_stray, to_stderr
 from dsec_cli.source.text import SourceText
 from dsec_cli.words import say, system
 
@@ -87,7 +86,7 @@ def _refused(found: Checked, args: Args, here: Installed | None) -> str:
     if status in _DOUBTFUL and late and not (late.status == "rollback" and args.allow_rollback):
         return f"{status}: {why}; {late.status}: {late.why}"
     if status in _DOUBTFUL and args.allow_unsigned:
-        sys.stderr.write(f"dsec: {found.manifest.comment} is taken without a trusted signature: {why}\n")
+        to_stderr(f"dsec: {found.manifest.comment} is taken without a trusted signature: {why}\n")
         return ""
     flag = {"rollback": "--allow-rollback"}.get(status) or ("--allow-unsigned" if status in _DOUBTFUL else "")
     return f"{status}: {why}" + (f" (hint: {flag} takes it all the same)" if flag else "")
@@ -153,7 +152,7 @@ def _worse(contract: str, merged: Merged) -> str:
     ]
     if not new:
         return ""
-    sys.stderr.write(difference(read_source(contract), merged.text))
+    to_stderr(difference(read_source(contract), merged.text))
     return "; ".join(f"with it {contract} has {one.code}: {one.message}" for one in new)
 
 

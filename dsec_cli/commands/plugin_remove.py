@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from dsec_cli.commands.plugin_checking import plugins_of
 from dsec_cli.commands.plugin_merging import names_plugin
 from dsec_cli.commands.sources import read_source
@@ -12,7 +10,7 @@ from dsec_cli.exit import NO, YES
 from dsec_cli.plugins.signing import installed
 from dsec_cli.plugins.signing.contents import is_name
 from dsec_cli.plugins.signing.locking import alone
-from dsec_cli.report.output import emit
+from dsec_cli.report.output import emit, to_stderr
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -26,9 +24,7 @@ def main(args: Args) -> int:
     found = installed.one(root, args.name) if is_name(args.name) else None
     if found is None:
         tell = listener(args.lang)
-        sys.stderr.write(
-            tell(say("dsec: {name} is not installed in {root}", name=args.name, root=root)) + "\n"
-        )
+        to_stderr(tell(say("dsec: {name} is not installed in {root}", name=args.name, root=root)) + "\n")
         return NO
     with alone(root):
         installed.remove(root, args.name)

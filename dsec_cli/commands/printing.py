@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 import sys
 from typing import NamedTuple
 
+from dsec.markup import terminal_lines
 from dsec_cli.exit import UsageError
 from dsec_cli.words import say
 
@@ -73,6 +75,7 @@ class _Whole:
         self._tell = tell
         self._single = single
         self.any = True
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace") if sys.stdout.isatty() else None
 
     def begin(self, part: Part) -> None:
         """Print the line between two attempts."""
@@ -83,7 +86,9 @@ class _Whole:
         _write(self._tell(say("==> {step} attempt {number} <==", step=called, number=part.attempt)))
 
     def write(self, data: bytes) -> None:
-        """Print it as it is."""
+        """Print it as it is; on a terminal without what that would obey, but for colours."""
+        if self._decoder is not None:
+            data = _seen(self._decoder.decode(data))
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
 
@@ -125,7 +130,8 @@ class _Matching:
     def _line(self, line: bytes) -> None:
         if self._wanted.search(line):
             self.any = True
-            sys.stdout.buffer.write(b"%s%s\n" % (self._prefix, line))
+            shown = _seen(line.decode("utf-8", "replace")) if sys.stdout.isatty() else line
+            sys.stdout.buffer.write(b"%s%s\n" % (self._prefix, shown))
 
     def missing(self, count: int) -> None:
         """What lay on both sides is no line; say on standard error that not all could be looked through."""
@@ -138,6 +144,12 @@ class _Matching:
         if rest:
             self._line(rest)
             sys.stdout.buffer.flush()
+
+
+def _seen(text: str) -> bytes:
+    """What a Step printed, for a terminal; a progress bar, which goes back in its line, gets lines."""
+    lines = text.replace("\r\n", "\n").replace("\r", "\n")
+    return terminal_lines(lines, color=True).encode("utf-8", "surrogateescape")
 
 
 def _missing(count: int) -> str:

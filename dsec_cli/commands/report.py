@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 
 from dsec.core.report import build, document, markdown
 from dsec.errors import DSecError
@@ -18,7 +17,7 @@ from dsec_cli.commands.pricing import prices_of
 from dsec_cli.commands.speaking import listener
 from dsec_cli.commands.statefolder import find
 from dsec_cli.exit import YES
-from dsec_cli.report.output import emit
+from dsec_cli.report.output import emit, to_stderr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,7 +74,7 @@ def _keep(run: RunDir, report: dict[str, Any], lang: str | None) -> None:
         write_report(run, report)
     except DSecError as problem:
         line = say("warning: the report is not kept: {why}", why=problem.what)
-        sys.stderr.write(listener(lang)(line) + "\n")
+        to_stderr(listener(lang)(line) + "\n")
 
 
 def _told(found: list[dict[str, Any]] | None) -> list[dict[str, Any]] | None:

@@ -20,6 +20,7 @@ from dsec_cli.commands.depending import keep, look
 from dsec_cli.commands.hosting import check_host
 from dsec_cli.commands.statefolder import find
 from dsec_cli.exit import UNKNOWN, YES
+from dsec_cli.report.output import emit, to_stderr
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -102,11 +103,10 @@ def _session(run: RunDir, plan: Plan, journal: Journal, args: Args) -> Session |
 
 
 def _warn(text: str, args: Args) -> None:
-    import sys
 
     from dsec_cli.commands.speaking import listener
 
-    sys.stderr.write(f"{listener(args.lang)(text)}\n")
+    to_stderr(f"{listener(args.lang)(text)}\n")
 
 
 def _contract_changed(plan: Plan, told: Told) -> bool:
@@ -136,7 +136,7 @@ def _warn_of_loss(told: Told) -> None:
 
     behind = f" ({told.lost} whole records among them)" if told.lost else ""
     sys.stdout.flush()
-    sys.stderr.write(
+    to_stderr(
         f"warning: the last {told.torn_bytes} bytes of the journal did not reach the disk in order{behind};"
         " what they told of is done again\n"
     )
@@ -146,7 +146,7 @@ def _warn_of_change(contract: str) -> None:
     import sys
 
     sys.stdout.flush()
-    sys.stderr.write(
+    to_stderr(
         f"warning: {contract} has changed since this run began; a run keeps its own plan"
         " (for the change start a new one: dsec run)\n"
     )
@@ -172,11 +172,10 @@ def _behind(past: Past) -> int:
 
 
 def _nothing_left(run: RunDir, told: Told, args: Args) -> int:
-    import sys
 
     end = told.state.end
     if not args.json:
-        sys.stdout.write(f"{run.job}: nothing is left to do\n")
+        emit(f"{run.job}: nothing is left to do\n")
     return YES if end is None or end.outcome == "succeeded" else UNKNOWN
 
 

@@ -47,7 +47,7 @@ def main(args: Args) -> int:
     rules = find_rules()
     tell = teller(speech(args.lang).of("json" if args.json else "text"), of_pages=True)
     if not args.json:
-        emit(_table(rules, tell))
+        emit(_table(rules, tell), color=True)
         return YES
     import json
 

@@ -22,7 +22,7 @@ from dsec_cli.commands.snapshotting import (
 from dsec_cli.commands.speaking import listener
 from dsec_cli.commands.terminal import colored
 from dsec_cli.exit import YES, UsageError
-from dsec_cli.report.output import emit
+from dsec_cli.report.output import emit, to_stderr
 from dsec_cli.report.terminal import paint
 from dsec_cli.snapshot import acceptance
 from dsec_cli.snapshot.capture import capture, keep, refuse_root
@@ -93,5 +93,5 @@ def _wanted(args: Args, place: Project) -> Wanted:
 def _tell_largest(problem: TooLarge) -> None:
     sys.stdout.flush()
     for count, path in problem.largest:
-        sys.stderr.write(f"{size(count):>10}  {path}\n")
+        to_stderr(f"{size(count):>10}  {path}\n")
     sys.stderr.flush()

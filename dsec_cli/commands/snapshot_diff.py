@@ -41,7 +41,7 @@ def main(args: Args) -> int:
         before = view_of(store, args.before)
         after = _after(args, place, before, stack, is_live=is_live)
         found = compare(before, after, only=args.only, live=is_live)
-        emit(_rendered(args, found, before, after, is_live=is_live), args.out)
+        emit(_rendered(args, found, before, after, is_live=is_live), args.out, color=True)
     return YES if same(found) else NO
 
 

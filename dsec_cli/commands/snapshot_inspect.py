@@ -34,7 +34,7 @@ def main(args: Args) -> int:
         elif args.files:
             emit(_files(view))
         else:
-            emit(render(view, paint=paint(wanted=colored("auto", sys.stdout)), top=args.top))
+            emit(render(view, paint=paint(wanted=colored("auto", sys.stdout)), top=args.top), color=True)
     return YES
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import time
 
 from dsec.core import endings
@@ -16,6 +15,7 @@ from dsec.resume import is_alive, read_run
 from dsec.words import joined, say
 from dsec_cli.commands.statefolder import find
 from dsec_cli.exit import YES, UsageError
+from dsec_cli.report.output import emit
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,12 +41,12 @@ def main(args: Args) -> int:
     if args.why:
         found["why"], reasons = _why(plan, read, args.why, path=run.path)
     if args.json:
-        sys.stdout.write(json.dumps(found, ensure_ascii=False, indent=2) + "\n")
+        emit(json.dumps(found, ensure_ascii=False, indent=2) + "\n")
     else:
         from dsec_cli.commands.speaking import listener
 
         tell = listener(args.lang)
-        sys.stdout.write("".join(f"{tell(line)}\n" for line in (reasons or lines(found))))
+        emit("".join(f"{tell(line)}\n" for line in (reasons or lines(found))))
     return YES
 
 

@@ -12,6 +12,7 @@ from dsec_cli.commands.speaking import listener
 from dsec_cli.commands.statefolder import find
 from dsec_cli.commands.terminal import colored
 from dsec_cli.exit import YES, UsageError
+from dsec_cli.report.output import emit
 from dsec_cli.screen.frame import frame
 from dsec_cli.screen.line import painted
 from dsec_cli.screen.scene import Wish, chosen_of
@@ -83,7 +84,7 @@ def _print(scene: Scene, when: str, tell: Callable[[str], str]) -> None:
     width = _columns()
     color = colored(when, sys.stdout)
     lines = frame(scene, Wish(""), width, 0, tell)
-    sys.stdout.write("".join(painted(line, color=color).rstrip() + "\n" for line in lines))
+    emit("".join(painted(line, color=color).rstrip() + "\n" for line in lines), color=color)
 
 
 def _columns() -> int:

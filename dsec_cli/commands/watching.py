@@ -11,6 +11,7 @@ import select
 import time
 
 from dsec.events import Cancel, Exit, RunEnd, RunStart
+from dsec.markup import terminal_lines
 from dsec.progress import MANY, Progress
 
 TYPE_CHECKING = False
@@ -101,7 +102,7 @@ class PlainLines:
             return
         text = self._progress.line(event)
         if text is not None:
-            self._sink.write(self._tell(text) + "\n")
+            self._sink.write(terminal_lines(self._tell(text)) + "\n")
 
     def tick(self, now_s: float) -> None:  # as the port has it
         """Once a second: how far the run is."""
@@ -109,7 +110,7 @@ class PlainLines:
         if not self._many or now_s - self._told_s < 1.0:
             return
         self._told_s = now_s
-        self._sink.write(self._tell(self._progress.summary(now_s)) + "\n")
+        self._sink.write(terminal_lines(self._tell(self._progress.summary(now_s))) + "\n")
 
     def close(self) -> None:
         """Write the rest, also to a slow reader."""

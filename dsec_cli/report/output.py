@@ -6,6 +6,7 @@ import os
 import sys
 
 from dsec.errors import FileProblem
+from dsec.markup import json_lines, terminal_lines
 from dsec.special import open_special
 from dsec_cli.words import say, system
 
@@ -17,16 +18,44 @@ _AT_ONCE = 2**16
 """Characters that are written together."""
 
 
-def emit(text: str, path: str | None = None) -> None:
-    """Write `text` to the file `path` (whole or not at all), or to standard output."""
+def emit(text: str, path: str | None = None, *, color: bool = False) -> None:
+    """Write `text` to the file `path` (whole or not at all), or to standard output.
+
+    `color`: it may hold colours, which are ours.
+    """
     if path is None or path == "-":
-        to_stdout(text)
+        to_stdout(harmless(text, color=color))
     else:
         to_file(path, text.encode("utf-8", "backslashreplace"))
 
 
+def emit_diff(text: str, path: str | None = None) -> None:
+    """Like `emit` of a unified diff, which `patch` has to take as it is, and people do not."""
+    if (path is None or path == "-") and not sys.stdout.isatty():
+        to_stdout(text)
+    else:
+        emit(text, path)
+
+
+def harmless(text: str, *, color: bool = False) -> str:
+    """`text` for standard output: JSON stays JSON, and of all else nothing acts on a terminal or in a CI log.
+
+    What others wrote is made harmless where it is put into a text, too; this is for what was forgotten.
+    """
+    if text.startswith(("{", "[")):
+        return json_lines(text)
+    if text.startswith(("<!", "<svg", "<?xml")):
+        return text  # a page, whose texts are escaped
+    return terminal_lines(text, color=color)
+
+
+def to_stderr(text: str) -> None:
+    """Write lines of notes to standard error, with nothing in them that a terminal would obey."""
+    sys.stderr.write(terminal_lines(text))
+
+
 def stream(pieces: Iterable[str], path: str | None = None) -> None:
-    """Like `emit` of all the pieces, of which only a few are held at a time."""
+    """Like `emit` of all the pieces, of which only a few are held at a time; they are harmless already."""
     if path is None or path == "-":
         for text in _joined(pieces):
             to_stdout(text)

@@ -31,7 +31,7 @@ def _bare(value: object) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
-        return str(value)
+        return int.__repr__(value)  # quantities are numbers whose words are for people
     if isinstance(value, dict):
         return "{}"
     assert isinstance(value, (list, tuple)), f"a report holds no {type(value).__name__}"

@@ -112,7 +112,7 @@ def test_no_command_shows_a_file_outside(
 ) -> None:
     monkeypatch.setenv("OF_THE_READER", SECRET)
     way(sent)
-    for words in (("logs",), ("report",), ("report", "-o", "html"), ("top", "--once"), ("status",)):
+    for words in (("logs",), ("report",), ("report", "--output", "html"), ("top", "--once"), ("status",)):
         ran = dsec(words[0], str(sent), *words[1:])
         assert SECRET not in ran.out + ran.err, words
         assert ran.code in (0, 1, 2, 3), (words, ran)

@@ -6,6 +6,7 @@ silenced is left out. Paths are taken from the current folder, which has to be t
 
 from __future__ import annotations
 
+from dsec.markup import github_data, github_property
 from dsec_cli.diagnostics import Severity
 from dsec_cli.report.fingerprint import seen_from
 from dsec_cli.report.format import Format
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from dsec_cli.report.format import Report
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
-_DATA = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A"})
-_PROPERTY = _DATA | str.maketrans({":": "%3A", ",": "%2C"})
 
 
 def pieces(report: Report) -> Iterator[str]:
@@ -35,9 +34,9 @@ def _command(one: Diagnostic) -> str:
     else:
         where["endLine"] = end.line
     where["title"] = f"{one.code} {one.name}"
-    properties = ",".join(f"{name}={str(value).translate(_PROPERTY)}" for name, value in where.items())
+    properties = ",".join(f"{name}={github_property(str(value))}" for name, value in where.items())
     text = "\n".join(part for part in (one.message, one.reason, one.help) if part)
-    return f"::{_COMMANDS[one.severity]} {properties}::{text.translate(_DATA)}"
+    return f"::{_COMMANDS[one.severity]} {properties}::{github_data(text)}"
 
 
 FORMAT = Format("github", pieces)

@@ -6,6 +6,7 @@ reason; a file without findings is one case that passes.
 
 from __future__ import annotations
 
+from dsec.markup import xml_text
 from dsec_cli.diagnostics import Severity
 from dsec_cli.report.fingerprint import seen_from
 from dsec_cli.report.format import Format
@@ -70,7 +71,7 @@ def _outcome(one: Diagnostic) -> str:
     if one.silenced is not None:
         said = ": ".join(part for part in (one.silenced.by, one.silenced.reason) if part)
         return f"<skipped message={_attribute(said)}/>"
-    body = _escaped("\n".join(part for part in (one.message, one.reason, one.help) if part))
+    body = xml_text("\n".join(part for part in (one.message, one.reason, one.help) if part))
     if kind == "system-out":
         return f"<system-out>{body}</system-out>"
     message = _attribute(one.message)
@@ -78,19 +79,8 @@ def _outcome(one: Diagnostic) -> str:
 
 
 def _attribute(text: str) -> str:
-    inside = _escaped(text).replace('"', "&quot;").replace("\n", "&#10;").replace("\t", "&#9;")
+    inside = xml_text(text).replace('"', "&quot;").replace("\n", "&#10;").replace("\t", "&#9;")
     return f'"{inside}"'
-
-
-def _escaped(text: str) -> str:
-    """`text` as XML content; characters that no XML document may have are spelled out."""
-    if not text.isprintable():  # whatever is printable is allowed
-        text = "".join(ch if _allowed(ch) else f"\\u{ord(ch):04x}" for ch in text)
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
-def _allowed(ch: str) -> bool:
-    return ch in "\t\n" or " " <= ch <= "\ud7ff" or "\ue000" <= ch <= "\ufffd" or ch >= "\U00010000"
 
 
 FORMAT = Format("junit", pieces)

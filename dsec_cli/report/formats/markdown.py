@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec_cli.cells import shown
+from dsec.markup import markdown_text
 from dsec_cli.diagnostics import SEVERITY_WORDS
 from dsec_cli.report.format import Format
 from dsec_cli.report.formats.text import summary
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from dsec_cli.diagnostics import Diagnostic
     from dsec_cli.report.format import Report, Tell
-
-_SPECIAL = {ord(ch): f"\\{ch}" for ch in "\\`*_{}[]<>#|~"} | {ord("&"): "&amp;"}
 
 
 def pieces(report: Report) -> Iterator[str]:
@@ -49,8 +47,7 @@ def _row(*texts: str) -> str:
 
 def _plain(text: str) -> str:
     """`text` on one line, with nothing in it that Markdown or HTML would read as markup."""
-    one_line = shown(" ".join(text.split()))
-    return one_line.translate(_SPECIAL)
+    return markdown_text(text)
 
 
 FORMAT = Format("markdown", pieces)

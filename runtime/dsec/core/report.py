@@ -8,6 +8,7 @@ from json.encoder import encode_basestring as quoted
 from dsec.core import endings
 from dsec.core.calendar import apart_us
 from dsec.core.fold import Tally
+from dsec.markup import markdown_line, markdown_text
 from dsec.outcomes import state
 from dsec.progress import instance, span
 from dsec.record import Record
@@ -284,7 +285,8 @@ def markdown(report: dict[str, Any], tell: Callable[[str], str] = str) -> str:
     if report["results"]:
         lines += ["", say("## Results"), ""]
         lines += [_result_line(report, step, one) for step, one in report["results"].items()]
-    return "\n".join(map(tell, lines)) + "\n"
+    # Names, results and the last lines of logs are anybody's: none of them makes a line, a tag or a picture.
+    return "\n".join(markdown_line(tell(line)) for line in lines) + "\n"
 
 
 _OF_WORKERS = say("RSS is known per worker, not per call; CPU is that of its whole life, calls included.")
@@ -377,7 +379,7 @@ def _markdown_row(row: Row) -> str:
     def told(value: float | None, text: str) -> str:
         return "-" if value is None else text
 
-    name = f"{row.id} {row.name}".strip()
+    name = markdown_text(f"{row.id} {row.name}")
     cells = (
         name,
         f"{row.done}/{row.instances}",
