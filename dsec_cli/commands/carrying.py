@@ -264,10 +264,10 @@ def folder_of(plan_path: str, plan: Plan) -> str:
     return os.getcwd() if os.path.exists(plan.contract_file) else folder
 
 
-def write_whole(path: str, data: bytes) -> None:
+def write_whole(path: str, data: bytes, *, mode: int = 0o666) -> None:
     """Write a file whole or not at all."""
     try:
-        wholefile.write_whole(path, [data])
+        wholefile.write_whole(path, [data], mode=mode)
     except OSError as problem:
         raise FileProblem(
             say("{path}: {why}", path=path, why=system(problem)), hint=wholefile.remedy(problem)

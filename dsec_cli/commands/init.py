@@ -134,7 +134,7 @@ def _write(folder: str, path: str, text: str) -> None:
 
 def _make(folder: str) -> None:
     try:
-        os.makedirs(os.path.join(folder, os.path.dirname(SCHEMA)), exist_ok=True)
+        os.makedirs(os.path.join(folder, os.path.dirname(SCHEMA)), mode=0o700, exist_ok=True)
     except OSError as problem:
         raise FileProblem(
             say("{folder} could not be made: {why}", folder=folder, why=system(problem)),

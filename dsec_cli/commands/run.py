@@ -143,7 +143,7 @@ def _write_down(run: RunDir, journal: Journal, prepared: Prepared, looked: Looke
     """Store the plan and write the journal's first record; without that record nothing is left."""
     try:
         keep(run, looked)
-        write_whole(run.plan, prepared.stored)
+        write_whole(run.plan, prepared.stored, mode=0o600)
         journal.settle_names()
         now_ms = time.time_ns() // 1_000_000
         header = Header(run.job, prepared.plan.hash, prepared.folder, now_ms, boot_id())

@@ -22,7 +22,10 @@ def begin(state: str, job: str, *, clock: Callable[[], float]) -> tuple[RunDir, 
     Raises FileExistsError when there is such a run, BlockingIOError when another process just begins it.
     """
     run = RunDir(job, os.path.join(state, "runs", job))
-    os.makedirs(os.path.dirname(run.path), exist_ok=True)
+    # Command lines and environments are in plans and logs: nobody else reads them, whatever the umask is.
+    os.makedirs(os.path.dirname(state), exist_ok=True)
+    for folder in (state, os.path.dirname(run.path)):
+        _made(folder)
     keep_from_git(state)
     while (journal := _claimed(run, clock)) is None:
         pass  # it was given up, by another or as one that was cut off: now it can be made anew
@@ -62,7 +65,7 @@ def _claimed(run: RunDir, clock: Callable[[], float]) -> Journal | None:
 
 def _made(path: str) -> bool:
     try:
-        os.mkdir(path)
+        os.mkdir(path, 0o700)
     except FileExistsError:
         return False
     return True

@@ -187,15 +187,44 @@ def _complain(text: str) -> None:
     sys.stderr.flush()
 
 
+def is_meant(host: str | None, bound: str) -> bool:
+    """Whether a request's Host may be answered by a server that is bound to this address.
+
+    A page in the user's browser reaches what is served on this machine by a name of its own that it lets
+    lead here, and then reads the answer. The browser sends that name; programs may send none.
+    """
+    if not _is_loopback(bound) or host is None:
+        return True
+    name = host.strip().lower()
+    name = name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0]
+    return name.rstrip(".") == "localhost" or _is_loopback(name)
+
+
+def _is_loopback(address: str) -> bool:
+    import ipaddress
+
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    mapped = getattr(found, "ipv4_mapped", None)
+    return (mapped or found).is_loopback
+
+
 def serve(exporter: Exporter, sock: socket.socket) -> None:
     """Answer requests on a bound socket, in threads of their own, for as long as this process lives."""
     from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+    bound = str(sock.getsockname()[0])
 
     class Handler(BaseHTTPRequestHandler):
         timeout = 5
 
         def do_GET(self) -> None:
             path = self.path.partition("?")[0]
+            if not is_meant(self.headers.get("Host"), bound):
+                self.send_error(403, "this is served to this machine only, under the name localhost")
+                return
             if path not in ("/", "/metrics"):
                 self.send_error(404)
                 return

@@ -14,14 +14,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
-def write_whole(path: str, pieces: Iterable[bytes], *, durable: bool = True) -> None:
+def write_whole(path: str, pieces: Iterable[bytes], *, durable: bool = True, mode: int = 0o666) -> None:
     """Replace a file; raises OSError, and then the old one stays and nothing else is left.
 
     `durable`: it is on the disk when this returns; else a machine that stops may leave the old file.
+    `mode`, less the umask, is that of the new one.
     """
     aside = f"{path}.{os.getpid()}.tmp"
     try:
-        with open(create(aside), "wb") as file:
+        with open(create(aside, mode), "wb") as file:
             file.writelines(pieces)
             if durable:
                 file.flush()
