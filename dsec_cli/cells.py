@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dsec.markup import terminal_text
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,6 +42,10 @@ def shown(text: str) -> str:
 
     Bidirectional controls are written out too: they make a line read differently than it parses.
     """
+    if text.isprintable():
+        return text
+    from dsec.markup import terminal_text  # few texts need it
+
     return terminal_text(text)
 
 

@@ -6,7 +6,6 @@ import os
 import sys
 
 from dsec.errors import FileProblem
-from dsec.markup import json_lines, terminal_lines
 from dsec.special import open_special
 from dsec_cli.words import say, system
 
@@ -42,6 +41,8 @@ def harmless(text: str, *, color: bool = False) -> str:
 
     What others wrote is made harmless where it is put into a text, too; this is for what was forgotten.
     """
+    from dsec.markup import json_lines, terminal_lines  # a lint does without
+
     if text.startswith(("{", "[")):
         return json_lines(text)
     if text.startswith(("<!", "<svg", "<?xml")):
@@ -51,6 +52,8 @@ def harmless(text: str, *, color: bool = False) -> str:
 
 def to_stderr(text: str) -> None:
     """Write lines of notes to standard error, with nothing in them that a terminal would obey."""
+    from dsec.markup import terminal_lines
+
     sys.stderr.write(terminal_lines(text))
 
 
