@@ -82,7 +82,7 @@ def build(document: Document, file_name: str, memory: Memory | None = None) -> B
     kind = classify(stated, file_name)
     if document.gaps:
         memory = None  # what is missing may stand where nothing could be read
-    if kind == "contract" and may_be_foreign(stated):
+    if kind not in ("health", "steps") and may_be_foreign(stated):
         from dsec_cli.contract.foreign import foreign  # few documents are
 
         other = foreign(document.root, file_name)

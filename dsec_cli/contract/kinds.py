@@ -8,15 +8,20 @@ DIMENSIONS = ("baseline", "elasticity", "fault_tolerance", "dependencies")
 _HEALTH = frozenset(("bandwidth_cap", "latency_cap", "snapshot_interval", "policies", "plugins", "telemetry"))
 
 
-_FOREIGN = frozenset(
-    ("$schema", "apiVersion", "channels", "file_mounts", "format", "gpus", "hash", "jobs", "machines")
-) | frozenset(("repos", "services", "setup", "stages", "workflow"))
-"""Keys of documents that are no contracts; `contract.foreign` knows which."""
+_KNOWN = frozenset(
+    (
+        *("version", "name", "base", "dependencies", "runtime_context", "security_policy", "include-code"),
+        *("steps", "shell", "iterations", "tokens", "tasks", "communication", "data_source", "nvlink_mode"),
+        *("max_steps_per_episode", "checkpoint_interval_steps", "max_gpu_hours", "min_gpu_hours"),
+        *("plugins", "bandwidth_cap", "latency_cap", "snapshot_interval", "policies", "telemetry"),
+    )
+)
+"""Keys of contracts besides the dimensions: a document with no other key is none of another kind."""
 
 
 def may_be_foreign(keys: frozenset[str]) -> bool:
     """Whether a document may be of a kind that has nothing to do with contracts."""
-    return not (keys.isdisjoint(_FOREIGN) or keys & {"baseline", "elasticity", "fault_tolerance"})
+    return not (keys <= _KNOWN or keys & {"baseline", "elasticity", "fault_tolerance"})
 
 
 def classify(keys: frozenset[str], file_name: str) -> str:

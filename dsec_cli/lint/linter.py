@@ -22,7 +22,7 @@ from dsec_cli.lint.rule import (
 from dsec_cli.lint.suspects import ODD
 from dsec_cli.source.locate import Keys, step_ids
 from dsec_cli.source.text import Span
-from dsec_cli.source.tree import with_document
+from dsec_cli.source.tree import Tree, with_document
 from dsec_cli.source.yaml import parse
 from dsec_cli.words import rewritten
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from dsec_cli.diagnostics import Diagnostic, Finding
     from dsec_cli.lint.suppress import Suppression
     from dsec_cli.source.text import SourceText
-    from dsec_cli.source.tree import Tree
 
     Reading = tuple[Tree, tuple[Built, ...]]
     """A text's tree and what its documents state."""
@@ -135,10 +134,11 @@ class _Run:
         self.text = text
         self.reading = reading
         self.linter = linter
+        self.script: Finding | None = None
         self.crashes: dict[str, Crash] = {}
 
     def all(self, around: Surroundings) -> tuple[Diagnostic, ...]:
-        tree = self.linter.read(self.text) if self.reading is None else self.reading[0]
+        tree = self._tree()
         suppressions = suppress.read(self.text.text, tree)
         holding = tuple(one for one in suppressions if not suppress.expired(one, around.today))
         documents = self._facts(tree, suppressions, around)
@@ -157,6 +157,15 @@ class _Run:
         hidden = {one.place.span for one in found if one.code == SECRET}
         secrets = sorted(span for span in hidden if span.end - span.start >= SHORTEST_SECRET)
         return arrange(self._fit_to_show(one, secrets) for one in marked)
+
+    def _tree(self) -> Tree:
+        """The text as YAML; a script is none, and one word on it tells more than all that YAML lacks."""
+        if self.reading is None and self.text.text.startswith("#!"):
+            from dsec_cli.contract.foreign import of_script  # few texts are scripts
+
+            self.script = of_script(self.text.text, self.text.name)
+            return Tree((), (), ())
+        return self.linter.read(self.text) if self.reading is None else self.reading[0]
 
     def _told_once(self, marked: list[Diagnostic]) -> list[Diagnostic]:
         if not any(one.code == ODD for one in marked):
@@ -203,7 +212,8 @@ class _Run:
     def _built(self, tree: Tree) -> tuple[Built, ...]:
         if self.reading is not None:
             return self.reading[1]
-        return build_all(tree, self.text.name, self._memory(tree))
+        built = build_all(tree, self.text.name, self._memory(tree))
+        return built if self.script is None else (built[0]._replace(findings=(self.script,)),)
 
     def _memory(self, tree: Tree) -> Memory | None:
         """What is known of the text before this one; nothing where the text is not as it is written."""

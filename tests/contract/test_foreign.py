@@ -1,0 +1,88 @@
+"""Files of other kinds are told by more than one key, and contracts with slips are none of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from dsec_cli.lint.linter import lint
+from dsec_cli.source.text import SourceText
+
+FOREIGN = [
+    (
+        "name: ci\non: push\npermissions:\n  contents: read\njobs:\n  test:\n    runs-on: x\n",
+        "a GitHub workflow",
+    ),
+    ("name: ci\n'on':\n  push:\njobs: {}\n", "a GitHub workflow"),
+    ("name: a\ndescription: b\nruns: {using: composite, steps: []}\n", "a GitHub action"),
+    ("image: python\nbefore_script: [x]\ntest:\n  script: [pytest]\n", "a pipeline of GitLab"),
+    ("stages: [a]\ntest: {stage: a, script: x}\n", "a pipeline of GitLab"),
+    ("apiVersion: v1\nkind: Pod\nmetadata: {name: x}\n", "a Kubernetes manifest"),
+    ("cluster_name: x\nmax_workers: 2\nprovider: {type: aws}\n", "a cluster configuration of Ray"),
+    (
+        "name: job\nentrypoint: python main.py\nworking_dir: .\ncompute_config: c\n",
+        "a configuration of Anyscale",
+    ),
+    ("cloud: x\nhead_node: {instance_type: m5}\nworker_nodes: []\n", "a configuration of Anyscale"),
+    (
+        "type: task\nname: train\ncommands: [python train.py]\nresources: {gpu: 24GB}\n",
+        "a configuration of dstack",
+    ),
+    ("type: service\nimage: x\nport: 8000\npermissions: x\n", "a configuration of dstack"),
+    ("resources: {accelerators: A100:8}\nrun: python x\n", "a task of SkyPilot"),
+    ("name: x\nnum_nodes: 2\nrun: python x\n", "a task of SkyPilot"),
+    (
+        "#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --gres=gpu:2\nset -e\nsrun python train.py\n",
+        "a job script of Slurm",
+    ),
+    ("#!/usr/bin/env bash\nset -e\npython train.py: {\n", "a script"),
+    ("data: {train_files: x}\nactor_rollout_ref: {}\ntrainer: {}\n", "a configuration of verl"),
+    (
+        "hydra: {searchpath: []}\ndefaults:\n  - ppo_trainer\n  - _self_\ndata: {}\n",
+        "a configuration of Hydra",
+    ),
+    ("defaults:\n  - model: a\n  - _self_\nlr: 1\n", "a configuration of Hydra"),
+    ("experiment_name: x\ntrial_name: y\nseed: 1\ncluster: {n_nodes: 1}\n", "a configuration of AReaL"),
+    (
+        "model_name_or_path: x\nstage: sft\nfinetuning_type: lora\noutput_dir: o\n",
+        "a configuration of a training framework",
+    ),
+    ("compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\n", "a configuration of Accelerate"),
+    ('{"zero_optimization": {"stage": 3}, "bf16": {"enabled": true}}', "a configuration of DeepSpeed"),
+    ("services:\n  a: {image: x}\nvolumes: {}\nnetworks: {}\nconfigs: {}\n", "a compose file"),
+    ("task: x\ndataset_path: y\noutput_type: z\n", "a task of an evaluation harness"),
+    ("output_dir: x\ntokenizer:\n  _component_: a.b\n", "a configuration of a training framework"),
+    ("version: 2.1\njobs: {build: {docker: []}}\nworkflows: {}\n", "a pipeline of CircleCI"),
+    ("trigger: [main]\npool: {vmImage: x}\nsteps: [{script: x}]\n", "a pipeline of Azure"),
+]
+
+
+def findings(text: str, name: str = "x.yaml") -> list[tuple[str, str]]:
+    return [(one.code, one.message) for one in lint(SourceText(name, text.encode()))]
+
+
+@pytest.mark.parametrize(("text", "what"), FOREIGN, ids=range(len(FOREIGN)))
+def test_one_line_says_what_another_file_is(text: str, what: str) -> None:
+    assert findings(text) == [("DS114", f"this looks like {what}, not like a contract")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "name: p\nversion: 1.0.0\nentrypoint: e.so\n",
+        "name: p\nversion: 1.0.0\nentrypoint: e.so\npermissions: [read:redis]\nsignature: s\n",
+        "name: p\nbaselin: {cpu: 1}\nelasticty: {}\nsteps: []\n",
+        "name: p\nbaseline: {cpu: 1}\njobs: {}\non: push\n",
+        "nam: p\nversoin: '1'\n",
+        "steps: [{id: a, run: x, timeout: 1m}]\nresource: {cpu: 1}\n",
+        "model: x\nruntime: y\n",
+        "# a comment\n#!/bin/sh\nname: x\n",
+    ],
+)
+def test_a_contract_with_slips_stays_one(text: str) -> None:
+    assert "DS114" not in {code for code, _ in findings(text)}
+
+
+@pytest.mark.parametrize(("kind", "text"), [("slurm", FOREIGN[13][0]), ("skypilot", FOREIGN[11][0])])
+def test_the_importer_is_named(kind: str, text: str) -> None:
+    (found,) = lint(SourceText("f", text.encode()))
+    assert found.help == f"dsec import {kind} f makes a contract of it"
