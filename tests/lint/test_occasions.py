@@ -111,7 +111,7 @@ def test_a_plain_contract_asks_few_rules() -> None:
         return ask()
 
     linter = Linter(known_rules(), known_rules(), watch=watch)
-    assert found(linter, "dsandbox.yaml", SMALL.encode()) == ()
+    assert {one.code for one in found(linter, "dsandbox.yaml", SMALL.encode())} <= {"DS116"}
     assert len(asked) < len(RULES) / 3, asked
 
 

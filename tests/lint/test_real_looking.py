@@ -13,7 +13,7 @@ from dsec_cli.contract.kinds import classify
 from dsec_cli.contract.table import ROOTS, SECTIONS
 
 COUNT = 200
-REMARKS = {"DS310": "pausing keeps GPU memory", "DS506": "many Steps"}
+REMARKS = {"DS310": "pausing keeps GPU memory", "DS506": "many Steps", "DS116": "not applied yet"}
 """Informational findings that are right about these contracts."""
 DOCUMENTS = documents(COUNT)
 

@@ -132,6 +132,8 @@ def test_a_seed_gets_what_its_text_says(path: Path, cases) -> None:
     text = data.decode()
     got = []
     for one in cases.run(data):
+        if one.code == "DS116":
+            continue  # keys that no run applies yet: ours to say, and true of most of them
         marked = text[one.place.span.start : one.place.span.end]
         missing = one.message.split()[3].strip(",") if one.code == "DS102" else ""
         got.append(f"{one.code} {one.severity.value} {one.path or '-'} `{marked}` {missing}".strip())

@@ -12,7 +12,7 @@ from generating.writing import written
 
 Values = dict[str, Any]
 DOCUMENTS = documents(60)
-REMARKS = {"DS310", "DS506"}
+REMARKS = {"DS116", "DS310", "DS506"}
 OCTAL = "OCTAL"
 """Stands for `010`, which the writer of contracts would never write."""
 MOST = 3

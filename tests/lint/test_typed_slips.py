@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from dsec_cli.diagnostics import Severity
-from dsec_cli.lint.linter import lint
+from dsec_cli.diagnostics import Diagnostic, Severity
+from dsec_cli.lint import linter
 from dsec_cli.source.text import SourceText
+
+
+def lint(source: SourceText) -> tuple[Diagnostic, ...]:
+    """All findings but for the one that names keys which no run applies yet: it has nothing to do with slips."""
+    return tuple(one for one in linter.lint(source) if one.code != "DS116")
+
 
 RIGHT = """\
 version: "1.2.0"

@@ -1,6 +1,9 @@
 """Chinese for tolerance levels, checkpoints and caps."""
 
 TEXTS: dict[str, str] = {
+    "not applied by a run yet: {keys}": "运行时尚未执行：{keys}",
+    "lint checks them, and no run obeys them": "lint 会检查它们，但运行时不受其约束",
+    "until a run applies them, do not rely on what they state": "在运行时执行它们之前，不要依赖其中的声明",
     "  {what}": "  {what}",
     "a cap that can never be reached slows nobody down": "永远达不到的上限不会让任何人降速",
     "write bandwidth_cap: {most} or less, or raise elasticity.network.bandwidth_max": "写 bandwidth_cap: {most} 或更小，或提高 elasticity.network.bandwidth_max",
