@@ -191,8 +191,12 @@ def marking_of(args: Args, session: Session) -> Marking | None:
         return None
     from dsec_cli.commands.marking import Marking
 
-    after_s = 0.1 if args.snapshots == "always" else Marking.AFTER_S
-    marking = Marking(session.folder, session.plan.contract_file, sys.argv, after_s=after_s)
+    interval_ns = session.plan.snapshot_interval_ns
+    # An interval below a second would take snapshots only; lint says so.
+    every_s = max(1.0, interval_ns / 1e9) if interval_ns is not None else None
+    after_s = 0.1 if args.snapshots == "always" else min(Marking.AFTER_S, every_s or Marking.AFTER_S)
+    plan = session.plan
+    marking = Marking(session.folder, plan.contract_file, sys.argv, after_s=after_s, every_s=every_s)
     marking.begin(session.run)
     return marking
 

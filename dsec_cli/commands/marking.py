@@ -33,8 +33,13 @@ class Marking:
     AFTER_S = 20.0
     """Runs that last longer get snapshots by themselves; shorter ones are as quickly run again."""
 
-    def __init__(self, folder: str, contract: str, argv: Sequence[str], *, after_s: float) -> None:
+    def __init__(
+        self, folder: str, contract: str, argv: Sequence[str], *, after_s: float, every_s: float | None = None
+    ) -> None:
+        """`every_s`: seconds between two state snapshots; None: `EVERY_S`."""
         self._told: dict[str, object] = {"folder": folder, "contract": contract, "argv": list(argv)}
+        if every_s is not None:
+            self._told["every_s"] = every_s
         self.after_s = after_s
         """When it is started."""
         self._run: RunDir | None = None
@@ -98,7 +103,7 @@ class Marking:
 
     def end(self, *, patience_s: float = _END_S) -> str:
         """The run is over: wait for the last snapshot; its name, "" where there is none."""
-        if not self._starts and self.after_s < self.AFTER_S:
+        if not self._starts and self.after_s < 1.0:  # snapshots were asked for, however short the run is
             self._told["late"] = True  # the run was over sooner, and is to have snapshots all the same
             self.again()
         self._close()
@@ -124,7 +129,7 @@ def _last_name(run: RunDir) -> str:
 
 
 def main(argv: list[str]) -> int:
-    """The process: a mark now, a state every five minutes, a mark when standard input ends."""
+    """The process: a mark now, a state at each interval, a mark when standard input ends."""
     from dsec.rundir import RunDir
 
     for number in (signal.SIGINT, signal.SIGHUP):
@@ -137,13 +142,21 @@ def main(argv: list[str]) -> int:
     from dsec_cli.snapshot.manifest import FINISH, LIGHT, START
 
     begun = time.monotonic()
+    stated = told.get("every_s")
+    every_s = float(stated) if isinstance(stated, int | float) else EVERY_S
     seen: dict[str, object] = {}
     if "late" not in told:
         _take(run, told, START, "start", seen=seen)
-    while not _over(EVERY_S - (time.monotonic() - begun) % EVERY_S):
-        _take(run, told, LIGHT, f"{round((time.monotonic() - begun) / 60)}m", seen=seen)
+    while not _over(every_s - (time.monotonic() - begun) % every_s):
+        _take(run, told, LIGHT, _age(time.monotonic() - begun), seen=seen)
     _take(run, told, FINISH, "finish", seen=seen)
     return 0
+
+
+def _age(seconds: float) -> str:
+    """How far the run had come, as a part of a snapshot's name: `5m`, `90s`."""
+    whole = round(seconds)
+    return f"{whole // 60}m" if whole % 60 == 0 else f"{whole}s"
 
 
 def _step_back() -> None:

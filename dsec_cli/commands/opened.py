@@ -28,13 +28,8 @@ if TYPE_CHECKING:
 
 BESIDE = ("ds_config.yaml", "ds_config.yml")
 _MERGED = (
-    "iterations",
-    "tokens",
-    "shell",
-    "data_source",
-    "bandwidth_cap",
-    "latency_cap",
-    "snapshot_interval",
+    *("iterations", "tokens", "shell", "data_source", "bandwidth_cap", "latency_cap", "snapshot_interval"),
+    *("max_steps_per_episode", "checkpoint_interval_steps"),
 )
 
 

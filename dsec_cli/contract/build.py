@@ -169,6 +169,8 @@ def _contract(
         stated=stated,
         tokens=counts(values, "tokens"),
         shell=text(values, "shell"),
+        max_steps_per_episode=whole(values, "max_steps_per_episode"),
+        checkpoint_interval_steps=whole(values, "checkpoint_interval_steps"),
     )
 
 

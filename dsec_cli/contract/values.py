@@ -288,3 +288,6 @@ class Contract(Record):
     """Sorted by name."""
     shell: str | None = None
     """Shell of the Steps' scripts with options; None: bash where it is installed, else sh."""
+    max_steps_per_episode: int | None = None
+    checkpoint_interval_steps: int | None = None
+    """Training steps between two checkpoints of a Step."""

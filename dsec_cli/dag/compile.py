@@ -142,6 +142,7 @@ def compile_plan(
             checkpoints=_checkpoints(steps),
             network=_network(contract),
             host=host_needs(steps, demands, nvlink_mode=contract.nvlink_mode),
+            snapshot_interval_ns=_whole(contract.snapshot_interval),
         )
     )
 
@@ -246,9 +247,13 @@ def _iterations(contract: Contract) -> Iterations:
     return Iterations(stated.count, stated.max_staleness, stated.in_flight)
 
 
+DATA_SOURCE = "data_source"
+"""The name under which the job's data set is checked, and found by Steps."""
+
+
 def _dependencies(contract: Contract, origin: Origin) -> tuple[Dependency, ...]:
-    """What the contract loads, in its order; a version such as `v4.2` in full, `4.2.0`."""
-    return tuple(
+    """What the contract loads, in its order, its data set last; a version such as `v4.2` in full, `4.2.0`."""
+    stated = tuple(
         Dependency(
             name=one.package or one.name or "",
             kind="package" if one.package else one.type or "",
@@ -260,6 +265,10 @@ def _dependencies(contract: Contract, origin: Origin) -> tuple[Dependency, ...]:
         for one in contract.dependencies
         if one.package or one.name
     )
+    if contract.data_source is None:
+        return stated
+    src = origin.locate((DATA_SOURCE,))
+    return (*stated, Dependency(DATA_SOURCE, "dataset", "", contract.data_source, "", src))
 
 
 def _analysis(graph: StepGraph, found: analysis.Analysis) -> Analysis:

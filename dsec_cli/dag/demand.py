@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec.cards import class_bytes, resolve
+from dsec.cards import card, class_bytes, gives, resolve, types
 from dsec.plan import Demand, Terms
 
 TYPE_CHECKING = False
@@ -23,8 +23,8 @@ def demands_of(steps: Iterable[Step], contract: Contract) -> list[Demand]:
     found: list[Demand] = []
     for step in steps:
         stated = step.demand
-        gpu, cpu_m, memory, disk, _, network = stated[1:7]
-        case = cpu_m, memory, disk, network, stated.tokens, gpu and (gpu[1:], step.layers)
+        gpu, cpu_m, memory, disk, _, network, *rates = stated[1:9]
+        case = cpu_m, memory, disk, network, stated.tokens, gpu and (gpu[1:], step.layers, *rates)
         demand = known.get(case)
         if demand is None:
             demand = known[case] = demand_of(step, contract)
@@ -42,7 +42,7 @@ def demand_of(step: Step, contract: Contract) -> Demand:
         memory_bytes=int(stated.memory or 0),
         gpu_count=count,
         gpu_memory_bytes=_per_gpu(step, gpu) if gpu is not None and count else 0,
-        gpu_types=_types(gpu, contract) if gpu is not None and count else (),
+        gpu_types=_types(step, gpu, contract) if gpu is not None and count else (),
         disk_bytes=int(stated.disk or 0),
         network_bps=int(stated.network or 0),
         terms=_terms(step, contract),
@@ -116,9 +116,20 @@ def gpu_type_text(gpu: Gpu | None, contract: Contract) -> str | None:
     return standing.type if standing is not None else None
 
 
-def _types(gpu: Gpu, contract: Contract) -> tuple[str, ...]:
-    """Canonical types that will do. A type that the card table does not know matches only itself."""
+def _types(step: Step, gpu: Gpu, contract: Contract) -> tuple[str, ...]:
+    """Canonical types that will do. A type that the card table does not know matches only itself.
+
+    Where the Step states a rate, only types whose printed rate reaches it will do. Where none does, what is
+    returned names the rate and is no device's type, so that the plan is refused with it.
+    """
     text = gpu_type_text(gpu, contract)
-    if text is None:
-        return ()
-    return resolve(text) or (text.strip().lower(),)
+    named = () if text is None else resolve(text) or (text.strip().lower(),)
+    flops, memory_rate = int(step.demand.fp16_throughput or 0), int(step.demand.memory_bandwidth or 0)
+    if not flops and not memory_rate:
+        return named
+    rows = [row for name in named or types() if (row := card(name)) is not None]
+    able = tuple([row.type for row in rows if gives(row, flops=flops, memory_rate=memory_rate)])
+    if able or not rows:
+        return able or named
+    rates = (step.demand.fp16_throughput, step.demand.memory_bandwidth)
+    return (f"{text or 'any card'} of {' and '.join(str(rate) for rate in rates if rate)}",)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from dsec.plan import Demand, Placement, Source
-    from dsec_cli.contract.values import Contract, EnvVar, Step
+    from dsec_cli.contract.values import Contract, Step
     from dsec_cli.dag.analysis import Analysis
     from dsec_cli.dag.cycles import Order
     from dsec_cli.dag.graph import Edge as Stated
@@ -57,8 +57,8 @@ class _Writer:
         self._needs = _Needs(decided, self._texts)
         self._hasher = blake3_of()
         self._reasons = _Reasons(decided)
-        self._env = _env(contract.env_vars)
         self._shell = contract.shell or decided.shell
+        self._env = _env(contract)
         self._grace_ms, self._level = _grace_ms(contract), contract_level(contract)
 
     def step(self, at: int) -> tuple[PlannedStep, str]:
@@ -154,11 +154,16 @@ def _command(step: Step, shell: str) -> Command:
     return Command._make((run.argv, run.shell or "", run.call or "", step.args if run.call else "", worker))
 
 
-def _env(variables: Sequence[EnvVar]) -> tuple[tuple[str, str], ...]:
-    """The contract's plain variables, sorted by name; a Step's own go over them."""
-    return tuple(
-        sorted({one.name: one.value for one in variables if one.name and one.value is not None}.items())
-    )
+TRAINING = ("max_steps_per_episode", "checkpoint_interval_steps")
+"""Root keys that Steps find in their environment, as DSEC_ and the key in capitals."""
+
+
+def _env(contract: Contract) -> tuple[tuple[str, str], ...]:
+    """What the contract states for all Steps, sorted by name; a Step's own variables go over it."""
+    stated = {f"DSEC_{key.upper()}": getattr(contract, key) for key in TRAINING}
+    found = {name: str(value) for name, value in stated.items() if value is not None}
+    found |= {one.name: one.value for one in contract.env_vars if one.name and one.value is not None}
+    return tuple(sorted(found.items()))
 
 
 class _Needs:

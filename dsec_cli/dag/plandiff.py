@@ -20,6 +20,7 @@ _PLAN_LEVEL = (
     "nvlink_mode",
     "budget",
     "network",
+    "snapshot_interval_ns",
     "inventory",
     "analysis",
     "dependencies",

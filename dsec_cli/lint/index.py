@@ -48,6 +48,7 @@ ROWS: tuple[tuple[str, str, str, str, tuple[str, ...]], ...] = (
     ("DS212", "token-not-declared", "error", "document", ("tokens-held",)),
     ("DS213", "gpus-not-requested", "warning", "document", ("baseline.gpu", "step")),
     ("DS214", "gpu-type-contradicts", "warning", "document", ("baseline.gpu", "gpu-type")),
+    ("DS215", "rate-no-card-gives", "error", "document", ("rate",)),
     ("DS301", "grace-period-too-short", "warning", "document", ("grace",)),
     ("DS303", "discarded-input-lost", "warning", "document", ("discardable", "input", "output")),
     ("DS304", "grace-of-a-discardable-step", "info", "document", ("discardable", "step-grace")),

@@ -67,6 +67,9 @@ OF_CONTRACT: dict[str, Callable[[Contract], object]] = {
         contract.shell or any(step.shell or step.checkpoint_cmd for step in contract.steps)
     ),
     "mount": lambda contract: contract.mounts,
+    "rate": lambda contract: any(
+        step.demand.fp16_throughput or step.demand.memory_bandwidth for step in contract.steps
+    ),
     "egress": lambda contract: contract.security_policy is not None and contract.security_policy.egress,
     "fetched-variable": lambda contract: any(one.source for one in contract.env_vars),
     "plugin-manifest": lambda contract: contract.kind == "plugin",

@@ -99,6 +99,70 @@ CARDS: tuple[Card, ...] = (
     Card("v100-sxm-32gb", "v100", ("Tesla V100-SXM2-32GB",), 32, 32768, "printed", 56, True),
 )
 
+_FULL_SPEED = 2_250 * 10**12
+"""A B200's dense FP16 rate, to which `Card.speed` relates."""
+_NO_SPARSITY = frozenset(("p100", "v100", "p2000", "t4", "gtx-1660ti", "rtx-2080s", "rtx-2080ti"))
+"""Families older than Ampere; of the others the printed rate is for sparse matrices, twice the dense one."""
+MEMORY_GB_S = {
+    "a10": 600,
+    "a100-pcie-40gb": 1555,
+    "a100-pcie-80gb": 1935,
+    "a100-sxm-40gb": 1555,
+    "a100-sxm-80gb": 2039,
+    "a10g": 600,
+    "a40": 696,
+    "a6000": 768,
+    "a800-pcie-80gb": 1935,
+    "a800-sxm-80gb": 2039,
+    "b200": 8000,
+    "gb10": 273,
+    "gh200-96gb": 4000,
+    "gtx-1660ti": 288,
+    "h100-nvl-94gb": 3938,
+    "h100-pcie-80gb": 2039,
+    "h100-sxm-80gb": 3352,
+    "h20-96gb": 4000,
+    "h200-sxm-141gb": 4800,
+    "h800-sxm-80gb": 3352,
+    "l4": 300,
+    "l40": 864,
+    "l40s": 864,
+    "mi300x": 5325,
+    "p100": 732,
+    "p2000": 140,
+    "rtx-2080s": 496,
+    "rtx-2080ti": 616,
+    "rtx-3070ti-laptop": 448,
+    "rtx-3090": 936,
+    "rtx-4000-sff-ada": 280,
+    "rtx-4080s": 736,
+    "rtx-4090": 1008,
+    "rtx-5090": 1792,
+    "rtx-6000-ada": 960,
+    "t4": 320,
+    "v100-16gb": 900,
+    "v100-pcie-32gb": 900,
+    "v100-sxm-32gb": 900,
+}
+"""Memory bandwidth by type in GB/s, the vendors' data sheets' figures."""
+_ROUNDED = 105
+"""Per cent of the printed rate that a demand may state: people round 1979 TFLOPS to 2000."""
+
+
+def most_flops(row: Card) -> int:
+    """The highest FP16 rate that the vendor prints for a card, in FLOP/s."""
+    dense = row.speed * _FULL_SPEED // 1000
+    return dense if row.family in _NO_SPARSITY else 2 * dense
+
+
+def gives(row: Card, *, flops: int = 0, memory_rate: int = 0) -> bool:
+    """Whether a card's printed rates reach the stated ones: FP16 in FLOP/s, memory in bytes per second."""
+    return (
+        flops * 100 <= most_flops(row) * _ROUNDED
+        and memory_rate * 100 <= MEMORY_GB_S[row.type] * 10**9 * _ROUNDED
+    )
+
+
 LINES: tuple[tuple[str, ...], ...] = (
     ("p100", "v100", "a100", "h100", "h200", "b200"),
     ("t4", "l4", "l40", "l40s"),

@@ -283,6 +283,8 @@ class Plan(Record):
     """None: the contract says nothing of the network."""
     host: tuple[HostNeed, ...] | None = None
     """What is looked at before the first Step starts; None: nothing beside what Steps demand."""
+    snapshot_interval_ns: int | None = None
+    """Between two state snapshots that a run takes by itself; None: the contract states none."""
 
     @property
     def quick(self) -> bool:

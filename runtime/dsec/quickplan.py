@@ -154,6 +154,7 @@ def _plan(data: dict[str, Any], steps: tuple[PlannedStep, ...]) -> Plan:
         else None,
         network=Network(**data["network"]) if "network" in data else None,
         host=tuple([HostNeed(**one) for one in data["host"]]) if "host" in data else None,
+        snapshot_interval_ns=data.get("snapshot_interval_ns"),
     )
 
 

@@ -88,6 +88,10 @@ class StepContext:
     """How many GPUs it has; of an elastic Step fewer or more than it states."""
     links: tuple[dict[str, str], ...] = ()
     """How it reaches the Steps that it communicates with: `from`, `to`, `protocol`, ...; none for calls."""
+    max_steps_per_episode: int | None = None
+    """As the contract states it; None: it does not."""
+    checkpoint_interval_steps: int | None = None
+    """Training steps between two checkpoints, as the contract states it; None: it does not."""
 
     def part(self, path: str) -> str:
         """Where to write an output that the contract calls `path`: a part of a Step has a file of its own."""
@@ -115,8 +119,15 @@ def context(environ: Mapping[str, str] | None = None) -> StepContext:
         carried=parse_carried(env.get("DSEC_CARRIED", "")),
         gpu_count=int(env.get("DSEC_GPU_COUNT", "0")),
         links=_links(env.get("DSEC_LINKS", "")),
+        max_steps_per_episode=_count(env.get("DSEC_MAX_STEPS_PER_EPISODE", "")),
+        checkpoint_interval_steps=_count(env.get("DSEC_CHECKPOINT_INTERVAL_STEPS", "")),
         **split_of(env),
     )
+
+
+def _count(text: str) -> int | None:
+    """A number from the environment; None where there is none."""
+    return int(text) if text.isdecimal() else None
 
 
 def check_devices(*, deep: bool = False) -> tuple[str, ...]:

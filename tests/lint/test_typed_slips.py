@@ -10,7 +10,7 @@ from dsec_cli.source.text import SourceText
 
 
 def lint(source: SourceText) -> tuple[Diagnostic, ...]:
-    """All findings but for the one that names keys which no run applies yet: it has nothing to do with slips."""
+    """All findings but for the one that names keys which no run applies yet."""
     return tuple(one for one in linter.lint(source) if one.code != "DS116")
 
 

@@ -7,6 +7,8 @@ TEXTS: dict[str, str] = {
     "Said once, it tells more than a list of all that such a file lacks of a contract. Some have a command of their own, which the finding names.": "说明一次，胜过列出这种文件缺少的契约的每一部分。有些文件有专门的命令，结果中会给出。",
     "The contract states keys that `dsec run` does not apply yet.": "契约写了 `dsec run` 尚未执行的键。",
     "Whoever reads `security_policy` in a contract takes it for enforced. These keys are read, checked and kept, and some are used by other commands (`ds-netcheck` judges flows by `latency_cap`), but a run does not obey them yet. One finding names all of them, so that nobody relies on a limit that does not hold.": "读到契约中的 `security_policy`，人们会以为它已生效。这些键会被读取、检查并保留，有些还被其他命令使用（`ds-netcheck` 按 `latency_cap` 判定数据流），但运行时尚不受其约束。一条结果列出全部此类键，以免有人依赖并未生效的限制。",
+    "A task asks for a rate that no card of its type gives.": "任务要求的速率，该型号的任何一张卡都达不到。",
+    "`fp16_throughput` and `memory_bandwidth` choose the cards that will do. A rate above the data sheet's is most often a slip of units (GB/s for TB/s) or another card's figure, and the task would wait for ever. For cards that have it, the rate of sparse matrices counts, as data sheets print it; 5 % are left for rounding.": "`fp16_throughput` 和 `memory_bandwidth` 用来筛选可用的卡。高于数据手册的速率多半是单位写错（GB/s 与 TB/s），或是另一张卡的数据，任务会一直等待。支持稀疏计算的卡按数据手册所印的稀疏速率计；允许 5 % 的取整误差。",
     # DS001
     "The file's bytes are not text in UTF-8 (or UTF-16 with a byte order mark).": "文件的字节不是 UTF-8 文本（也不是带字节序标记的 UTF-16 文本）。",
     "A contract that cannot be decoded cannot be read at all, and guessing an encoding from the machine's locale would make the same file mean different things on different machines.": "无法解码的契约根本读不了；按机器的区域设置去猜编码，又会让同一个文件在不同机器上有不同的含义。",

@@ -1,6 +1,10 @@
 """Chinese for tolerance levels, checkpoints and caps."""
 
 TEXTS: dict[str, str] = {
+    "any known card": "任何已知的卡",
+    "a {type}": "{type}",
+    "task {id} asks for {key} {asked}, and {cards} gives {most} at most": "任务 {id} 要求 {key} {asked}，而{cards}最多只有 {most}",
+    "write {most} or less, or another gpu_type; look at the unit, too": "写 {most} 或更小，或换一个 gpu_type；也请检查单位",
     "not applied by a run yet: {keys}": "运行时尚未执行：{keys}",
     "lint checks them, and no run obeys them": "lint 会检查它们，但运行时不受其约束",
     "until a run applies them, do not rely on what they state": "在运行时执行它们之前，不要依赖其中的声明",
