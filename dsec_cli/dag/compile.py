@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dsec.codec import canonical
+from dsec.core.dependencies import DATA_SOURCE
 from dsec.core.experience import NOTHING
 from dsec.core.placement import slots
 from dsec.core.reasons import reason
@@ -245,10 +246,6 @@ def _iterations(contract: Contract) -> Iterations:
     if stated is None:
         return Iterations(count=1, max_staleness=0, in_flight=1)
     return Iterations(stated.count, stated.max_staleness, stated.in_flight)
-
-
-DATA_SOURCE = "data_source"
-"""The name under which the job's data set is checked, and found by Steps."""
 
 
 def _dependencies(contract: Contract, origin: Origin) -> tuple[Dependency, ...]:

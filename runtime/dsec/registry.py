@@ -169,11 +169,16 @@ def _registered(one: Dependency, place: Registered, around: Surroundings) -> Che
     return _content(one, path)
 
 
+def _place(where: str, one: Dependency) -> str:
+    """Where its content belongs; a data set without a version is its path."""
+    return os.path.join(where, one.version) if one.version else where
+
+
 def _absent(one: Dependency, place: Registered, versions: str, registry: str) -> Checked:
     where = os.path.join(registry, place.path)
     if not os.path.isdir(versions):
         what = say("there is no {path} in the registry {registry}", path=place.path, registry=registry)
-        return Checked(one, WRONG, what, say("put it at {where}", where=os.path.join(where, one.version)))
+        return Checked(one, WRONG, what, say("put it at {where}", where=_place(where, one)))
     names = [name for name in os.listdir(versions) if not name.startswith(".")]
     there = newest_first(names)
     told: str = ", ".join(there[:_SHOWN])
@@ -188,9 +193,12 @@ def _absent(one: Dependency, place: Registered, versions: str, registry: str) ->
             where=where,
             told=told or say("none"),
         ),
-        say("put it at {where}, or state a version that is there", where=os.path.join(where, one.version))
+        say(
+            "put it at {where}, or state a version that is there",
+            where=_place(where, one),
+        )
         if there
-        else say("put it at {where}", where=os.path.join(where, one.version)),
+        else say("put it at {where}", where=_place(where, one)),
         there[0] if len(there) == 1 else "",
     )
 
@@ -198,7 +206,7 @@ def _absent(one: Dependency, place: Registered, versions: str, registry: str) ->
 def _local(one: Dependency, path: str) -> Checked:
     """The content at a path; a path that ends in a version must end in the stated one."""
     last = os.path.basename(path.rstrip("/"))
-    if is_semver(last) and last != one.version:
+    if one.version and is_semver(last) and last != one.version:
         help_ = say("state {last}, or the path of {version}", last=last, version=one.version)
         return Checked(
             one,

@@ -265,3 +265,16 @@ def test_dsec_hash_prints_what_a_contract_may_state(job: Job) -> None:
     assert "DSEC_DEP_REWARD_V2 is the variable of 'reward-v2' already" in err
     _, err = job.dsec("hash", "nothing-here", expect=3)
     assert "nothing-here: No such file or directory" in err
+
+
+def test_a_data_set_is_verified_before_the_first_step_and_found_by_it(job: Job) -> None:
+    job.put("datasets", "drive", b"frames")
+    head = HEAD.replace("DSEC_DEP_REWARD_V2", "DSEC_DEP_DATA_SOURCE").removesuffix("dependencies:\n")
+    contract = job.folder / "dsandbox.yaml"
+    contract.write_text(f"{head}dependencies: []\ndata_source: ds://datasets/absent\n")
+    _, told = job.dsec("run", "--job-id", "absent", expect=1)
+    assert "data_source: there is no datasets/absent in the registry" in told
+    assert "nothing was started" in told
+    contract.write_text(f"{head}dependencies: []\ndata_source: ds://datasets/drive\n")
+    job.dsec("run", "--job-id", "there")
+    assert (job.folder / ".dsec" / "runs" / "there" / "work" / "a").read_bytes() == b"frames"

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 FORMAT = "dsec.dependencies/1"
 PACKAGE = "package"
+DATA_SOURCE = "data_source"
+"""The name under which the job's data set is checked, and found by Steps; its path alone says which it is."""
 
 VERIFIED, FOUND, UNVERIFIED, WRONG, UNKNOWN = "verified", "found", "unverified", "wrong", "unknown"
 """As stated; there, but nothing proves its content; not looked at; not as stated; not to be found out."""
@@ -146,7 +148,8 @@ def stated_hash(text: str) -> tuple[str, str] | None:
 
 def objection(dependency: Dependency) -> Checked | None:
     """What is wrong with the statement itself; None: it can be looked for."""
-    if not is_semver(dependency.version):
+    named_by_path = dependency.name == DATA_SOURCE and not dependency.version
+    if not named_by_path and not is_semver(dependency.version):
         why = (
             say("{version!r} is no semantic version", version=dependency.version)
             if dependency.version
