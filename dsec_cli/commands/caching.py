@@ -19,7 +19,7 @@ from dsec_cli.commands.cached import (
     survey,
 )
 from dsec_cli.commands.configuring import OWN, SHARED
-from dsec_cli.commands.sources import NAMES, STDIN
+from dsec_cli.commands.sources import BESIDE, NAMES, STDIN
 from dsec_cli.commands.tabled import names as tables
 
 TYPE_CHECKING = False
@@ -191,6 +191,7 @@ def keep_lint(ticket: Ticket, shown: str, code: int, *, paths: tuple[str, ...], 
             tried += (os.path.join(path, name) for name in NAMES)
     for folder in {os.curdir, *(os.path.dirname(name) or os.curdir for name in read)}:
         tried += (*_configurations(os.path.abspath(folder)), *tables(folder))
+        tried += (os.path.join(folder, name) for name in BESIDE)
     out = shown.encode(sys.stdout.encoding or "utf-8", "backslashreplace")
     return keep(ticket, out, code, tried=map(os.path.expanduser, tried), until_s=midnight_s(ticket.began_ns))
 

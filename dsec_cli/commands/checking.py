@@ -9,6 +9,7 @@ from dsec.record import Record
 from dsec_cli.commands.budget import Budget
 from dsec_cli.commands.choosing import chosen
 from dsec_cli.commands.configuring import NOTHING
+from dsec_cli.commands.sources import steps_beside
 from dsec_cli.commands.tabled import tabled
 from dsec_cli.lint.linter import Linter
 from dsec_cli.lint.register import known_rules
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from dsec_cli.commands.silencing import Use
     from dsec_cli.contract.memory import Memory
     from dsec_cli.diagnostics import Diagnostic
-    from dsec_cli.lint.rule import Rule
+    from dsec_cli.lint.rule import Beside, Rule
     from dsec_cli.options import Args
     from dsec_cli.source.text import SourceText
 
@@ -97,7 +98,9 @@ class Checker:
         """All that is found in one text; what a comment or the configuration silences is marked."""
         configured = self._configuration.of(text.name)
         around = self._around._replace(
-            packages=self._packages(os.path.dirname(text.name)), needs=self._needs(text)
+            packages=self._packages(os.path.dirname(text.name)),
+            needs=self._needs(text),
+            beside=self._beside(text),
         )
         found = self._found(text, around, configured)
         if "per-file-ignores" not in configured.values:
@@ -129,6 +132,15 @@ class Checker:
         needs, code = read_needs(self._args.code, built[0].contract if built else None)
         self._code.update(code)
         return needs
+
+    def _beside(self, text: SourceText) -> Beside | None:
+        """The `ds_config.yaml` of a contract's folder, which plan and run read with it."""
+        path = steps_beside(text.name) if os.path.isfile(text.name) else None
+        if path is None:
+            return None
+        from dsec_cli.commands.opened import beside_of  # few contracts have one
+
+        return beside_of(path)
 
     def _packages(self, folder: str) -> object:
         """The user's own tables of packages that count in a folder, read once."""

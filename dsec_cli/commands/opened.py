@@ -7,9 +7,10 @@ import os
 from dsec.plan import Source
 from dsec.record import Record
 from dsec_cli.commands.nearest import contract_here
-from dsec_cli.commands.sources import read_source
+from dsec_cli.commands.sources import read_source, steps_beside
 from dsec_cli.contract.build import build_all
 from dsec_cli.diagnostics import Place, concretise
+from dsec_cli.lint.rule import Beside
 from dsec_cli.source.locate import Keys, step_ids
 from dsec_cli.source.placing import placing
 from dsec_cli.source.text import Span
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from dsec_cli.source.text import SourceText
     from dsec_cli.source.tree import Document, Path, Tree
 
-BESIDE = ("ds_config.yaml", "ds_config.yml")
 _MERGED = (
     *("iterations", "tokens", "shell", "data_source", "bandwidth_cap", "latency_cap", "snapshot_interval"),
     *("max_steps_per_episode", "checkpoint_interval_steps"),
@@ -76,13 +76,18 @@ def open_contract(path: str) -> Opened:
         return Opened(path, own.contract, (own,), {}, ())
     extra = _part(read_source(beside))
     added = {key for key in extra.contract.stated if key not in own.contract.stated}
-    ignored = sorted(key for key in extra.contract.stated & own.contract.stated if key in (*_MERGED, "steps"))
+    ignored = sorted(key for key in extra.contract.stated & own.contract.stated if key in _MERGED)
     name = os.path.basename(path)
     notes = tuple(
         f"{key} of {os.path.basename(beside)} is not used: {name} states its own" for key in ignored
     )
     owners = dict.fromkeys(sorted(added), 1)
     return Opened(path, _merged(own.contract, extra.contract, added), (own, extra), owners, notes)
+
+
+def beside_of(path: str) -> Beside:
+    """What a lint of the contract has to know of the `ds_config.yaml` at `path`."""
+    return Beside(os.path.basename(path), _part(read_source(path)).contract.stated)
 
 
 def _part(text: SourceText) -> Part:
@@ -92,18 +97,6 @@ def _part(text: SourceText) -> Part:
     built = build_all(tree, text.name)
     chosen = next((one for one in built if one.contract.steps), built[0])
     return Part(text, by_index[chosen.contract.document], *chosen, (tree, built))
-
-
-def steps_beside(path: str) -> str | None:
-    """The `ds_config.yaml` that belongs to the contract at `path`."""
-    folder = os.path.dirname(path)
-    if os.path.basename(path) in BESIDE:
-        return None
-    for name in BESIDE:
-        beside = os.path.join(folder, name)
-        if os.path.isfile(beside):
-            return beside
-    return None
 
 
 def _merged(own: Contract, extra: Contract, added: set[str]) -> Contract:

@@ -18,7 +18,7 @@ from dsec_cli.dag.graph import step_graph
 from dsec_cli.dag.shell import BASH, SH
 from dsec_cli.diagnostics import Finding, Severity, arrange
 from dsec_cli.lint.linter import lint
-from dsec_cli.lint.rule import NOTHING, Facts
+from dsec_cli.lint.rule import NOTHING, Beside, Facts, Surroundings
 from dsec_cli.lint.rules.input_nobody_writes import check as unwritten_inputs
 from dsec_cli.lint.rules.script_for_bash import findings as for_bash_only
 from dsec_cli.lint.rules.unknown_step import check as unknown_steps
@@ -146,10 +146,12 @@ def errors_of(
 
     `select` narrows the former to codes that begin so.
     """
+    beside = [Beside(os.path.basename(part.text.name), part.contract.stated) for part in opened.parts[1:]]
+    surroundings = [Surroundings(beside=beside[0] if beside else None), *[NOTHING for _ in beside]]
     alone = [
         one
-        for part in opened.parts
-        for one in lint(part.text, select=select, ignore=_JOINT, reading=part.reading)
+        for part, around in zip(opened.parts, surroundings, strict=True)
+        for one in lint(part.text, around=around, select=select, ignore=_JOINT, reading=part.reading)
     ]
     facts = _facts(opened)
     joint = (

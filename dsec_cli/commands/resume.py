@@ -116,7 +116,7 @@ def _contract_changed(plan: Plan, told: Told) -> bool:
         if os.stat(path).st_mtime_ns // 1_000_000 < told.header.wall_ms:
             return False
         from dsec.hashing import digest
-        from dsec_cli.commands.opened import steps_beside
+        from dsec_cli.commands.sources import steps_beside
 
         beside = steps_beside(path)
         parts = [_bytes(one) for one in (path, beside) if one is not None]

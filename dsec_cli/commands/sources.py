@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from typing import IO
 
 STDIN = "-"
+BESIDE = ("ds_config.yaml", "ds_config.yml")
+"""What may hold the Steps of the contract in its folder."""
 NAMES = ("agent-train-sandbox.yaml", "ds_config.yaml", "dsandbox.yaml", "plugin.yaml")
 """Files that are contracts by their name."""
 _MOST_DIGITS = 9
@@ -133,3 +135,15 @@ def _hint(problem: OSError, path: str) -> str:
     if isinstance(problem, PermissionError):
         return say("check the permissions of the file and its folders")
     return say("check the name")
+
+
+def steps_beside(path: str) -> str | None:
+    """The `ds_config.yaml` that belongs to the contract at `path`."""
+    folder = os.path.dirname(path)
+    if os.path.basename(path) in BESIDE:
+        return None
+    for name in BESIDE:
+        beside = os.path.join(folder, name)
+        if os.path.isfile(beside):
+            return beside
+    return None

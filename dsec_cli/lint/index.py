@@ -33,6 +33,7 @@ ROWS: tuple[tuple[str, str, str, str, tuple[str, ...]], ...] = (
     ("DS114", "not-a-contract", "error", "document", ("DS114",)),
     ("DS115", "several-contracts", "error", "document", ("DS115",)),
     ("DS116", "key-not-applied", "info", "document", ("not-applied",)),
+    ("DS117", "steps-stated-twice", "error", "document", ("given:beside", "step")),
     ("DS120", "import-not-settled", "error", "text", ("unsettled:",)),
     ("DS201", "baseline-above-elasticity-minimum", "error", "document", ("baseline.gpu", "elasticity.gpu")),
     ("DS202", "minimum-above-maximum", "error", "document", ("bounds",)),

@@ -47,6 +47,7 @@ GIVEN: dict[str, Callable[[Surroundings], object]] = {
     "given:inventory": lambda around: around.inventory is not None,
     "given:code": lambda around: around.needs is not None,
     "given:packages": lambda around: around.packages is not None,
+    "given:beside": lambda around: around.beside is not None,
 }
 OF_CONTRACT: dict[str, Callable[[Contract], object]] = {
     "elasticity.gpu": lambda contract: contract.elasticity is not None and contract.elasticity.gpu,

@@ -36,6 +36,14 @@ class Crash(Record):
     error: str
 
 
+class Beside(Record):
+    """A `ds_config.yaml` in the contract's folder."""
+
+    file: str
+    keys: frozenset[str]
+    """Root keys that it states."""
+
+
 class Surroundings(Record):
     """What a lint knows besides the text."""
 
@@ -48,6 +56,8 @@ class Surroundings(Record):
     """Installed or published packages to hold the contract against; None: none were read."""
     growths: tuple[Growth, ...] = ()
     """How far each contract of the run may grow, where there are several."""
+    beside: Beside | None = None
+    """None: the contract has no such file beside it, or it was not looked for."""
 
 
 NOTHING = Surroundings()

@@ -386,3 +386,12 @@ def test_rules_are_chosen_by_name_too(ds: Ds, tmp_path: Path) -> None:
 def test_a_suppression_by_name_is_told_the_code(ds: Ds, tmp_path: Path) -> None:
     (tmp_path / "dsandbox.yaml").write_text("nmae: x  # dsec: ignore[unknown-key] as it is\n")
     assert b"help: did you mean 'DS101'?" in ds("ds-contract-lint", "--select", "DS902").stdout
+
+
+def test_steps_beside_a_contract_that_has_its_own_are_an_error_as_for_a_plan(ds: Ds, tmp_path: Path) -> None:
+    (tmp_path / "dsandbox.yaml").write_bytes((ROOT / "examples" / "hello" / "dsandbox.yaml").read_bytes())
+    assert ds("ds-contract-lint", "dsandbox.yaml").returncode == 0
+    (tmp_path / "ds_config.yaml").write_text("steps:\n  - {id: a, run: 'true', timeout: 1m}\n")
+    found = ds("ds-contract-lint", "dsandbox.yaml")
+    assert found.returncode == 1, "an answer of before the file was there is not given again"
+    assert b"error[DS117]" in found.stdout

@@ -26,7 +26,7 @@ from dsec_cli.code.needs import Needs
 from dsec_cli.code.project import Project
 from dsec_cli.diagnostics import Diagnostic
 from dsec_cli.lint.linter import lint
-from dsec_cli.lint.rule import Rule, Surroundings, find_rules
+from dsec_cli.lint.rule import Beside, Rule, Surroundings, find_rules
 from dsec_cli.source.text import SourceText
 
 from . import package_cases
@@ -117,6 +117,13 @@ class Cases:
                 return _needs(kind, said)
         return None
 
+    def beside(self, text: str) -> Beside | None:
+        """The root keys of a `ds_config.yaml` that `# beside: steps iterations` gives the case."""
+        for line in text.splitlines()[:4]:
+            if line.startswith("# beside: "):
+                return Beside("ds_config.yaml", frozenset(line.removeprefix("# beside: ").split()))
+        return None
+
     def run(
         self, data: bytes | str, *, rules: tuple[Rule, ...] | None = None, name: str | None = None
     ) -> tuple[Diagnostic, ...]:
@@ -131,6 +138,7 @@ class Cases:
                 today=TODAY,
                 needs=self.code(text),
                 packages=package_cases.held(text),
+                beside=self.beside(text),
             ),
             rules=rules,
         )

@@ -154,14 +154,14 @@ def test_steps_beside_the_contract_are_its_own_and_told_in_their_file(job):
     assert "ds_config.yaml:2:" in done.stderr
 
 
-def test_steps_in_both_files_count_once_and_it_is_said(job):
+def test_steps_in_both_files_are_refused_and_other_keys_are_merged(job):
     (job / "ds_config.yaml").write_text(STEPS + "iterations: {count: 3}\n")
-    done = plan(job, "-o", "plan.json")
-    stored = load_plan(str(job / "plan.json"))
-    assert [step.src.file for step in stored.steps] == ["dsandbox.yaml"] * 2
-    assert stored.iterations.count == 3
-    assert any("ds_config.yaml is not used" in note for note in stored.notes)
-    assert done.returncode == 0
+    done = plan(job)
+    assert done.returncode == 1
+    assert "error[DS117] steps are stated here, and in ds_config.yaml too" in done.stderr
+    (job / "ds_config.yaml").write_text("iterations: {count: 3}\n")
+    assert plan(job, "-o", "plan.json").returncode == 0
+    assert load_plan(str(job / "plan.json")).iterations.count == 3
 
 
 def test_a_cut_across_two_files_shows_each_edge_in_its_own(job):

@@ -1,6 +1,9 @@
 """Chinese for tolerance levels, checkpoints and caps."""
 
 TEXTS: dict[str, str] = {
+    "{key} are stated here, and in {file} too": "此处写了 {key}，{file} 中也写了",
+    "which of them run cannot be known, so neither plan nor run takes the pair": "无法知道运行的是哪一处的，因此 plan 和 run 都不接受",
+    "move them into one of the two files": "把它们移到其中一个文件里",
     "any known card": "任何已知的卡",
     "a {type}": "{type}",
     "task {id} asks for {key} {asked}, and {cards} gives {most} at most": "任务 {id} 要求 {key} {asked}，而{cards}最多只有 {most}",
