@@ -11,7 +11,7 @@ import select
 import time
 
 from dsec.events import Cancel, Exit, RunEnd, RunStart
-from dsec.markup import terminal_lines
+from dsec.markup import json_lines, terminal_lines
 from dsec.progress import MANY, Progress
 
 TYPE_CHECKING = False
@@ -71,7 +71,7 @@ class JsonLines:
 
     def event(self, event: Event, payload: str) -> None:  # noqa: ARG002  # as the port has it
         """Write the payload."""
-        self._sink.write(payload + "\n")
+        self._sink.write(json_lines(payload) + "\n")
 
     def tick(self, now_s: float) -> None:  # noqa: ARG002  # as the port has it
         """Write what waits."""

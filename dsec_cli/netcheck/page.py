@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from html import escape
 
+from dsec.markup import html_text
 from dsec_cli.netcheck.document import state_of, verdicts
 from dsec_cli.netcheck.statement import OK
 from dsec_cli.netcheck.text import GRAVITY, MARKS, VERDICTS, floor_lines, replayed
@@ -36,10 +36,11 @@ def render(report: Report, *, tell: Tell = str, lang: str = "en") -> str:
     parts = [
         f'<!doctype html><html lang="{lang}"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width,initial-scale=1">',
-        f"<title>netcheck: {escape(report.host)}</title><style>{_STYLE}</style></head><body>",
-        f'<h1>{escape(tell(say("netcheck on {host}", host=report.host)))}: <span class="{state_of(report)}">'
-        f"{escape(tell(MARKS[state_of(report)]).lower())}</span></h1>",
-        *(f"<p>{escape(tell(line))}</p>" for line in (_made(report), *floor_lines(report))),
+        f"<title>netcheck: {html_text(report.host)}</title><style>{_STYLE}</style></head><body>",
+        f'<h1>{html_text(tell(say("netcheck on {host}", host=report.host)))}: '
+        f'<span class="{state_of(report)}">'
+        f"{html_text(tell(MARKS[state_of(report)]).lower())}</span></h1>",
+        *(f"<p>{html_text(tell(line))}</p>" for line in (_made(report), *floor_lines(report))),
     ]
     for leg, verdict in zip(report.legs, verdicts(report), strict=True):
         parts.append(_flow(leg, verdict, tell))
@@ -52,10 +53,10 @@ def _made(report: Report) -> str:
 
 def _flow(leg: Leg, verdict: Verdict, tell: Tell) -> str:
     ends = " to ".join(end for end in leg.addresses if end)
-    state = escape(tell(VERDICTS[verdict.state]))
-    parts = [f'<span class="{verdict.state}">{state}</span>', escape(tell(replayed(leg)))]
-    parts += [escape(ends)] if ends else []
-    head = f"<h2>{escape(leg.flow.name)}</h2><p>{'; '.join(parts)}</p>"
+    state = html_text(tell(VERDICTS[verdict.state]))
+    parts = [f'<span class="{verdict.state}">{state}</span>', html_text(tell(replayed(leg)))]
+    parts += [html_text(ends)] if ends else []
+    head = f"<h2>{html_text(leg.flow.name)}</h2><p>{'; '.join(parts)}</p>"
     gravest = sorted(verdict.statements, key=lambda one: GRAVITY.index(one.state))
     rows = "".join(_row(one, tell) for one in gravest)
     return f"<section>{head}<table>{rows}</table></section>"
@@ -63,14 +64,14 @@ def _flow(leg: Leg, verdict: Verdict, tell: Tell) -> str:
 
 def _row(one: Statement, tell: Tell) -> str:
     mend = f"<br>{_marked(tell(say('mend: {what}', what=one.mend)))}" if one.mend else ""
-    cause = f" <i>[{escape(one.cause)}]</i>" if one.cause and one.state != OK else ""
+    cause = f" <i>[{html_text(one.cause)}]</i>" if one.cause and one.state != OK else ""
     return (
-        f'<tr><td class="s {one.state}">{escape(tell(MARKS[one.state]).lower())}</td>'
-        f'<td class="a">{escape(one.aspect)}</td><td>{escape(tell(one.text))}{cause}{mend}</td></tr>'
+        f'<tr><td class="s {one.state}">{html_text(tell(MARKS[one.state]).lower())}</td>'
+        f'<td class="a">{html_text(one.aspect)}</td><td>{html_text(tell(one.text))}{cause}{mend}</td></tr>'
     )
 
 
 def _marked(text: str) -> str:
     """Commands, which stand between backquotes, as code."""
-    parts = escape(text).split("`")
+    parts = html_text(text).split("`")
     return "".join(f"<code>{part}</code>" if at % 2 else part for at, part in enumerate(parts))

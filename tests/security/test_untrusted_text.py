@@ -115,6 +115,10 @@ def test_what_is_written_of_a_run_acts_on_nothing(dsec: Commands, run: Path) -> 
     assert acts(report) == []
     assert not re.search(r"<[A-Za-z/!]", report)
     assert not re.search(r"!\[[^\]]*\]\(", report)
+    for words in (("report",), ("dag",), ("dag", "--job-id", "j")):
+        drawn = dsec(*words, "--output", "html").out
+        assert drawn.startswith("<!")
+        assert OBEYED.findall(drawn) == []
     page = dsec("report", "--output", "html").out
     assert page.startswith("<!")
     assert Tags(page).images == []

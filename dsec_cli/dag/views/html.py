@@ -9,6 +9,7 @@ from __future__ import annotations
 import json as encoder
 from importlib.resources import files
 
+from dsec.markup import html_text, json_lines
 from dsec_cli.dag.findings import MOST_EDGES, cut_text, edge_text, loop_text
 from dsec_cli.dag.rows import MANY
 from dsec_cli.dag.view import (
@@ -50,7 +51,7 @@ def render(picture: Picture) -> str:
     parts = {
         "@CSS@": (assets / "page.css").read_text("utf-8"),
         "@JS@": "".join((assets / f"{name}.js").read_text("utf-8") for name in SCRIPTS),
-        "@TITLE@": _escaped(picture.title),
+        "@TITLE@": html_text(picture.title),
         "@DATA@": _script(encoder.dumps(data(picture), ensure_ascii=False, separators=(",", ":"))),
     }
     before, *rest = page.split("@")
@@ -61,12 +62,9 @@ def render(picture: Picture) -> str:
     return "".join(out)
 
 
-def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
 def _script(text: str) -> str:
     """JSON that ends no script element, whatever its texts hold; lone surrogates become escapes."""
+    text = json_lines(text)
     for char in "<>&\u2028\u2029":
         text = text.replace(char, f"\\u{ord(char):04x}")
     return "".join(f"\\u{ord(char):04x}" if "\ud800" <= char <= "\udfff" else char for char in text)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from html import escape
-
-from dsec_cli.cells import shown
+from dsec.markup import html_text
 from dsec_cli.snapshot.views.difftext import summary
 
 TYPE_CHECKING = False
@@ -51,7 +49,7 @@ def render(differences: Sequence[Difference], before: str, after: str) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(shown(text))
+    return html_text(text)
 
 
 def _article(one: Difference) -> str:
