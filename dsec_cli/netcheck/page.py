@@ -37,7 +37,7 @@ def render(report: Report, *, tell: Tell = str, lang: str = "en") -> str:
         f'<!doctype html><html lang="{lang}"><head><meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width,initial-scale=1">',
         f"<title>netcheck: {html_text(report.host)}</title><style>{_STYLE}</style></head><body>",
-        f'<h1>{html_text(tell(say("netcheck on {host}", host=report.host)))}: '
+        f"<h1>{html_text(tell(say('netcheck on {host}', host=report.host)))}: "
         f'<span class="{state_of(report)}">'
         f"{html_text(tell(MARKS[state_of(report)]).lower())}</span></h1>",
         *(f"<p>{html_text(tell(line))}</p>" for line in (_made(report), *floor_lines(report))),
