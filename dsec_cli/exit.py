@@ -53,13 +53,26 @@ def guarded(run: Callable[[], int], translate: Tell = str) -> int:
         code = TERMINATED
     except BrokenPipeError:
         code = NO_READER
-    except OSError as problem:
-        code = _os_error(problem, translate)
-    except MemoryError:
-        code = _say(UNKNOWN, "out of memory", "free some memory, or raise the limit (ulimit -v)", translate)
-    except Exception:  # noqa: BLE001  # the one place where any failure becomes words
-        code = _crashed(translate)
+    except Exception as problem:  # noqa: BLE001  # the one place where any failure becomes words
+        code = _failed(problem, translate)
     return _flushed(code, translate)
+
+
+def _failed(problem: Exception, translate: Tell) -> int:
+    """Whatever else failed: the machine that had too little, the system, or we."""
+    try:
+        from dsec_cli.shortage import shortage
+
+        short = shortage(problem)
+        if short is not None:
+            return _say(UNKNOWN, *short, translate)
+        if isinstance(problem, OSError):
+            return _os_error(problem, translate)
+        return _crashed(translate)
+    except (MemoryError, ImportError, RuntimeError, OSError):
+        # So little is left that no words can be loaded for it.
+        tell("dsec: error: out of memory, processes or open files (hint: raise ulimit -v, -u, -n)")
+        return UNKNOWN
 
 
 def say(problem: DSecError, translate: Tell = str) -> int:

@@ -7,7 +7,7 @@ import os
 import sys
 
 from dsec import cgroups, orphans
-from dsec.errors import FileProblem
+from dsec.errors import DSecError, FileProblem
 from dsec.wholefile import write_whole
 from dsec_cli.commands.speaking import listener
 from dsec_cli.commands.statefolder import home
@@ -58,6 +58,9 @@ def main(args: Args) -> int:
     if not args.only and args.smi is None:
         _keep(host.folder, said)
     emit(said if args.json else text(found, required, tell=tell, width=_width()))
+    short = next((one.short for one in found if one.short is not None), None)
+    if short is not None:  # what was found is printed; whether all is well could not be found out
+        raise DSecError(short[0], hint=short[1])
     return code_of(found, required)
 
 

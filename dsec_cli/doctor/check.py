@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from dsec.record import Record
 from dsec_cli import discovery
 
@@ -46,6 +48,11 @@ class Check(Record):
 def find_checks() -> tuple[Check, ...]:
     """Every check, by name."""
     return tuple(sorted(discovery.instances("dsec_cli.doctor.checks", Check)))
+
+
+def as_root(command: str) -> str:
+    """A command that needs root, as this user has to write it."""
+    return command if os.geteuid() == 0 else f"sudo {command}"
 
 
 def problem(text: str, *evidence: str, mend: str = "", severity: str = WARNING) -> Answer:

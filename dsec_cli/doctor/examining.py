@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import queue
+import resource
 import threading
 import time
 from subprocess import SubprocessError
@@ -10,6 +11,7 @@ from subprocess import SubprocessError
 from dsec.errors import DSecError
 from dsec.record import Record
 from dsec_cli.doctor.check import UNKNOWN, Answer
+from dsec_cli.shortage import shortage
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -25,6 +27,7 @@ _WRONG = (
     AssertionError,
     AttributeError,
     DSecError,
+    ImportError,
     LookupError,
     MemoryError,
     OSError,
@@ -42,6 +45,8 @@ class Examined(Record):
     check: Check
     answer: Answer
     took_ms: int
+    short: tuple[str, str] | None = None
+    """What there was too little of to ask it, and how to have more: no fact of the machine."""
 
 
 def examine(checks: Sequence[Check], host: Host) -> tuple[Examined, ...]:
@@ -49,26 +54,55 @@ def examine(checks: Sequence[Check], host: Host) -> tuple[Examined, ...]:
 
     Each has a thread; those that hang are daemons, which do not keep the process.
     """
-    done: queue.SimpleQueue[tuple[int, Answer, int]] = queue.SimpleQueue()
+    _ready()
+    done: queue.SimpleQueue[tuple[int, Examined]] = queue.SimpleQueue()
     begun = time.monotonic()
-    for at, check in enumerate(checks):
-        threading.Thread(target=_ask, args=(at, check, host, done), daemon=True).start()
     answers: dict[int, Examined] = {}
+    for at, check in enumerate(checks):
+        try:
+            threading.Thread(target=_ask, args=(at, check, host, done), daemon=True).start()
+        except (RuntimeError, MemoryError) as wrong:
+            short = shortage(wrong)
+            if short is None:
+                raise
+            answers[at] = _unasked(check, short)
     while len(answers) < len(checks):
         waiting = [check.budget_s for at, check in enumerate(checks) if at not in answers]
         left = begun + max(waiting) - time.monotonic()
         try:
-            at, answer, took = done.get(timeout=max(0.0, left))
+            at, answers_it = done.get(timeout=max(0.0, left))
         except queue.Empty:
             break
-        answers[at] = Examined(checks[at], answer, took)
+        answers[at] = answers_it
     return tuple(answers.get(at) or _late(check) for at, check in enumerate(checks))
 
 
-def _ask(at: int, check: Check, host: Host, done: queue.SimpleQueue[tuple[int, Answer, int]]) -> None:
+_LEAST_BYTES = 512 << 20
+
+
+def _ready() -> None:
+    """Raise DSecError where this process may have so little that its answers would be about that alone."""
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if most != resource.RLIM_INFINITY and most < _LEAST_BYTES:
+        raise DSecError(
+            say("memory of this process is limited to {size} MiB (ulimit -v)", size=most >> 20),
+            hint=say("raise the limit to {size} MiB or more: ulimit -v unlimited", size=_LEAST_BYTES >> 20),
+        )
+
+
+def _ask(at: int, check: Check, host: Host, done: queue.SimpleQueue[tuple[int, Examined]]) -> None:
     begun = time.monotonic()
-    answer = answered(check, host)
-    done.put((at, answer, int((time.monotonic() - begun) * 1000)))
+    try:
+        answer, short = check.look(host), None
+    except _WRONG as wrong:
+        short = shortage(wrong)
+        answer = _failed(wrong) if short is None else _unasked(check, short).answer
+    done.put((at, Examined(check, answer, int((time.monotonic() - begun) * 1000), short)))
+
+
+def _unasked(check: Check, short: tuple[str, str]) -> Examined:
+    answer = Answer(UNKNOWN, (say("could not be asked: {why}", why=short[0]),), short[1])
+    return Examined(check, answer, 0, short)
 
 
 def answered(check: Check, host: Host) -> Answer:
@@ -76,8 +110,12 @@ def answered(check: Check, host: Host) -> Answer:
     try:
         return check.look(host)
     except _WRONG as wrong:
-        said = f"{type(wrong).__name__}: {wrong}"
-        return Answer(UNKNOWN, (say("the check failed: {why}", why=said),))
+        return _failed(wrong)
+
+
+def _failed(wrong: Exception) -> Answer:
+    said = f"{type(wrong).__name__}: {wrong}"
+    return Answer(UNKNOWN, (say("the check failed: {why}", why=said),))
 
 
 def _late(check: Check) -> Examined:

@@ -15,6 +15,9 @@ from dsec.devices.door import INIT, LOST, RESET_REQUIRED, Door, bus_id
 from dsec.record import Record
 
 NO_LIBRARY, NO_PERMISSION = 12, 4
+_UNKNOWN = 999
+UNKNOWN_ERROR = 'answers "unknown error"'
+"""Of a card whose driver counts it, and that says nothing of itself: it is as good as lost."""
 _LINKS = 18
 _VOLATILE, _AGGREGATE, _UNCORRECTED, _CORRECTED = 0, 1, 1, 0
 _REASONS = {0x04: "power cap", 0x08: "hardware slowdown", 0x20: "software thermal slowdown",
@@ -130,11 +133,16 @@ def _gpu(door: Door, index: int) -> Gpu:
     )
     if LOST in door.seen or RESET_REQUIRED in door.seen:
         return blank._replace(health=_health(LOST if LOST in door.seen else RESET_REQUIRED))
+    silent = found.temperature_c is None and found.clock_mhz is None
+    if _UNKNOWN in door.seen and (uuid is None or model is None or info is None or silent):
+        return found._replace(health=UNKNOWN_ERROR)
+    if uuid is None and model is None and info is None:
+        return found._replace(health=_health(door.code))
     return found
 
 
 def _health(code: int) -> str:
-    named = {LOST: "lost", RESET_REQUIRED: "reset required"}
+    named = {LOST: "lost", RESET_REQUIRED: "reset required", _UNKNOWN: UNKNOWN_ERROR}
     return named.get(code, f"unreadable (NVML error {code})")
 
 

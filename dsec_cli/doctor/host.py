@@ -72,6 +72,7 @@ def _read_apart(environ: Mapping[str, str]) -> Gpus:
     from dsec.errors import StoredFormError
     from dsec.interpreter import apart
     from dsec_cli.doctor.gpufacts import Gpus
+    from dsec_cli.shortage import reraise
 
     try:
         done = subprocess.run(
@@ -82,6 +83,8 @@ def _read_apart(environ: Mapping[str, str]) -> Gpus:
             timeout=_NVML_S,
             check=False,
         )
+        if done.returncode > 0 and not done.stdout:
+            reraise(done.stderr)
         return decode(Gpus, json.loads(done.stdout), where="the GPUs' facts")
     except subprocess.TimeoutExpired:
         return Gpus(SILENT, "", "", None, "", ())

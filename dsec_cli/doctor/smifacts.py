@@ -6,7 +6,7 @@ import re
 from xml.etree import ElementTree
 
 from dsec.errors import FileProblem
-from dsec_cli.doctor.gpufacts import Gpu, Gpus
+from dsec_cli.doctor.gpufacts import UNKNOWN_ERROR, Gpu, Gpus
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -81,7 +81,31 @@ def _version(text: str) -> str:
 
 def _lost(line: str, index: int) -> Gpu:
     found = re.search(r"GPU ?([0-9A-Fa-f:.]+):? ", line)
-    return Gpu(index, "", "", found[1].rstrip(":") if found else "", "lost")
+    said = line.rpartition(": ")[2].strip()
+    health = UNKNOWN_ERROR if said == "Unknown Error" else "lost"
+    return Gpu(index, "", "", found[1].rstrip(":") if found else "", health)
+
+
+_SICK = {"unknown error": UNKNOWN_ERROR, "err!": UNKNOWN_ERROR, "gpu is lost": "lost",
+         "gpu requires reset": "reset required"}  # fmt: skip
+_BASICS = ("GPU UUID", "Product Name", "Temperature/GPU Current Temp", "Clocks/SM")
+_MANY = 3
+
+
+def _health(facts: Facts) -> str:
+    """What a card answers instead of its values; one value of many that fails makes no card sick."""
+    found = [_SICK[word] for key in _BASICS if (word := _bare(facts.get(key, ""))) in _SICK]
+    if not found and sum(_bare(value) in _SICK for value in facts.values()) >= _MANY:
+        found = [_SICK[word] for value in facts.values() if (word := _bare(value)) in _SICK]
+    return next((one for one in found if one != UNKNOWN_ERROR), found[0] if found else "ok")
+
+
+def _bare(value: str) -> str:
+    return value.strip("[] ").lower()
+
+
+def _named(value: str) -> str:
+    return "" if _bare(value) in _SICK else value
 
 
 def _blocks(text: str) -> Iterator[Facts]:
@@ -141,10 +165,10 @@ def _gpu(index: int, facts: Facts) -> Gpu:
     mig = _on(facts.get("MIG Mode/Current"))
     return Gpu(
         index=index,
-        uuid=facts.get("GPU UUID", ""),
-        model=facts.get("Product Name", ""),
+        uuid=_named(facts.get("GPU UUID", "")),
+        model=_named(facts.get("Product Name", "")),
         pci=facts.get("PCI", ""),
-        health="ok",
+        health=_health(facts),
         persistence=_on(facts.get("Persistence Mode")),
         mig=mig,
         mig_pending=_on(facts.get("MIG Mode/Pending")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dsec.record import Record
-from dsec_cli.netcheck.readings import MILLION, at_most_ppm
+from dsec_cli.netcheck.readings import MILLION, at_most_ppm, hosts_bound
 from dsec_cli.netcheck.wording import ms, rate
 
 TYPE_CHECKING = False
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 _MUCH = 1.25
 """Rates and times differ by less between two runs of one path."""
-_BOUND, _SHARE = 3.0, 8
-"""Rates above an eighth of what a host can do at all follow its processors, and differ by that factor."""
+_BOUND = 6.0
+"""Rates that hosts bound follow their processors, and differ by up to that factor."""
 _SHORT_NS = 500_000
 """Times below differ by what the host did meanwhile."""
 _LITTLE_PPM = 1000
@@ -30,8 +30,8 @@ class _Figure(Record):
     value: int
     noise_ns: int = 0
     """Of a time: how far those of one run lie apart, here and within this host alone."""
-    most_bps: int = 0
-    """Of a rate: what the host can do at all; 0: not known."""
+    bound: bool = False
+    """Of a rate: whether the hosts bound it, not the path."""
     lost: int = 0
     sent: int = 0
     """Of a share of losses."""
@@ -80,10 +80,10 @@ def _figures(found: Measured, floor: Measured) -> Iterator[tuple[str, _Figure]]:
                 yield name, _Figure(count)
     yield from _streams(found, noise)
     if found.bulk is not None:
-        most = 0 if floor.bulk is None else floor.bulk.forward_bps or 0
+        most = None if floor.bulk is None else floor.bulk.forward_bps
         for name, rate_bps in (("tcp there", found.bulk.forward_bps), ("tcp back", found.bulk.back_bps)):
             if rate_bps is not None:
-                yield name, _Figure(rate_bps, most_bps=most)
+                yield name, _Figure(rate_bps, bound=hosts_bound(found.bulk, rate_bps, most))
     if found.messages is not None and found.messages.delays is not None:
         yield "message", _time(found.messages.delays, noise + found.messages.waited_ns)
 
@@ -126,18 +126,9 @@ def _turn(key: str, one: _Figure, two: _Figure) -> str:
         return "worse" if two.value > one.value else "better"
     if key.startswith("mtu"):
         return "same" if low == high else "worse" if two.value < one.value else "better"
-    if high < _factor(one, two) * max(1, low):
+    if high < (_BOUND if one.bound or two.bound else _MUCH) * max(1, low):
         return "same"
     return "worse" if two.value < one.value else "better"
-
-
-def _factor(one: _Figure, two: _Figure) -> float:
-    """How much rates of two runs of one path differ, whatever the path: more where hosts bound them."""
-    bound = [figure for figure in (one, two) if 0 < figure.most_bps <= figure.value * _SHARE]
-    if not bound:
-        return _MUCH
-    slower = max(one.most_bps, two.most_bps) / max(1, min(one.most_bps, two.most_bps))
-    return _BOUND * max(1.0, slower)
 
 
 def _more_lost(one: _Figure, two: _Figure) -> bool:

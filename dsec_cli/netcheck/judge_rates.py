@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dsec_cli.netcheck.judge_loss import device, held_here
 from dsec_cli.netcheck.judge_windows import windows
-from dsec_cli.netcheck.readings import uneven
+from dsec_cli.netcheck.readings import hosts_bound, uneven
 from dsec_cli.netcheck.statement import NOTE, OK, PROBLEM, UNKNOWN, Statement
 from dsec_cli.netcheck.wording import MESSAGES, many, ms, rate, share
 from dsec_cli.words import joined, say
@@ -21,8 +21,6 @@ _BACKLOG_NS = 100_000_000
 _ROUND_TRIPS = 10
 """What a message may wait beside that on a long path, on which TCP has yet to find its rate."""
 _RESENT = 0.01
-_CEILING = 8
-"""Rates above an eighth of what this host can do at all are bounded by hosts, not by the path."""
 _ALLOWED = 0.8
 """Of what a server allows: from there on its limit was measured, not the path."""
 _CREDIT = 1.5
@@ -109,7 +107,7 @@ def _burst(found: Bulk, own: Bulk | None) -> list[Statement]:
     """A hop that lets the first bytes through faster than what follows."""
     if not found.first_bps or not found.lasting_bps or found.first_bps <= _CREDIT * found.lasting_bps:
         return []
-    if own is not None and own.forward_bps and found.lasting_bps * _CEILING >= own.forward_bps:
+    if hosts_bound(found, found.lasting_bps, None if own is None else own.forward_bps):
         return []
     text = say(
         "it began with {first} and ended with {late}: a hop lets a burst through, then holds to its rate",
@@ -142,9 +140,8 @@ def _use(leg: Leg, found: Bulk) -> str:
 
 def _uneven(found: Bulk, own: Bulk | None) -> bool:
     low = min(found.forward_bps or 0, found.back_bps or 0)
-    if own is None or not own.forward_bps or not own.back_bps:
-        return uneven(found)
-    return uneven(found) and low * _CEILING < min(own.forward_bps, own.back_bps)
+    alone = None if own is None else min(own.forward_bps or 0, own.back_bps or 0)
+    return uneven(found) and not hosts_bound(found, low, alone)
 
 
 def messages(leg: Leg) -> list[Statement]:

@@ -127,6 +127,10 @@ class Bulk(Record):
     """What it carried in the first quarter of the time."""
     allowed_bps: int | None = None
     """The most that both ends let be sent (`--max-rate`)."""
+    waited_ns: int = 0
+    """How long the programs of both ends waited for a processor, both ways together."""
+    span_ns: int = 0
+    """How long both ways took."""
     forward_trace: tuple[tuple[int, int], ...] = ()
     """Of one process, until its readings are put together with others': moments and bytes that had come."""
     back_trace: tuple[tuple[int, int], ...] = ()
@@ -134,6 +138,20 @@ class Bulk(Record):
 
 UNEVEN = 1.5
 """How much more the one way may carry than the other."""
+
+
+def hosts_bound(found: Bulk, rate: int, most: int | None) -> bool:
+    """Whether a rate says more of the hosts than of the path; `most`: what a host can do alone, if known.
+
+    Near that the processors decide, and where programs had to wait for one they do far below it.
+    """
+    if not most:
+        return False
+    waits = found.waited_ns * _WAITED > found.span_ns > 0
+    return rate * (_WAITING if waits else _CEILING) >= most
+
+
+_CEILING, _WAITING, _WAITED = 8, 64, 20
 
 
 def uneven(found: Bulk) -> bool:

@@ -9,6 +9,7 @@ import time
 from typing import Any
 
 from dsec.record import Record
+from dsec_cli.netcheck.starving import waited_ns
 from dsec_cli.netcheck.wire import LineLost, Stalled
 
 TYPE_CHECKING = False
@@ -56,6 +57,8 @@ class Passed(Record):
     """Bytes."""
     span_ns: int
     cpu_ns: int
+    waited_ns: int = 0
+    """How long the program could have run and waited for a processor."""
     trace: tuple[tuple[int, int], ...] = ()
     """Of the receiver: moments of its monotonic clock, and the bytes that its kernel had by then."""
 
@@ -93,7 +96,7 @@ def pour(sock: socket.socket, span_s: float, *, budget: RateBudget | None = None
     block = memoryview(bytes(_BLOCK if budget is None else budget.step(_BLOCK)))
     send, clock = sock.send, time.monotonic_ns
     count = 0
-    cpu, begun = time.process_time_ns(), clock()
+    cpu, waited, begun = time.process_time_ns(), waited_ns(), clock()
     until = begun + int(span_s * 1e9)
     try:
         while clock() < until:
@@ -105,7 +108,7 @@ def pour(sock: socket.socket, span_s: float, *, budget: RateBudget | None = None
         raise Stalled("TCP connects, and then nothing gets through") from None
     except OSError as problem:
         raise LineLost(f"the data connection broke: {problem.strerror or problem}") from None
-    passed = Passed(count, clock() - begun, time.process_time_ns() - cpu)
+    passed = Passed(count, clock() - begun, time.process_time_ns() - cpu, waited_ns() - waited)
     sock.shutdown(socket.SHUT_WR)
     return passed
 
@@ -136,7 +139,7 @@ def drain(sock: socket.socket, *, span_s: float = 2.0, budget: RateBudget | None
     trace, most = _Trace(sock, span_s), CHUNK if budget is None else budget.step(CHUNK)
     count = first = last = 0
     looked, looked_at, looks_again = 0, clock(), True
-    cpu = time.process_time_ns()
+    cpu, waited = time.process_time_ns(), waited_ns()
     patience_s = sock.gettimeout()
     while got := next_bytes(sock, room, patience_s, most=most):
         last = clock()
@@ -152,7 +155,8 @@ def drain(sock: socket.socket, *, span_s: float = 2.0, budget: RateBudget | None
             looked, looked_at = count, last
         if budget is not None:
             budget.take(got)
-    return Passed(count, last - first, time.process_time_ns() - cpu, trace.ended(last))
+    cpu, waited = time.process_time_ns() - cpu, waited_ns() - waited
+    return Passed(count, last - first, cpu, waited, trace.ended(last))
 
 
 def next_bytes(sock: socket.socket, room: bytearray, patience_s: float | None, *, most: int = CHUNK) -> int:
@@ -184,7 +188,8 @@ def _wake(sock: socket.socket, count: int) -> None:
 def told(passed: Passed) -> dict[str, Any]:
     """As it travels."""
     rows = [list(row) for row in passed.trace]
-    return {"bytes": passed.count, "span_ns": passed.span_ns, "cpu_ns": passed.cpu_ns, "trace": rows}
+    document = {"bytes": passed.count, "span_ns": passed.span_ns, "cpu_ns": passed.cpu_ns}
+    return {**document, "waited_ns": passed.waited_ns, "trace": rows}
 
 
 def trace_of(document: dict[str, Any]) -> tuple[tuple[int, int], ...]:

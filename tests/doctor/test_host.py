@@ -123,13 +123,18 @@ LIES = st.none() | st.text(max_size=40) | st.integers().map(str) | st.sampled_fr
 LOOKING_ONLY = (
     "cgroups",
     "clock",
+    "fabric",
     "hugepages",
     "iommu",
     "limits",
+    "modules",
     "namespaces",
+    "nccl",
     "numa",
+    "rendezvous",
     "seccomp",
     "shm",
+    "subnets",
     "xid",
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 
-from dsec_cli.doctor.check import NOTE, UNKNOWN, Answer, Check, fine
+from dsec_cli.doctor.check import NOTE, UNKNOWN, Answer, Check, as_root, fine
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -38,7 +38,7 @@ def told(*, synchronised: bool, error_us: int, source: str) -> Answer:
         return Answer(
             NOTE,
             (say("nobody keeps the clock in step: times of several hosts cannot be compared"),),
-            "sudo timedatectl set-ntp true",
+            as_root("timedatectl set-ntp true"),
         )
     if source and source not in _QUICK:
         return Answer(NOTE, (say("the clock is read from {source}, which is slow", source=source),))

@@ -7,7 +7,7 @@ some list none (R535 brought their third version, 535.98 took it back): runs cou
 from __future__ import annotations
 
 from dsec.devices.door import MISMATCH, NO_DRIVER
-from dsec_cli.doctor.check import ABSENT, ERROR, UNKNOWN, Answer, Check, fine, problem
+from dsec_cli.doctor.check import ABSENT, ERROR, UNKNOWN, Answer, Check, as_root, fine, problem
 from dsec_cli.doctor.gpufacts import NO_LIBRARY, NO_PERMISSION
 from dsec_cli.doctor.host import CRASHED, SILENT
 from dsec_cli.words import say
@@ -62,22 +62,48 @@ def _not_started(gpus: Gpus, host: Host) -> Answer:
         )
         return problem(
             known if gpus.driver else say("the driver that is loaded and its library differ in version"),
-            mend=say("restart the machine, or: sudo rmmod nvidia_uvm nvidia && sudo modprobe nvidia"),
+            mend=_reload(host),
             severity=ERROR,
         )
     if gpus.code == NO_DRIVER:
         return problem(
             say("the NVIDIA library is here, but the driver is not loaded"),
-            mend="sudo modprobe nvidia",
+            mend=_load(host),
             severity=ERROR,
         )
     if gpus.code == NO_PERMISSION:
         return problem(
             say("no permission to use the driver"),
-            mend="ls -l /dev/nvidia*; sudo usermod -aG video $USER",
+            mend=say(
+                "ls -l /dev/nvidia* says who may; in a container: --gpus all, or --device for each; where "
+                "they belong to the group video: {command}, then log in again",
+                command=as_root("usermod -aG video $USER"),
+            ),
             severity=ERROR,
         )
     return _failed(gpus)
+
+
+def _reload(host: Host) -> str:
+    """The modules that are loaded, those that use others first: the driver goes only when none uses it."""
+    order = ("nvidia_drm", "nvidia_modeset", "nvidia_uvm", "nvidia_peermem", "gdrdrv", "nvidia_fs", "nvidia")
+    loaded = {line.split()[0] for line in (host.text("proc/modules") or "").splitlines() if line.split()}
+    names = [name for name in order if name in loaded] or [*order[:3], "nvidia"]
+    return say(
+        "restart the machine; or end all that uses a GPU (fuser -v /dev/nvidia*), then {stop}; {remove} && "
+        "{load}",
+        stop=as_root("systemctl stop nvidia-persistenced nvidia-fabricmanager gdm display-manager"),
+        remove=as_root(f"modprobe -r {' '.join(names)}"),
+        load=as_root("modprobe nvidia"),
+    )
+
+
+def _load(host: Host) -> str:
+    """What stands in its way is told by the checks of modules."""
+    blocked = "nouveau" in (host.text("proc/modules") or "")
+    if blocked:
+        return say("nouveau has the cards: see modules")
+    return say("{command}; where that fails, see modules", command=as_root("modprobe nvidia"))
 
 
 def _failed(gpus: Gpus) -> Answer:
@@ -87,7 +113,10 @@ def _failed(gpus: Gpus) -> Answer:
         text = say("the NVIDIA library does not answer")
     else:
         text = say("NVML does not start: {why}", why=gpus.why)
-    mend = say("see what the kernel says: sudo dmesg | grep -i nvrm; nvidia-smi should fail in the same way")
+    mend = say(
+        "see what the kernel says: {command} | grep -i nvrm; nvidia-smi should fail in the same way",
+        command=as_root("dmesg"),
+    )
     return problem(text, mend=mend, severity=ERROR)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec_cli.doctor.check import ABSENT, ERROR, NOTE, Answer, Check, fine, problem
+from dsec_cli.doctor.check import ABSENT, ERROR, NOTE, Answer, Check, as_root, fine, problem
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -29,7 +29,7 @@ def look(host: Host) -> Answer:
                 if gpu.remap_failed
                 else []
             ),
-            mend=f"sudo nvidia-smi --gpu-reset -i {gpu.index}",
+            mend=as_root(f"nvidia-smi --gpu-reset -i {gpu.index}"),
             severity=ERROR,
         )
     waiting = [gpu for gpu in known if gpu.remap_pending or gpu.ecc_pending not in (None, gpu.ecc)]
@@ -40,7 +40,7 @@ def look(host: Host) -> Answer:
                 "GPU {index} waits for a reset: damaged memory is to be replaced, or ECC switched",
                 index=index,
             ),
-            mend=f"sudo nvidia-smi --gpu-reset -i {index}",
+            mend=as_root(f"nvidia-smi --gpu-reset -i {index}"),
         )
     earlier = [gpu for gpu in known if gpu.uncorrected_ever]
     if earlier:
@@ -55,7 +55,7 @@ def look(host: Host) -> Answer:
         return Answer(
             NOTE,
             (say("ECC is off on {off} of {count} GPUs", off=len(off), count=len(known)),),
-            "sudo nvidia-smi -e 1",
+            as_root("nvidia-smi -e 1"),
         )
     return fine(say("no memory error was left uncorrected"))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec_cli.doctor.check import NOTE, UNKNOWN, Answer, Check, fine
+from dsec_cli.doctor.check import NOTE, UNKNOWN, Answer, Check, as_root, fine
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -21,7 +21,7 @@ def look(host: Host) -> Answer:
         return Answer(
             NOTE,
             (say("transparent huge pages are off"),),
-            "echo madvise | sudo tee /sys/kernel/mm/transparent_hugepage/enabled",
+            f"echo madvise | {as_root('tee /sys/kernel/mm/transparent_hugepage/enabled')}",
         )
     defrag = chosen(host.text(f"{_FOLDER}/defrag"))
     if defrag == "always":
@@ -33,7 +33,7 @@ def look(host: Host) -> Answer:
                     enabled=enabled,
                 ),
             ),
-            "echo defer+madvise | sudo tee /sys/kernel/mm/transparent_hugepage/defrag",
+            f"echo defer+madvise | {as_root('tee /sys/kernel/mm/transparent_hugepage/defrag')}",
         )
     return fine(say("transparent huge pages: {enabled}", enabled=enabled))
 

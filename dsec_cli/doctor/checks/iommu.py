@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import struct
 
-from dsec_cli.doctor.check import ABSENT, NOTE, UNKNOWN, Answer, Check, fine, problem
+from dsec_cli.doctor.check import ABSENT, NOTE, UNKNOWN, Answer, Check, as_root, fine, problem
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -32,7 +32,9 @@ def look(host: Host) -> Answer:
         return Answer(
             UNKNOWN,
             (say("the bridges' settings can be read by root alone"), _iommu(translated)),
-            "sudo dsec doctor",
+            "sudo dsec doctor --only iommu"
+            if os.geteuid()
+            else say("root sees no more here: ask on the host, outside of the container"),
         )
     on = sorted(name for name, state in states.items() if state)
     if on:
@@ -44,8 +46,9 @@ def look(host: Host) -> Answer:
             _iommu(translated),
             ", ".join(on[:8]),
             mend=say(
-                "sudo setpci -s {bridge} ECAP_ACS+6.w=0000 for each, or switch ACS off in the firmware",
-                bridge=on[0],
+                "where no virtual machine has a device of its own: {command} for each (until the next "
+                "start), or switch ACS off in the firmware",
+                command=as_root(f"setpci -s {on[0]} ECAP_ACS+6.w=0000"),
             ),
         )
     if translated:
@@ -53,9 +56,20 @@ def look(host: Host) -> Answer:
         return Answer(
             NOTE,
             (text,),
-            say("add iommu=pt to the kernel's command line, where no virtual machine needs more"),
+            _passthrough(host),
         )
     return fine(say("neither IOMMU nor ACS is in the way between GPUs"))
+
+
+def _passthrough(host: Host) -> str:
+    """How this distribution changes the kernel's command line."""
+    if host.there("usr/sbin/grubby") or host.there("sbin/grubby"):  # RHEL and its like
+        command = as_root("grubby --update-kernel=ALL --args=iommu=pt")
+        return say("{command}, then restart", command=command)
+    command = as_root("update-grub")
+    return say(
+        "add iommu=pt to GRUB_CMDLINE_LINUX of /etc/default/grub, then {command} and restart", command=command
+    )
 
 
 def _iommu(on: bool) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec_cli.doctor.check import ABSENT, NOTE, Answer, Check, fine, problem
+from dsec_cli.doctor.check import ABSENT, NOTE, Answer, Check, as_root, fine, problem
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -20,7 +20,7 @@ def look(host: Host) -> Answer:
         gpu = waiting[0]
         return problem(
             say("MIG of GPU {index} changes at the next reset", index=gpu.index),
-            mend=f"sudo nvidia-smi --gpu-reset -i {gpu.index}",
+            mend=as_root(f"nvidia-smi --gpu-reset -i {gpu.index}"),
         )
     empty = [gpu for gpu in known if gpu.mig and gpu.mig_instances == 0]
     if empty:
@@ -28,7 +28,7 @@ def look(host: Host) -> Answer:
             say(
                 "GPU {index} is in MIG mode and has no instance: nothing can run on it", index=empty[0].index
             ),
-            mend=f"sudo nvidia-smi mig -i {empty[0].index} -cgi 0 -C",
+            mend=as_root(f"nvidia-smi mig -i {empty[0].index} -cgi 0 -C"),
         )
     cut = [gpu for gpu in known if gpu.mig]
     if cut:

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 from dsec.interpreter import APART
-from dsec_cli.doctor.check import Answer, Check, fine, problem
+from dsec_cli.doctor.check import Answer, Check, as_root, fine, problem
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -45,19 +45,22 @@ def look(host: Host) -> Answer:
     return problem(said, why, mend=mend)
 
 
+def _kept(setting: str) -> str:
+    """Now, and after the next start."""
+    return f"echo {setting} | {as_root('tee /etc/sysctl.d/90-dsec.conf')} && {as_root('sysctl --system')}"
+
+
 def _cause(host: Host) -> tuple[str, str]:
     """What forbids it, as far as the kernel's settings say, and what would allow it."""
     if host.number("proc/sys/kernel/apparmor_restrict_unprivileged_userns") == 1:
         return (
             say("AppArmor restricts them to programs with a profile (Ubuntu 23.10 and later)"),
-            "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0",
+            _kept("kernel.apparmor_restrict_unprivileged_userns=0"),
         )
     if host.number("proc/sys/kernel/unprivileged_userns_clone") == 0:
-        return say(
-            "the kernel forbids them to ordinary users"
-        ), "sudo sysctl -w kernel.unprivileged_userns_clone=1"
+        return say("the kernel forbids them to ordinary users"), _kept("kernel.unprivileged_userns_clone=1")
     if host.number("proc/sys/user/max_user_namespaces") == 0:
-        return say("the kernel allows none at all"), "sudo sysctl -w user.max_user_namespaces=15000"
+        return say("the kernel allows none at all"), _kept("user.max_user_namespaces=15000")
     return (
         say("most likely the seccomp profile of a container"),
         say("docker run --security-opt seccomp=unconfined, or run sandboxes on the host"),

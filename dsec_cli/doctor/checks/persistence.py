@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 
-from dsec_cli.doctor.check import ABSENT, Answer, Check, fine, problem
+from dsec_cli.doctor.check import ABSENT, Answer, Check, as_root, fine, problem
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -27,7 +27,7 @@ def look(host: Host) -> Answer:
         say(
             "the first program to use one waits for seconds, and its settings are lost when the last one ends"
         ),
-        mend="sudo nvidia-smi -pm 1",
+        mend=as_root("nvidia-smi -pm 1"),
     )
 
 

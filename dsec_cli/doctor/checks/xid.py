@@ -23,7 +23,7 @@ def look(host: Host) -> Answer:
         return Answer(
             UNKNOWN,
             (say("the kernel's log cannot be read by this user"),),
-            say("as root, or: sudo sysctl kernel.dmesg_restrict=0; sudo usermod -aG adm $USER"),
+            say("as root: sudo dsec doctor --only xid; or sudo sysctl -w kernel.dmesg_restrict=0"),
         )
     log = KernelLog(path, back_s=1e9)
     try:

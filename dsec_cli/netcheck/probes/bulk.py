@@ -84,6 +84,8 @@ def measure(line: Line, ask: Ask) -> Bulk:
         back_resent=int(ended["resent"]),
         streams=1,
         back_cpu_ns=back.cpu_ns + int(ended["cpu_ns"]),
+        waited_ns=sent.waited_ns + back.waited_ns + int(there["waited_ns"]) + int(ended["waited_ns"]),
+        span_ns=sent.span_ns + back.span_ns,
         lasting_bps=forward.lasting_bps,
         first_bps=forward.first_bps,
         allowed_bps=allowed,
@@ -109,7 +111,7 @@ def answer(end: End, args: dict[str, Any]) -> dict[str, Any]:
         with end.connection(listening) as sock:
             tcp.pace(sock, allowed)
             sent = tcp.pour(sock, span_s, budget=end.budget)
-            return {"resent": tcp.info(sock).resent, "cpu_ns": sent.cpu_ns}
+            return {"resent": tcp.info(sock).resent, "cpu_ns": sent.cpu_ns, "waited_ns": sent.waited_ns}
 
 
 def combined(rows: Sequence[Bulk]) -> Bulk:
@@ -125,6 +127,8 @@ def combined(rows: Sequence[Bulk]) -> Bulk:
         lasting_bps=forward.lasting_bps,
         first_bps=forward.first_bps,
         back_bps=back.steady_bps,
+        waited_ns=max(row.waited_ns for row in rows),
+        span_ns=max(row.span_ns for row in rows),
         forward_trace=(),
         back_trace=(),
         rtt_ns=max(row.rtt_ns for row in rows),
