@@ -154,7 +154,7 @@ def test_values_and_generators_go_on_where_they_were(tmp_path: Path) -> None:
     [
         ({"a": object()}, {}, "a: object is neither a tensor"),
         ({"a": np.array([None])}, {}, "a: arrays of object cannot be kept"),
-        ({"a": [1, 2]}, {}, "a: list is neither"),
+        ({"a": {"b": [1, {2}]}}, {}, "a.b.1: set is neither"),
         ({}, {"v": {1: 2}}, "v: a dict is no plain value"),
         ({}, {"v": np.float32(1)}, "v: a float32 is no plain value"),
     ],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from dsec.state import quantising, values
+from dsec.state import nested, quantising, values
 from dsec.state.blocks import BLOCK_BYTES, EQUAL, Stored
 from dsec.state.coding import decompressor, hasher
 from dsec.state.problems import NoStateError, StateError
@@ -33,15 +33,22 @@ class State(NamedTuple):
     """What each tensor's elements are, as they were saved: `<f4`, `bfloat16`."""
     lossy: dict[str, dict[str, float]]
     """Of quantised tensors: `greatest` absolute error and `relative` root-mean-square error."""
+    state: Any = None
+    """What was saved, as it was given: `state["model"]` for `load_state_dict`. It has the tensors above."""
 
 
 def load(
-    folder: str, *, at: int | None = None, torch: bool = False, tell: Callable[[str], None] | None = None
+    folder: str,
+    *,
+    at: int | None = None,
+    torch: bool | None = None,
+    tell: Callable[[str], None] | None = None,
 ) -> State:
     """Read the newest complete state of the folder, or the newest one `at`; raises NoStateError.
 
     One that is damaged, or whose base is, is never used: without `at` the newest good one is taken, and
-    `tell` (default: standard error) says so. `torch` gives torch tensors and not arrays.
+    `tell` (default: standard error) says so. What was a torch tensor is one again where torch is installed;
+    `torch=True` makes torch tensors of all, `torch=False` arrays.
     """
     refused: list[str] = []
     for place in reversed([one for one in places(folder) if at is None or one.at == at]):
@@ -186,20 +193,31 @@ def _prove(
                 raise StateError(f"{tensor['name']}: block {at} holds other bytes than were saved")
 
 
-def _state(record: dict[str, Any], buffers: dict[str, memoryview], note: str, *, torch: bool) -> State:
+def _state(record: dict[str, Any], buffers: dict[str, memoryview], note: str, *, torch: bool | None) -> State:
+    small = dict(record.get("values", {}))
+    form = small.pop(nested.KEY, None)
+    known = frozenset(form["torch"]) if form and torch is None and _has_torch() else frozenset[str]()
     tensors: dict[str, Any] = {}
     types: dict[str, str] = {}
     lossy: dict[str, dict[str, float]] = {}
     for tensor in record["tensors"]:
         name = tensor["name"]
+        as_torch = name in known if torch is None else torch
         types[name] = tensor["dtype"]
         if tensor.get("lossy"):
             lossy[name] = tensor["lossy"]
         if tensor.get("alias"):
             tensors[name] = tensors[tensor["alias"]]
         else:
-            tensors[name] = _tensor(buffers[name], tensor["dtype"], tensor["shape"], torch=torch)
-    return State(tensors, values.read(record.get("values", {})), record["at"], note, types, lossy)
+            tensors[name] = _tensor(buffers[name], tensor["dtype"], tensor["shape"], torch=as_torch)
+    state = nested.together(form, tensors) if form else dict(tensors)
+    return State(tensors, values.read(small), record["at"], note, types, lossy, state)
+
+
+def _has_torch() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("torch") is not None
 
 
 def _tensor(data: memoryview, dtype: str, shape: list[int], *, torch: bool) -> Any:
@@ -220,6 +238,8 @@ def _torch(data: memoryview, dtype: str, shape: list[int]) -> Any:
     if kind is None:
         import numpy as np
 
+        if not len(data):
+            return torch.from_numpy(np.empty(shape, np.dtype(dtype)))
         return torch.from_numpy(np.frombuffer(data, dtype=np.dtype(dtype)).reshape(shape))
     if not len(data):
         return torch.empty(shape, dtype=kind)

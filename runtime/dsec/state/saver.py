@@ -8,7 +8,7 @@ import os
 import sys
 import time
 
-from dsec.state import choosing
+from dsec.state import choosing, nested
 from dsec.state import values as plain
 from dsec.state.forking import Forked
 from dsec.state.handles import Handle
@@ -83,16 +83,21 @@ class Saver:
         """Take the state as it is now and return; what is changed afterwards is not in it.
 
         `at`: which point of the training this is. `tensors`: numpy arrays, torch tensors or bytes by
-        name; one memory under two names is kept once. `values`: plain values by name, such as the
-        position in the data. `rng`: also keep where the random generators of Python, numpy and torch
-        are, as the value `rng`. Raises StateError for what cannot be kept, OSError where there is no
-        memory for the copy. What goes wrong in writing is raised by the handle's `wait`.
+        name, and mappings, lists and tuples of these and of plain values, as `state_dict()` of a model or
+        of an optimizer gives them; one memory under two names is kept once. `values`: plain values by
+        name, such as the position in the data. `rng`: also keep where the random generators of Python,
+        numpy and torch are, as the value `rng`. Raises StateError for what cannot be kept, OSError where
+        there is no memory for the copy. What goes wrong in writing is raised by the handle's `wait`.
         """
         begun = time.monotonic()
         if not 0 <= at < 10**18:
             raise ValueError("at must be a whole number from 0")
-        layout = laid_out(tensors)
+        parts = nested.apart(tensors)
+        layout = laid_out(parts.tensors)
+        if values and nested.KEY in values:
+            raise StateError(f"a value cannot be called {nested.KEY}")
         small = {name: plain.written(name, value) for name, value in (values or {}).items()}
+        small[nested.KEY] = parts.form
         waited = self._settle(begun)
         if waited is None:
             return Handle(
@@ -129,7 +134,7 @@ class Saver:
         With `copy="auto"` both ways are tried where there is memory for two copies, and the one that stands
         still for clearly less time is taken.
         """
-        layout = laid_out(tensors)
+        layout = laid_out(nested.apart(tensors).tensors)
         if self._way is None and self._copy == "auto" and choosing.is_room_for_two(layout.nbytes):
             slots = (Slot(), Slot())
             for slot in slots:

@@ -25,7 +25,7 @@ def written(name: str, value: Any) -> Any:
         return {key: written(name, one) for key, one in value.items()}
     raise StateError(
         f"{name}: a {type(value).__name__} is no plain value (number, text, bytes, list, dict of these); "
-        "arrays go among the tensors"
+        "tensors and arrays, also those of a state_dict(), go into `tensors`"
     )
 
 
