@@ -13,7 +13,7 @@ from dsec.inventory import is_simulated
 from dsec.outcomes import recorded, state
 from dsec.progress import span
 from dsec.words import say, system
-from dsec_cli.commands.depending import kept
+from dsec_cli.commands.depending import kept, kept_python
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ def conclude(session: Session, outcome: Outcome, *, called: str, own_cpu_s: floa
     folded = session.fold.state()
     report = build(session.plan, folded, job=session.run.job, inventory=session.inventory)
     report["dependencies"] = kept(session.run)
+    if python := kept_python(session.run):
+        report["python"] = python
     if folded.remarks or report["gpu_ms"] is not None:
         _settle(session, report)
     report["contention"] = contended(session.run)

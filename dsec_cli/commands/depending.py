@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from dsec.errors import StoredFormError
+from dsec.errors import DSecError, StoredFormError
 from dsec.record import Record
 from dsec_cli.commands.speaking import listener
 from dsec_cli.exit import NO, UNKNOWN, YES
@@ -23,12 +23,18 @@ if TYPE_CHECKING:
     from dsec_cli.options import Args
 
 
+_PYTHON = "python"
+_MOST = 4096
+
+
 class Looked(Record):
     """What became of a plan's dependencies."""
 
     checked: tuple[Checked, ...]
     code: int
     """0: the run may begin; else how the command ends."""
+    python: str = ""
+    """The Python that calls run in and whose packages count, with what named it; "": the plan needs none."""
 
     @property
     def variables(self) -> tuple[tuple[str, str], ...]:
@@ -45,11 +51,14 @@ def look(plan: Plan, args: Args, *, folder: str, state: str) -> Looked:
 
     A plan without any costs nothing here, not even an import.
     """
-    if not plan.dependencies:
+    if not needs_python(plan) and not plan.dependencies:
         return Looked((), YES)
+    around = _surroundings(plan, args, folder=folder, state=state)
+    if not plan.dependencies:
+        return Looked((), YES, around.python)
     from dsec.registry import check
 
-    checked = check(plan.dependencies, _surroundings(plan, args, folder=folder, state=state))
+    checked = check(plan.dependencies, around)
     code = _code(checked)
     tell = listener(args.lang)
     _warn("".join(f"{_printable(tell(text))}\n" for text in _troubles(checked, folder)))
@@ -60,19 +69,44 @@ def look(plan: Plan, args: Args, *, folder: str, state: str) -> Looked:
             if not _odd(one)
         )
         _tell("".join(f"{tell(line)}\n" for line in found))
-    return Looked(checked, code)
+    return Looked(checked, code, around.python)
+
+
+def needs_python(plan: Plan) -> bool:
+    """Whether the plan calls functions, or needs packages."""
+    return any(step.command.call for step in plan.steps) or any(
+        one.kind == "package" for one in plan.dependencies
+    )
+
+
+def python_here(plan: Plan) -> str:
+    """The Python that the plan's calls would run in here, with what named it; "": it needs none."""
+    if not needs_python(plan):
+        return ""
+    from dsec.interpreter import default
+
+    try:
+        python = default(os.environb)
+    except DSecError as problem:
+        return problem.what
+    return f"{python.path} ({python.source})"
 
 
 def _surroundings(plan: Plan, args: Args, *, folder: str, state: str) -> Surroundings:
+    from dsec.interpreter import default, facts
     from dsec.registry import Surroundings
     from dsec.stores import HttpStore
 
+    python = default(os.environb) if needs_python(plan) else None
+    told = facts(python) if python is not None and not python.is_ours else None
     return Surroundings(
         registry=_registry(plan, os.environ),
         folder=folder,
         cache=os.path.join(state, "fetched"),
         endpoint=os.environ.get("DSEC_S3_ENDPOINT", ""),
         store=HttpStore() if args.fetch else None,
+        packages=None if told is None else told.import_path,
+        python="" if python is None else f"{python.path} ({python.source})",
     )
 
 
@@ -158,6 +192,9 @@ def _tell(text: str) -> None:
 
 def keep(run: RunDir, looked: Looked) -> None:
     """Write what was found into the run's folder, `dependencies.json`, whole or not at all."""
+    if looked.python:
+        with open(f"{run.path}/{_PYTHON}", "w", encoding="utf-8", errors="surrogateescape") as file:
+            file.write(looked.python + "\n")
     if not looked.checked:
         return
     import json
@@ -169,6 +206,15 @@ def keep(run: RunDir, looked: Looked) -> None:
     document = {"format": FORMAT, "dependencies": encode(looked.checked)}
     text = json.dumps(document, ensure_ascii=False, sort_keys=True, indent=1)
     write_whole(f"{run.path}/dependencies.json", text.encode("utf-8", "backslashreplace") + b"\n")
+
+
+def kept_python(run: RunDir) -> str:
+    """The Python that the run's calls ran in; "": there were none."""
+    try:
+        with open(f"{run.path}/{_PYTHON}", encoding="utf-8", errors="replace") as file:
+            return file.read(_MOST).strip()
+    except OSError:
+        return ""
 
 
 def kept(run: RunDir) -> list[dict[str, Any]]:

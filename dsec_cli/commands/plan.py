@@ -7,16 +7,20 @@ from typing import TYPE_CHECKING
 
 from dsec.planfile import load_plan, plan_bytes, save_plan
 from dsec_cli import exit as codes
+from dsec_cli.commands.depending import needs_python, python_here
 from dsec_cli.commands.nearest import contract_here
 from dsec_cli.commands.pipeline import Refused, examined, inventory_at, learned, planned, show
 from dsec_cli.commands.speaking import listener
 from dsec_cli.dag.plandiff import diff, diff_document, diff_text
 from dsec_cli.dag.summary import plan_text
 from dsec_cli.report.output import emit
+from dsec_cli.words import say
 
 if TYPE_CHECKING:
     from dsec.inventory import Inventory
+    from dsec.plan import Plan
     from dsec_cli.commands.pipeline import Clean
+    from dsec_cli.dag.summary import Tell
     from dsec_cli.options import Args
 
 
@@ -50,8 +54,16 @@ def _planned(clean: Clean, inventories: list[Inventory], args: Args) -> int:
     stored = args.output == "-"
     if args.output is not None and not stored:
         save_plan(args.output, plan)
-    emit(plan_bytes(plan).decode() if args.json or stored else plan_text(plan, listener(args.lang)))
+    tell = listener(args.lang)
+    emit(plan_bytes(plan).decode() if args.json or stored else plan_text(plan, tell) + _python(plan, tell))
     return codes.YES
+
+
+def _python(plan: Plan, tell: Tell) -> str:
+    """Which Python calls would run in here; no part of the plan, which may be carried out elsewhere."""
+    if not needs_python(plan):
+        return ""
+    return tell(say("python here: {python}", python=python_here(plan))) + "\n"
 
 
 def _asked(clean: Clean, args: Args) -> dict[str, int]:

@@ -12,7 +12,7 @@ from dsec.resume import is_alive, read_run, running_us
 from dsec.words import say
 from dsec_cli.commands.accounting import Evidence, account
 from dsec_cli.commands.concluding import contended, last_lines, write_report
-from dsec_cli.commands.depending import kept
+from dsec_cli.commands.depending import kept, kept_python
 from dsec_cli.commands.pricing import prices_of
 from dsec_cli.commands.speaking import listener
 from dsec_cli.commands.statefolder import find
@@ -44,6 +44,8 @@ def main(args: Args) -> int:
     now_us = running_us(told.state.sessions[-1]) if is_alive(told) else None
     report = build(plan, told.state, job=run.job, inventory=plan.inventory, now_us=now_us)
     report["dependencies"] = kept(run)
+    if python := kept_python(run):
+        report["python"] = python
     report["contention"] = _contention(run, ended=told.state.end is not None)
     evidence = Evidence(run)
     account(report, plan, evidence, prices_of(args.prices))

@@ -47,6 +47,7 @@ class Launcher:
         reach each other; None: no two are declared to.
         """
         self._links = links
+        self.environ = environ
         self.run = run
         self.folder = folder
         self._visible = visible

@@ -60,6 +60,10 @@ class Surroundings:
     store: Store | None
     """What `http(s)` and `s3` sources are fetched from; None: nothing may be fetched."""
     limits: Limits = LIMITS
+    packages: tuple[str, ...] | None = None
+    """Folders in which packages are looked for; None: where this Python looks."""
+    python: str = ""
+    """The Python that they are of."""
 
 
 def check(dependencies: tuple[Dependency, ...], around: Surroundings) -> tuple[Checked, ...]:
@@ -70,7 +74,7 @@ def check(dependencies: tuple[Dependency, ...], around: Surroundings) -> tuple[C
 def _check(one: Dependency, around: Surroundings) -> Checked:
     try:
         if one.kind == PACKAGE:
-            return _package(one)
+            return _package(one, around)
         return objection(one) or _thing(one, around)
     except OSError as problem:
         why = system(problem)
@@ -80,7 +84,7 @@ def _check(one: Dependency, around: Surroundings) -> Checked:
         return Checked(one, UNKNOWN, problem.what, problem.hint)
 
 
-def _package(one: Dependency) -> Checked:
+def _package(one: Dependency, around: Surroundings) -> Checked:
     from importlib import metadata
 
     name = one.name.partition("[")[0].strip()
@@ -90,13 +94,17 @@ def _package(one: Dependency) -> Checked:
         else say("pip install {name}", name=name)
     )
     try:
-        stated = metadata.distribution(name).metadata
+        if around.packages is None:
+            stated = metadata.distribution(name).metadata
+        else:
+            found = next(iter(metadata.distributions(name=name, path=list(around.packages))), None)
+            if found is None:
+                raise metadata.PackageNotFoundError(name)
+            stated = found.metadata
         # Asking for a version that is missing gives None, a warning or a KeyError, by the Python.
         version = stated["Version"] if "Version" in stated else ""  # noqa: SIM401 - the protocol has no get
     except (metadata.PackageNotFoundError, ValueError):
-        return Checked(
-            one, WRONG, "it is not installed", say("{install} where dsec is installed", install=install)
-        )
+        return Checked(one, WRONG, "it is not installed", _where(install, around))
     if not version:
         return Checked(
             one,
@@ -117,6 +125,12 @@ def _package(one: Dependency) -> Checked:
     return Checked(
         one, VERIFIED, say("{version} is installed{inside}", version=version, inside=inside), found=version
     )
+
+
+def _where(install: str, around: Surroundings) -> str:
+    if around.python:
+        return say("{install}, for {python}", install=install, python=around.python)
+    return say("{install} where dsec is installed", install=install)
 
 
 def _thing(one: Dependency, around: Surroundings) -> Checked:

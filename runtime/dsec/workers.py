@@ -11,13 +11,13 @@ import contextlib
 import json
 import os
 import re
-import sys
 
 from dsec.answers import Answer, decode
 from dsec.callparts import both, fixed_part, only_gpus, size_of, without_gpus
 from dsec.events import WorkerStart, WorkerStop
 from dsec.frames import FRAME_BYTES, QUICK_S
-from dsec.interpreter import WORKER
+from dsec.interpreter import default
+from dsec.interpreter import worker as worker_command
 from dsec.outcomes import signal_name
 from dsec.processes import Launch
 
@@ -108,6 +108,7 @@ class Workers:
         self.spin_s = 0.0
         """How long to look for an answer before sleeping: the last one came at once, or not at all."""
         self._workers: dict[str, Worker] = {}
+        self._command = worker_command(default(launcher.environ)) if steps else ()
         self._fixed = {step.id: fixed_part(step) for step in steps}
         self._per_call = {step.id: without_gpus(step.demand) for step in steps}
         for step in steps:
@@ -215,9 +216,8 @@ class Workers:
         env = self._launcher.environment(step, worker.lease.devices if worker.lease else ())
         env[b"DSEC_WORKER"] = worker.name.encode()
         env[b"DSEC_STEP"] = step.id.encode()
-        python = os.fsencode(sys.executable)
-        argv = (python, *map(os.fsencode, WORKER))
-        return Launch(python, argv, env, self._launcher.folder, f"{self._launcher.run.path}/{worker.log}")
+        argv = tuple(map(os.fsencode, self._command))
+        return Launch(argv[0], argv, env, self._launcher.folder, f"{self._launcher.run.path}/{worker.log}")
 
     def _readable(self, worker: Worker) -> None:
         answer = self._receive(worker)

@@ -256,6 +256,8 @@ def markdown(report: dict[str, Any], tell: Callable[[str], str] = str) -> str:
         lines += ["", say("{count} more Steps are in report.json.", count=len(rows) - _ROWS)]
     if report["workers"]:
         lines += ["", say("## Workers"), ""]
+        if report.get("python"):
+            lines += [say("Python: {python}", python=report["python"]), ""]
         lines += [_OF_WORKERS, ""]
         lines += [_worker_line(one) for one in report["workers"]]
     lines += _markdown_running(report)
