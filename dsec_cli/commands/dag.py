@@ -15,6 +15,7 @@ from dsec_cli.dag.graph import step_graph
 from dsec_cli.dag.picture import on_devices_of, picture_of
 from dsec_cli.dag.view import View
 from dsec_cli.report.output import emit, emit_bytes, to_stderr
+from dsec_cli.report.terminal import columns
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -81,7 +82,8 @@ def _in_parts(
 
 def _write(picture: Picture, args: Args) -> None:
     if args.output not in PICTURES:
-        told = picture._replace(tell=listener(args.lang, args.output))
+        width = columns(sys.stdout) if args.out is None and sys.stdout.isatty() else picture.width
+        told = picture._replace(tell=listener(args.lang, args.output), width=width)
         emit(_view(args.output).render(told), args.out)
         return
     if args.out is None and sys.stdout.isatty():

@@ -9,6 +9,10 @@ PICTURES = ("png", "svg")
 """Views that the `dot` program draws from the dot view."""
 
 
+_MOST_INCHES = 80
+"""Of a PNG, each way, at 96 pixels an inch: a larger graph is drawn smaller. An SVG has no pixels."""
+
+
 class DrawingProblem(DSecError):
     """Graphviz is not there, or could not draw."""
 
@@ -17,6 +21,8 @@ def draw(dot: str, form: str) -> bytes:
     """The picture of a dot text as `png` or `svg`; raises DrawingProblem."""
     import graphviz
 
+    if form == "png":
+        dot = dot.replace("{\n", f'{{\n  graph [size="{_MOST_INCHES},{_MOST_INCHES}"];\n', 1)
     try:
         drawn: bytes = graphviz.pipe("dot", form, dot.encode("utf-8", "backslashreplace"), quiet=True)
     except graphviz.ExecutableNotFound:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dsec_cli.cells import cells, padded
 from dsec_cli.dag.view import (
     demand_text,
+    elided,
     failure_text,
     kind_of,
+    prefix_of,
     reaches_of,
     sources_by_target,
     state_text,
@@ -29,14 +31,17 @@ MOST_LEVELS = 60
 LONGEST_NAME = 60
 """Columns of an id in a list."""
 _FIRST, _LAST = 40, 10
-_NAME, _LEVEL, _DEMAND = 28, 11, 22
+_NAME, _LEVEL, _DEMAND, _TIMES = 28, 11, 22, 14
 
 
 def rows_of(picture: Picture) -> Iterator[str]:
     """A head, then every Step or kind: what it is, what it waits for, what a run did with it."""
     rows = _Rows(picture)
+    if rows.prefix:
+        told = say("all ids begin with {prefix}, which is left out here", prefix=rows.prefix)
+        yield from wrap_words(picture.tell(told), indent=0)
     heads = (say("   Step"), say("tolerance"), say("takes"), say("time") if picture.analysis else "")
-    yield _columns(*map(picture.tell, heads))
+    yield rows.columns(*map(picture.tell, heads))
     if picture.analysis is None:
         yield from rows.of(range(len(picture.graph.steps)))
         return
@@ -63,6 +68,30 @@ class _Rows:
         self._cuts = {(edge.source, edge.target) for edge in picture.graph.cuts}
         self._reaches = reaches_of(picture)
         self._critical = set(picture.analysis.critical_path) if picture.analysis is not None else set()
+        ids = [step.id for step in picture.graph.steps]
+        self.prefix = prefix_of(ids)
+        self._width, self._name, self._demand = self._widths()
+
+    def _widths(self) -> tuple[int, int, int]:
+        """Of a line, of its first column, and of the demands: long ids have what the others leave."""
+        picture = self._picture
+        demands = {picture.tell(demand_text(one)) for one in set(picture.demands)}
+        demand = min(_DEMAND, max(map(cells, demands), default=0))
+        width = max(WIDTH, picture.width)
+        rest = 1 + _LEVEL + 1 + demand + 1 + (_TIMES if picture.analysis is not None else 0)
+        longest = max((cells(self._short(step.id)) for step in picture.graph.steps), default=0) + 3
+        name = max(_NAME, min(longest, width - rest))
+        return width, name, _DEMAND if name == _NAME else demand
+
+    def _short(self, name: str) -> str:
+        return name.removeprefix(self.prefix)
+
+    def columns(self, name: str, level: str, demand: str, times: str) -> str:
+        """One line."""
+        # Times are never cut: where they are long, the column before them is narrower.
+        room = min(self._demand, self._width - (self._name + 1 + _LEVEL + 1) - 1 - cells(times))
+        row = ((name, self._name), (level, _LEVEL), (shorten(demand, room), room), (times, 0))
+        return " ".join(padded(text, width) for text, width in row).rstrip()
 
     def of(self, members: Iterable[int]) -> Iterator[str]:
         """The lines of these Steps."""
@@ -82,13 +111,15 @@ class _Rows:
     def _row(self, group: list[int]) -> Iterator[str]:
         picture, at = self._picture, group[0]
         step = picture.graph.steps[at]
-        name = f"{step.id} {step.name}" if step.name else step.id
+        name = self._short(step.id)
         if len(group) > 1:
-            name = f"{len(group)} x {kind_of(step.id)}"
+            name = f"{len(group)} x {kind_of(name)}"
+        elif step.name and cells(name) + 4 < self._name:
+            name = shorten(f"{name} {step.name}", self._name - 3)
         mark = "*" if not self._critical.isdisjoint(group) else " "
         times = _times(picture.analysis, group) if picture.analysis is not None else ""
         demand = picture.tell(demand_text(picture.demands[at]))
-        yield _columns(shorten(f" {mark} {name}", _NAME), picture.levels[at], demand, times)
+        yield self.columns(f" {mark} {elided(name, self._name - 3)}", picture.levels[at], demand, times)
         tell = picture.tell
         if step.id in self._reaches:
             yield f"     {tell(self._reaches[step.id])}"
@@ -100,11 +131,12 @@ class _Rows:
         """What they wait for; of kinds of which there are several, the kind."""
         ids = [self._picture.graph.steps[at].id for at in group]
         if not self.folds:
-            return table.get(ids[0], [])
+            return [self._short(one) for one in table.get(ids[0], [])]
         kinds: dict[str, dict[str, None]] = {}
         for target in ids:
             for source in table.get(target, ()):
-                kinds.setdefault(kind_of(source), {})[source] = None
+                short = self._short(source)
+                kinds.setdefault(kind_of(short), {})[short] = None
         return [kind if len(some) > 1 else next(iter(some)) for kind, some in kinds.items()]
 
     def _earlier(self, group: list[int]) -> list[str]:
@@ -133,13 +165,6 @@ class _Rows:
                 yield from hung("     ", failure_text(one))
 
 
-def _columns(name: str, level: str, demand: str, times: str) -> str:
-    # Times are never cut: where they are long, the column before them is narrower.
-    room = min(_DEMAND, WIDTH - (_NAME + 1 + _LEVEL + 1) - 1 - cells(times))
-    row = ((name, _NAME), (level, _LEVEL), (shorten(demand, room), room), (times, 0))
-    return " ".join(padded(text, width) for text, width in row).rstrip()
-
-
 def _times(analysis: Analysis, group: Sequence[int]) -> str:
     least, most = (pick(analysis.estimates[at].ms for at in group) for pick in (min, max))
     sources = {analysis.estimates[at].source for at in group}
@@ -154,10 +179,10 @@ def wrapped(label: str, names: list[str]) -> Iterator[str]:
     if not names:
         return
     indent = min(cells(label), 11)
-    line = label + shorten(names[0], LONGEST_NAME)
+    line = label + elided(names[0], LONGEST_NAME)
     for name in names[1:]:
         line += ","
-        short = shorten(name, LONGEST_NAME)
+        short = elided(name, LONGEST_NAME)
         if cells(line) + cells(short) + 2 > WIDTH:
             yield line
             line = " " * (indent - 1)

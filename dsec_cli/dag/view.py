@@ -6,12 +6,13 @@ from itertools import pairwise
 
 from dsec.core.overlap import thousandths
 from dsec.record import Record
+from dsec_cli.cells import cells
 from dsec_cli.dag.cycles import Cycle, Cycles
 from dsec_cli.words import joined, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from dsec.core.overlap import Overlap
     from dsec.plan import Demand, Elastic, Link, Source
@@ -120,6 +121,8 @@ class Picture(Record):
     """How data gets from Step to Step on the assumed machine, one for each communication."""
     tell: Callable[[str], str] = str
     """How a text is said to whoever looks at the picture."""
+    width: int = 80
+    """Columns of a text."""
     elastic: tuple[Elastic, ...] = ()
     """Steps that may be started on fewer or more GPUs than they ask for."""
 
@@ -178,6 +181,38 @@ def sources_by_target(edges: Iterable[Edge]) -> dict[str, list[str]]:
     for edge in edges:
         found.setdefault(edge.target, {})[edge.source] = None
     return {target: list(sources) for target, sources in found.items()}
+
+
+_LONG, _FEW, _LEAST = 24, 3, 6
+_SEPARATORS = (".:/", "_-")
+"""Of levels of a hierarchy, then of words."""
+
+
+def prefix_of(ids: Sequence[str]) -> str:
+    """What all these ids begin with, up to a separator; empty where ids are few, or short enough."""
+    if len(ids) < _FEW or max(map(len, ids)) <= _LONG:
+        return ""
+    first, last = min(ids), max(ids)  # what these two have in common all have
+    pairs = enumerate(zip(first, last, strict=False))
+    same = next((at for at, pair in pairs if len(set(pair)) > 1), len(first) - 1)
+    for marks in _SEPARATORS:
+        end = max(first.rfind(mark, 0, same) for mark in marks) + 1
+        if end >= _LEAST:
+            return first[:end]
+    return ""
+
+
+def elided(text: str, width: int) -> str:
+    """The text in so many cells, without its middle where it takes more: ids differ at their ends."""
+    if cells(text) <= width:
+        return text
+    head = max(1, (width - 3) // 3)
+    tail = max(1, width - 3 - head)
+    short = f"{text[:head]}...{text[-tail:]}"
+    while cells(short) > width and tail > 1:
+        head, tail = max(1, head - 1), tail - 1
+        short = f"{text[:head]}...{text[-tail:]}"
+    return short
 
 
 def kind_of(name: str) -> str:

@@ -15,8 +15,11 @@ from dsec_cli.dag.view import (
     critical_pairs,
     cycles_of,
     demand_text,
+    elided,
+    kind_of,
     loop_pairs,
     pace_text,
+    prefix_of,
     reaches_of,
     share_text,
     state_text,
@@ -90,9 +93,10 @@ def _body(picture: Picture) -> Iterator[str]:
     yield f"graph [{_graph_attributes(picture, first, hurried=_crossed(picture, drawn) > _LONG)}];"
     yield f"node [{_attributes(_NODE)}];"
     yield f"edge [{_attributes(_EDGE)}];"
+    prefix = prefix_of([step.id for step in picture.graph.steps])
     on_path = set(picture.analysis.critical_path) if picture.analysis is not None else set()
     for members in drawn.classes:
-        yield _node(picture, members, reaches, bold=not on_path.isdisjoint(members))
+        yield _node(picture, members, reaches, prefix, bold=not on_path.isdisjoint(members))
     loops, critical = loop_pairs(picture), critical_pairs(picture)
     cuts = {(cycle.proposals[0].source, cycle.proposals[0].target) for cycle in cycles_of(picture)}
     ways = ways_of(picture)
@@ -146,20 +150,29 @@ def _title(picture: Picture) -> str:
         facts.append("dashed edges read the iteration before")
     if picture.run is not None:
         facts.append(f"run {picture.run.job}: {picture.run.outcome}")
+    prefix = prefix_of([step.id for step in picture.graph.steps])
+    if prefix:
+        facts.append(f"ids without {prefix}")
     small = f'<FONT POINT-SIZE="10" COLOR="{_SOFT}">{escaped("  |  ".join(facts))}</FONT>'
     return f'<<B>{escaped(picture.title)}</B><BR ALIGN="LEFT"/>{small}<BR ALIGN="LEFT"/> <BR ALIGN="LEFT"/>>'
 
 
-def _node(picture: Picture, members: list[int], reaches: Mapping[str, str], *, bold: bool) -> str:
+def _node(
+    picture: Picture, members: list[int], reaches: Mapping[str, str], prefix: str, *, bold: bool
+) -> str:
     at = members[0]
     look = dict(_LOOKS.get(picture.levels[at], _LOOKS["pauseable"]))
     if bold:
         look["penwidth"] = "2" if "style" in look else "2.6"
-    label = _class_label(picture, members, reaches) if len(members) > 1 else _label(picture, at, reaches)
+    label = (
+        _class_label(picture, members, reaches, prefix)
+        if len(members) > 1
+        else _label(picture, at, reaches, prefix)
+    )
     return f"n{at} [label={label}, {_attributes(look)}, tooltip={quoted(class_name(picture, members))}];"
 
 
-def _class_label(picture: Picture, members: list[int], reaches: Mapping[str, str]) -> str:
+def _class_label(picture: Picture, members: list[int], reaches: Mapping[str, str], prefix: str) -> str:
     """How many of which kind; level and times; what they take; what a run did with them."""
     level, step = picture.levels[members[0]], picture.graph.steps[members[0]]
     soft, facts = "#d5e3f0" if level == "critical" else _SOFT, [level]
@@ -169,7 +182,8 @@ def _class_label(picture: Picture, members: list[int], reaches: Mapping[str, str
         demand_text(picture.demands[at], types=picture.demands[at].gpu_types) for at in members
     )
     demand = next(iter(texts)) + (" and others" if len(texts) > 1 else "")
-    lines = [f"<B>{escaped(class_name(picture, members))}</B>", _small("  ·  ".join(facts), soft)]
+    called = elided(class_name(picture, members).replace(kind_of(prefix), "", 1), _LONGEST_LABEL)
+    lines = [f"<B>{escaped(called)}</B>", _small("  ·  ".join(facts), soft)]
     lines += [_small(text, soft) for text in (demand, reaches.get(step.id, "")) if text]
     states = states_text(picture, members)
     if states:
@@ -177,7 +191,11 @@ def _class_label(picture: Picture, members: list[int], reaches: Mapping[str, str
     return f"<{'<BR/>'.join(lines)}>"
 
 
-def _label(picture: Picture, at: int, reaches: Mapping[str, str]) -> str:
+_LONGEST_LABEL = 40
+"""Columns of an id in a picture."""
+
+
+def _label(picture: Picture, at: int, reaches: Mapping[str, str], prefix: str) -> str:
     """Id and name; level and time; what it takes; what a run did with it."""
     step = picture.graph.steps[at]
     level = picture.levels[at]
@@ -187,7 +205,8 @@ def _label(picture: Picture, at: int, reaches: Mapping[str, str]) -> str:
     facts = [level]
     if picture.analysis is not None and (seen is None or seen.median_ms is None):
         facts.append(time_text(picture.analysis.estimates[at].ms))
-    lines = [f"<B>{escaped(step.id)}</B>{name}", _small("  ·  ".join(facts), soft)]
+    short = elided(step.id.removeprefix(prefix), _LONGEST_LABEL)
+    lines = [f"<B>{escaped(short)}</B>{name}", _small("  ·  ".join(facts), soft)]
     lines.append(_small(demand_text(picture.demands[at], types=picture.demands[at].gpu_types), soft))
     if step.id in reaches:
         lines.append(_small(reaches[step.id], soft))

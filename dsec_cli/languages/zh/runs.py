@@ -374,6 +374,7 @@ TEXTS: dict[str, str] = {
     "all other GPU Steps wait for {steps}": "其他 GPU Step 都在等 {steps}",
     "{steps} run, and no other GPU Step is left": "{steps} 在运行，没有其他 GPU Step 了",
     "{steps} runs, and no other GPU Step is left": "{steps} 在运行，没有其他 GPU Step 了",
+    "all ids begin with {prefix}, which is left out here": "所有 id 都以 {prefix} 开头，此处省略",
     "   Step": "   Step",
     "{count} more levels: --output json shows them all": "另有 {count} 层：--output json 会全部显示",
     ", {count} side by side": "，{count} 个并行",

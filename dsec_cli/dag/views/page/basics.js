@@ -44,6 +44,20 @@ function html(name, text, attributes) {
 }
 const ruler = document.createElement("canvas").getContext("2d");
 function wide(text, font) { ruler.font = `${font} ${FONT}`; return ruler.measureText(text).width; }
+/* An id without what all ids begin with; the hint and the search have it whole. */
+function unprefixed(id) { return data.prefix && id.startsWith(data.prefix) ? id.slice(data.prefix.length) : id; }
+/* A text without its middle, as wide as there is room for: ids differ at their ends. */
+function elided(text, room, font) {
+  if (wide(text, font) <= room) return text;
+  const chars = [...text];
+  const cut = (left) => `${chars.slice(0, Math.ceil(left / 3)).join("")}…${chars.slice(chars.length - Math.floor(left * 2 / 3)).join("")}`;
+  let low = 0, high = chars.length;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (wide(cut(middle), font) <= room) low = middle; else high = middle - 1;
+  }
+  return cut(low);
+}
 /* The beginning of a text that is as wide as there is room for. */
 function fits(text, room, font) {
   if (wide(text, font) <= room) return text;

@@ -20,7 +20,7 @@ function draw() {
   for (const node of drawn.nodes) layer.append(drawNode(node));
   mark();
 }
-function label(node) { return node.count > 1 ? node.step.group : node.step.id; }
+function label(node) { return unprefixed(node.count > 1 ? node.step.group : node.step.id); }
 function total(node) { return node.members.reduce((sum, at) => sum + (data.steps[at].ms || 0), 0); }
 function drawNode(node) {
   const step = node.step, of = (word) => node.members.some((at) => data.steps[at][word]);
@@ -34,7 +34,7 @@ function drawNode(node) {
   const badge = node.count > 1 ? `× ${node.count}` : step.level, font = node.count > 1 ? "600 11px" : "10px";
   let left = WIDE - 30 - wide(badge, font);
   if (run) left -= 14;
-  group.append(make("text", { x: 18, y: 20, class: "id" }, fits(label(node), left, "600 13px")));
+  group.append(make("text", { x: 18, y: 20, class: "id" }, elided(label(node), left, "600 13px")));
   group.append(make("text", { x: WIDE - (run ? 24 : 10), y: 20, class: node.count > 1 ? "count" : "level", "text-anchor": "end" }, badge));
   if (run) group.append(make("circle", { cx: WIDE - 14, cy: 16, r: 5, style: `fill: var(${run[1]})` }));
   const [first, second] = under(node);

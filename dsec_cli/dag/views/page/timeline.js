@@ -93,10 +93,11 @@ function block(plot, bar, y, high) {
   pen.fill();
   if (bar.at === state.chosen) { pen.strokeStyle = color("--focus"); pen.lineWidth = 2.5; pen.stroke(); pen.lineWidth = 1; }
   if (step.critical && high > 8) { pen.fillStyle = color("--accent"); pen.fillRect(x + 0.5, y + high - gap - 2.5, Math.max(1, size - 1), 2.5); }
-  if (high > 11 && size > 20 && wide(step.id, "11px") < size - 9) {
+  const name = unprefixed(step.id);
+  if (high > 11 && size > 20 && wide(name, "11px") < size - 9) {
     pen.fillStyle = color("--on-hue");
     pen.textAlign = "left";
-    pen.fillText(step.id, x + 6, y + high / 2);
+    pen.fillText(name, x + 6, y + high / 2);
   }
   pen.globalAlpha = 1;
   bars.push({ bar, x, y: y + gap, size: Math.max(size, 3), high: high - 2 * gap });
