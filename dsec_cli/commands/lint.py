@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from dsec.errors import FileProblem
@@ -159,6 +160,10 @@ def _compared(args: Args, texts: list[SourceText], checked: Checked, here: Confi
     path = args.baseline
     if path is None and here.text("baseline") is not None:
         path = here.path(here.text("baseline") or "")
+        if os.path.exists(path) and not os.path.isfile(path):  # reading a pipe would wait without end
+            raise FileProblem(
+                say("{path} is no file", path=path), hint="name another baseline, or use --isolated"
+            )
     if path is None:
         return checked
     from dsec_cli.commands import baselining

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from dsec.containment import read_beneath
 from dsec.core.experience import NOTHING, Experience, Pace, together
 from dsec.core.marks import OUT_OF_DEVICE_MEMORY
 from dsec.diagnosis import tail_of
@@ -68,8 +69,7 @@ def _own(kept: Mapping[str, Experience], contract: str) -> Experience:
 def _read(state: str) -> Kept:
     path = os.path.join(state, NAME)
     try:
-        with open(path, "rb") as file:
-            data = file.read()
+        data = read_beneath(state, NAME)  # an archive may hold a link or a pipe of this name
     except FileNotFoundError:
         return {}
     except OSError as problem:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 
+from dsec.containment import read_beneath
 from dsec.errors import FileProblem, StoredFormError
 from dsec.record import Record
 from dsec.wholefile import write_whole
@@ -73,8 +74,7 @@ def read_durations(state: str, contract: str) -> dict[str, tuple[Learned, ...]]:
 def _read(state: str) -> Kept:
     path = os.path.join(state, NAME)
     try:
-        with open(path, "rb") as file:
-            data = file.read()
+        data = read_beneath(state, NAME)  # an archive may hold a link or a pipe of this name
     except FileNotFoundError:
         return {}
     except OSError as problem:

@@ -8,13 +8,28 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Commands
+from .conftest import CONTRACT, Commands
 
 
 def git(folder: Path, *words: str) -> None:
     person = ("-c", "user.name=a", "-c", "user.email=a@example.org")
     environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     subprocess.run(["git", *person, *words], cwd=folder, check=True, capture_output=True, env=environ)
+
+
+def test_pipes_in_the_place_of_files_hold_nothing_up(dsec: Commands, clone: Path) -> None:
+    (clone / ".dsec").mkdir(mode=0o700)
+    names = ("durations.json", "devices.json", "knowledge.json", "conflicts.json")
+    for name in ("p", *(f".dsec/{one}" for one in names)):
+        os.mkfifo(clone / name)
+    (clone / "dsandbox.yaml").write_text(CONTRACT)
+    (clone / ".dsec.toml").write_text('[lint]\nbaseline = "p"\n')
+    assert dsec("lint").code == 3
+    (clone / ".dsec.toml").unlink()
+    for words in (("plan",), ("packages",), ("simulate",)):
+        assert dsec(*words).code in (0, 3), words
+    os.mkfifo(clone / ".dsec.toml")
+    assert dsec("lint").code == 3
 
 
 @pytest.mark.parametrize(

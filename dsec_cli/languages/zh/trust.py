@@ -27,5 +27,6 @@ TEXTS: dict[str, str] = {
     "a run's files are within its folder; copy the run anew: cp -r": "运行的文件都应位于其目录内；请重新复制该运行：cp -r",
     "run {job} was started elsewhere, from {path}": "运行 {job} 是在别处由 {path} 启动的",
     "name the contract, too: dsec dag FILE --job-id {path}": "请同时给出契约：dsec dag FILE --job-id {path}",
+    "name another baseline, or use --isolated": "请指定别的基线文件，或使用 --isolated",
     "remove the link, or name {target} itself": "请删除该链接，或直接指定 {target}",
 }
