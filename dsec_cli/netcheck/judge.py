@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dsec.record import Record
 from dsec_cli.netcheck.judge_contract import contract
-from dsec_cli.netcheck.judge_ends import clocks, ends
+from dsec_cli.netcheck.judge_ends import clocks, ends, names
 from dsec_cli.netcheck.judge_loss import back, stream, udp_state
 from dsec_cli.netcheck.judge_rates import bulk, messages
 from dsec_cli.netcheck.judge_sizes import sizes
@@ -51,6 +51,7 @@ def judge(leg: Leg, floor: Floor, wants: Wants) -> Verdict:
     found += messages(leg)
     found += contract(leg, wants)
     found += ends(leg)
+    found += names(leg)
     found += clocks(leg)
     return Verdict(_state(found), tuple(found))
 

@@ -189,6 +189,35 @@ def _seen(name: str, before: Seen, after: Seen | None) -> list[Statement]:
     return rows
 
 
+def names(leg: Leg) -> list[Statement]:
+    """Names that one end's resolver knows and the other's does not."""
+    if len(leg.knows) != 2:
+        return []
+    known = [end for end in leg.knows if len(end) > 2]
+    unknown = [end for end in leg.knows if len(end) == 2]
+    if not unknown or not known:
+        return []
+    end, name = unknown[0][:2]
+    source, target = _names(leg)
+    lacks, other = (source, target) if end == "here" else (target, source)
+    text = say(
+        "{host} does not know the name {name} of {other}, which knows {theirs}: programs that find each "
+        "other by name connect one way only",
+        host=lacks,
+        name=name,
+        other=other,
+        theirs=known[0][1],
+    )
+    address = leg.addresses[1 if end == "here" else 0] or "ADDRESS"
+    mend = say(
+        "on {host}: `echo '{address} {name}' >> /etc/hosts`, or let DNS have it",
+        host=lacks,
+        address=address,
+        name=name,
+    )
+    return [Statement("name", NOTE, text, end, mend)]
+
+
 def clocks(leg: Leg) -> list[Statement]:
     """Wall clocks of both ends, as far as half a round trip tells."""
     if leg.skew_ns is None or leg.skew_within_ns is None:

@@ -25,7 +25,10 @@ def sizes(leg: Leg) -> list[Statement]:
     if rows:
         return rows
     text = say("packets of {forward} bytes arrive whole, there and back", forward=found.forward_bytes)
+    if found.fragments is False:
+        rows.append(_uncut(found))
     return [
+        *rows,
         Statement(
             "mtu",
             OK,
@@ -35,8 +38,22 @@ def sizes(leg: Leg) -> list[Statement]:
                 here=_plain(found.here_bytes),
                 peer=_plain(found.peer_bytes),
             ),
-        )
+        ),
     ]
+
+
+def _uncut(found: Sizes) -> Statement:
+    """Datagrams that must be cut are lost: a filter or a hop drops fragments. TCP sends none."""
+    text = say(
+        "a datagram that must be cut into fragments does not arrive: programs that send more than {most} "
+        "bytes over UDP at once (NFS, GlusterFS, logs) lose all of it",
+        most=(found.forward_bytes or 0) - 28,
+    )
+    mend = say(
+        "let fragments through: `nft list ruleset | grep frag` on both hosts and hops, and "
+        "`sysctl net.ipv4.ipfrag_high_thresh` of the receiver; or send shorter datagrams"
+    )
+    return Statement("mtu", NOTE, text, "path", mend)
 
 
 def _none_arrives(found: Sizes, leg: Leg) -> Statement:

@@ -194,6 +194,11 @@ def _no_udp_from_here(_text: str) -> tuple[Line, ...]:
     )
 
 
+def _no_fragments(_text: str) -> tuple[Line, ...]:
+    """As filters do that look for ports, which only the first fragment has."""
+    return _forward("ip frag-off & 0x3fff != 0 counter drop")
+
+
 def _no_udp_back(_text: str) -> tuple[Line, ...]:
     return _forward(f"ip daddr {ADDRESS} meta l4proto udp counter drop")
 
@@ -261,6 +266,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("ecn-mark", "PERCENT", "the router marks packets as congested", _marked, "nft"),
     Fault("ecn-bleach", "", "the router removes ECN marks", _bleached, "nft"),
     Fault("udp-blocked", "", "the router lets no UDP through", _no_udp, "nft"),
+    Fault("no-fragments", "", "the router lets no fragments through", _no_fragments, "nft"),
     Fault("udp-blocked-back", "", "the router lets no UDP back", _no_udp_back, "nft"),
     Fault("udp-blocked-here", "", "this host's own filter lets no UDP out", _no_udp_from_here, "nft"),
     Fault("data-ports-blocked", "", "the router refuses TCP but to the control port", _no_data_ports, "nft"),

@@ -72,6 +72,15 @@ def open_socket(family: int, address: str, port: int = 0) -> socket.socket:
     return sock
 
 
+def let_cut(sock: socket.socket) -> None:
+    """From now on datagrams of this socket may be cut into fragments."""
+    if sock.family == socket.AF_INET6:
+        sock.setsockopt(socket.IPPROTO_IPV6, _DISCOVER6, 0)
+        sock.setsockopt(socket.IPPROTO_IPV6, _DONTFRAG, 0)
+    else:
+        sock.setsockopt(socket.IPPROTO_IP, _DISCOVER, 0)
+
+
 def _make_room(sock: socket.socket, forced: int, plain: int) -> None:
     """As much buffer as may be had: root may exceed the system's limit."""
     try:

@@ -57,6 +57,8 @@ class Sizes(Record):
     back_by: str
     believed_bytes: int | None
     """What this host's kernel takes the path to carry, afterwards."""
+    fragments: bool | None = None
+    """Whether a datagram arrives that had to be cut into several packets; None: none had to be."""
 
 
 class Stream(Record):

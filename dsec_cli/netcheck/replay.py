@@ -15,6 +15,7 @@ from dsec_cli.netcheck.facts import Facts, look
 from dsec_cli.netcheck.flows import HERE, Flow, FlowProblem, Wants
 from dsec_cli.netcheck.line import Ask, Limits, Line, connect
 from dsec_cli.netcheck.measuring import Measured, heard, measured
+from dsec_cli.netcheck.names import resolve
 from dsec_cli.netcheck.serving import Server
 from dsec_cli.netcheck.wire import LineLost, Refused
 
@@ -66,6 +67,8 @@ class Leg(Record):
     refused: bool = False
     asked: tuple[str, ...] = ()
     """The probes that were wanted."""
+    knows: tuple[tuple[str, ...], ...] = ()
+    """End (`here` or `peer`), the other end's name for itself, and its addresses by this end's resolver."""
 
 
 class Floor(Record):
@@ -158,6 +161,7 @@ class Replay:
         there, here = _facts(line), look(line.here)
         ahead_ns, within_ns = _ahead(line)
         names = tuple(name for name in self._wish.probes)
+        knows = _knows(line, here.hostname, there.hostname)
         found = measured(line, ask, names, token=self._token, port=port, tell=self._tell)
         leg = Leg(
             flow,
@@ -166,6 +170,7 @@ class Replay:
             addresses=(line.here, line.peer),
             skew_ns=ahead_ns,
             skew_within_ns=within_ns,
+            knows=knows,
             asked=self._wish.probes,
         )
         if found.lost:
@@ -252,6 +257,17 @@ def _ahead(line: Line) -> tuple[int, int]:
         ended = time.time_ns()
         best = min(best, (there - (begun + ended) // 2, (ended - begun) // 2), key=lambda row: row[1])
     return best
+
+
+def _knows(line: Line, here: str, there: str) -> tuple[tuple[str, ...], ...]:
+    """What each end's resolver makes of the other's name; nothing where both have one name."""
+    if here == there:
+        return ()
+    mine = resolve((there,))
+    theirs = line.call("resolve", names=[here])["known"]
+    if there not in mine or here not in theirs:
+        return ()
+    return ("here", there, *mine[there]), ("peer", here, *map(str, theirs[here]))
 
 
 def _facts(line: Line) -> Facts:

@@ -21,6 +21,7 @@ from typing import Any, NoReturn
 from dsec_cli.netcheck import wire
 from dsec_cli.netcheck.facts import facts
 from dsec_cli.netcheck.line import Ask, End, Limits, connect
+from dsec_cli.netcheck.names import resolve
 from dsec_cli.netcheck.probe import find_probes
 from dsec_cli.netcheck.rate_budget import RateBudget
 from dsec_cli.netcheck.wire import LineLost, Refused
@@ -90,6 +91,9 @@ def _done(
 ) -> dict[str, Any]:
     if what == "facts":
         return facts(end.here)
+    if what == "resolve":
+        known = resolve([str(name)[:253] for name in asked["names"]])
+        return {"known": {name: list(addresses) for name, addresses in known.items()}}
     if what == "clock":
         return {"at_ns": time.time_ns()}
     if what == "relay":

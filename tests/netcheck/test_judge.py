@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import socket
+import threading
+
 import pytest
 
 from dsec_cli.cells import cells
@@ -13,6 +16,7 @@ from dsec_cli.netcheck.flows import Flow, Wants
 from dsec_cli.netcheck.host import Interface
 from dsec_cli.netcheck.judge import PROBES, judge
 from dsec_cli.netcheck.measuring import Measured
+from dsec_cli.netcheck.names import resolve
 from dsec_cli.netcheck.page import render as page
 from dsec_cli.netcheck.readings import Bulk, Delays, Echo, Messages, Sizes, Stream
 from dsec_cli.netcheck.replay import Floor, Leg
@@ -159,6 +163,36 @@ def test_a_counter_of_everybodys_frames_is_laid_at_what_was_lost_of_ours() -> No
     assert ("nic", "problem", "peer") in wrong(lossy)
     few = LOSSY._replace(sent=10_000, received=5000)
     assert not [one for one in wrong(leg._replace(found=FULL._replace(stream=few))) if one[0] == "nic"]
+
+
+def test_a_name_that_one_end_alone_knows() -> None:
+    both = (("here", "node-b", "10.0.0.2"), ("peer", "node-a", "10.0.0.1"))
+    assert wrong(LEG._replace(knows=both)) == set()
+    assert wrong(LEG._replace(knows=(("here", "node-b"), ("peer", "node-a")))) == set()
+    assert wrong(LEG._replace(knows=(both[0], ("peer", "node-a")))) == {("name", "note", "peer")}
+    assert wrong(LEG._replace(knows=(("here", "node-b"), both[1]))) == {("name", "note", "here")}
+
+
+def test_fragments_that_do_not_arrive() -> None:
+    for arrive, wanted in ((True, set()), (None, set()), (False, {("mtu", "note", "path")})):
+        leg = LEG._replace(found=FULL._replace(sizes=SIZES._replace(fragments=arrive)))
+        assert wrong(leg) == wanted
+
+
+def test_names_are_known_unknown_or_not_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    never = threading.Event()
+
+    def getaddrinfo(name: str, *_: object, **__: object) -> list[object]:
+        if name == "slow":
+            never.wait(30)
+        if name != "known":
+            raise socket.gaierror(socket.EAI_NONAME if name == "unknown" else socket.EAI_AGAIN, "x")
+        return [(0, 0, 0, "", ("10.0.0.1", 0))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    found = resolve(("known", "unknown", "again", "slow"), within_s=0.1)
+    never.set()
+    assert found == {"known": ("10.0.0.1",), "unknown": ()}
 
 
 def test_a_long_path_is_not_too_narrow() -> None:

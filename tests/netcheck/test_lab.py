@@ -128,6 +128,14 @@ def test_a_hop_that_is_shorter_and_says_nothing(measure: Measure) -> None:
 
 
 @pytest.mark.battery
+def test_fragments_that_a_hop_drops(measure: Measure) -> None:
+    outcome = measure("no-fragments", probes=("sizes",))
+    assert outcome.wrong() == {("mtu", "note", "path")}
+    assert outcome.leg.found.sizes is not None
+    assert outcome.leg.found.sizes.fragments is False
+    assert outcome.router["rule_packets"] >= 3
+
+
 def test_marks_of_congestion(measure: Measure) -> None:
     outcome = measure("ecn-mark=20", probes=("echo", "stream"))
     assert outcome.wrong() == {("ecn", "problem", "path")}

@@ -189,4 +189,8 @@ TEXTS: dict[str, str] = {
     "--duration 10s sends more": "--duration 10s 会发送更多",
     "no datagram of 576 bytes arrives: the path, or a filter of UDP": "576 字节的数据报无法到达：路径有问题，或 UDP 被过滤",
     "no packet of 576 bytes comes back, while short ones do": "576 字节的包无法返回，而短包可以",
+    "{host} does not know the name {name} of {other}, which knows {theirs}: programs that find each other by name connect one way only": "{host} 不认识 {other} 的主机名 {name}，而 {other} 认识 {theirs}：按主机名互相查找的程序只能单向连接",
+    "on {host}: `echo '{address} {name}' >> /etc/hosts`, or let DNS have it": "在 {host} 上：`echo '{address} {name}' >> /etc/hosts`，或在 DNS 中登记",
+    "a datagram that must be cut into fragments does not arrive: programs that send more than {most} bytes over UDP at once (NFS, GlusterFS, logs) lose all of it": "需要分片的数据报无法到达：一次用 UDP 发送超过 {most} 字节的程序（NFS、GlusterFS、日志）会全部丢失",
+    "let fragments through: `nft list ruleset | grep frag` on both hosts and hops, and `sysctl net.ipv4.ipfrag_high_thresh` of the receiver; or send shorter datagrams": "放行分片：在两端主机和各跳上执行 `nft list ruleset | grep frag`，并检查接收端的 `sysctl net.ipv4.ipfrag_high_thresh`；或发送更短的数据报",
 }

@@ -30,6 +30,7 @@ _SEARCH = 400
 """Round trips that the search may take: some thirty lengths, most of which do not arrive at the first try."""
 _SMALLEST = 576
 _LARGEST = 65_535
+_CUT = 40_000
 _USUAL = (9000, 8900, 1500, 1492, 1450, 1400, 1280)
 """Tried before the search: most limits are one of these."""
 
@@ -128,11 +129,22 @@ def measure(line: Line, _ask: Ask) -> Sizes:
         prober.said.clear()
         top_back = min(max(peer or top, top), _LARGEST)
         back_most = _limit(prober.back, top_back)
+        fragments = _fragments(prober, sock, there or 0)
         said = line.call("done").get("complaints", [])
         back = _Way(back_most, _back_stopper(back_most, top_back, prober.remote, said))
     line.path_bytes = forward.most or 0
     believed = packets.path_mtu((line.peer, int(opened["port"])), line.family)
-    return Sizes(here, peer, forward.most, forward.by, back.most, back.by, believed)
+    return Sizes(here, peer, forward.most, forward.by, back.most, back.by, believed, fragments)
+
+
+def _fragments(prober: _Prober, sock: socket.socket, most: int) -> bool | None:
+    """A datagram of more than two packets' length, which hosts and hops may cut."""
+    size = 2 * most + 100
+    if not most or size > _CUT:
+        return None
+    packets.let_cut(sock)
+    prober.wait_s = prober.longest_s
+    return prober.forward(size)
 
 
 def _limit(arrives: Callable[[int], bool], top: int) -> int | None:
