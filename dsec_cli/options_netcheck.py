@@ -187,9 +187,9 @@ LAB: Command = (
         "Faults: here-rate=RATE, router-rate=RATE, back-rate=RATE, line=RATE/RATE, burst=RATE/BYTES, "
         "loss=PERCENT, back-loss=PERCENT, delay=MS, damage=PERCENT, reorder=PERCENT, traffic=RATE, frames, "
         "here-mtu=BYTES, peer-mtu=BYTES, router-mtu=BYTES, router-mtu-silent=BYTES, here-buffer=BYTES, "
-        "peer-window=BYTES, ecn-mark=PERCENT, ecn-bleach, no-fragments, udp-blocked, udp-blocked-back, udp- "
-        "blocked-here, data-ports-blocked, peer-dies=PROBE, wrong-token. COMMAND is run on the near host, "
-        "where b is the far one.",
+        "peer-window=BYTES, ecn-mark=PERCENT, ecn-bleach, no-fragments, udp-blocked, udp-blocked-back, "
+        "udp-blocked-here, data-ports-blocked, peer-dies=PROBE, wrong-token. COMMAND is run on the near "
+        "host, where b is the far one.",
     ),
     (("COMMAND", "many", (), "Command to run there instead of a measurement, after --."),),
     (
