@@ -14,9 +14,10 @@ from functools import partial
 from dsec.broker import messages, place
 from dsec.broker.asked import members_of
 from dsec.broker.reaching import REACH_S, Reaching
-from dsec.core.brokerage import Request
+from dsec.core.brokerage import CRITICAL, ELASTIC, IDLE, PAUSEABLE, STAYS, Request
 from dsec.devices.visible import GRANTED
 from dsec.lacking import Lacking
+from dsec.yielding import devices_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -268,7 +269,7 @@ class Sharing:
             self._asked_s, self._told = self._loop.now(), False
             self._loop.at(self._asked_s + _PATIENCE_S, self._floor.starter.forget)
         self._asked = requests
-        self._send(messages.now(self._grants, back, requests, self._soft()))
+        self._send(messages.now(self._grants, back, requests, self._soft(), self._costs()))
 
     def _soft(self) -> list[str]:
         """Devices on which nothing runs that would lose more than the time of another start."""
@@ -277,6 +278,23 @@ class Sharing:
             if one.step.level == "discardable" and (one.at, one.iteration) not in self._gave_way:
                 found.update(one.lease.devices)
         return sorted(found)
+
+    def _costs(self) -> list[tuple[str, int, int]]:
+        """What giving back each device that it holds would cost: of what runs on it, the dearest counts."""
+        found = dict.fromkeys(self._held, (IDLE, 0))
+        now_us = self._floor.recorder.at_us()
+        if not self._others:
+            return []
+        yielding = self._runner.yields()
+        for one in self._floor.running:
+            level = yielding.level(one)
+            if level != CRITICAL and (one.at, one.iteration) in self._gave_way:
+                level = STAYS  # it makes room once
+            saves = level in (ELASTIC, PAUSEABLE)
+            cost_ms = one.step.grace_ms if saves else max(0, now_us - one.began_us) // 1000
+            for device in devices_of(one):
+                found[device] = max(found.get(device, (IDLE, 0)), (level, cost_ms))
+        return [(device, *cost) for device, cost in sorted(found.items())]
 
     def stand_still(self) -> None:
         """Ask for nothing: the run is about to be stopped for a while."""

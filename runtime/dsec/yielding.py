@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from functools import partial
 
+from dsec.core.brokerage import CRITICAL, DISCARDABLE, ELASTIC, PAUSEABLE, STAYS
 from dsec.core.pace import spans_of
 from dsec.core.preemption import Tenant, gives_way, must_not_wait, victims
 from dsec.events import Notice, Pause
@@ -180,6 +181,17 @@ class Yielding:
             return False
         self._give_way(attempt, reason, still=False)
         return True
+
+    def level(self, attempt: Attempt) -> int:
+        """What leaving its devices for another run would mean for it (see `core.brokerage`)."""
+        level = attempt.step.level
+        if level == "critical":
+            return CRITICAL
+        if level == "discardable":
+            return DISCARDABLE
+        if not self._can_save(attempt):
+            return STAYS
+        return ELASTIC if level == "elastic" else PAUSEABLE
 
     def _pause(self, attempt: Attempt, how: str, reason: str) -> None:
         at_us = self.floor.recorder.at_us()

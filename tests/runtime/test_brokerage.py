@@ -9,9 +9,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsec.core.brokerage import Brokerage, Grant, Recall, Request
+from dsec.core.brokerage import (
+    CRITICAL,
+    DISCARDABLE,
+    ELASTIC,
+    IDLE,
+    PAUSEABLE,
+    STAYS,
+    Brokerage,
+    Grant,
+    Recall,
+    Request,
+)
 
 GPUS = ("g0", "g1", "g2", "g3")
+DEVICES = tuple(f"g{at}" for at in range(6))
 SECOND = 1_000_000
 
 
@@ -279,6 +291,46 @@ def test_who_can_make_room_at_once_is_asked_before_others():
     broker.want("c", [request(1)._replace(urgent=True)], 0)
     assert broker.decide(0) == [Recall("b", ("g3",), urgent=True)]
     assert broker.decide(1) == [], "it comes"
+
+
+@pytest.mark.parametrize("urgent", [False, True])
+@pytest.mark.parametrize("last", [CRITICAL, STAYS, PAUSEABLE, ELASTIC, DISCARDABLE])
+def test_victims_are_chosen_by_level_then_by_cost(urgent, last):
+    """The lowest index is the worst victim of all."""
+    levels = [CRITICAL, STAYS, PAUSEABLE, ELASTIC, DISCARDABLE, IDLE]
+    levels = levels[: levels.index(last) + 1]
+    broker = Brokerage()
+    broker.join("a", DEVICES[: len(levels)], 0)
+    broker.join("b", (), 0)
+    held = list(zip(DEVICES, levels, strict=False))
+    broker.want("a", (), 0, costs=[(device, level, 0) for device, level in held])
+    broker.want("b", [Request(1, (DEVICES[: len(levels)],), 0, 0, urgent)], 0)
+    assert broker.decide(0) == [Recall("a", (held[-1][0],), urgent)]
+
+
+@pytest.mark.parametrize("costs", [(3, 1, 2), (1, 3, 2), (2, 3, 1)])
+def test_of_one_level_the_cheapest_gives_way(costs):
+    broker = Brokerage()
+    for run, device, cost in zip("abc", DEVICES, costs, strict=False):
+        broker.join(run, (device,), 0)
+        broker.want(run, (), 0, costs=[(device, PAUSEABLE, cost)])
+    broker.join("d", (), 0)
+    broker.want("d", [Request(1, (DEVICES[:3],), 0, 0, True)], 0)
+    at = costs.index(1)
+    assert broker.decide(0) == [Recall("abc"[at], (DEVICES[at],), True)]
+
+
+def test_what_was_called_back_from_a_critical_step_is_not_waited_for():
+    """Something that can save its state is asked, though the other device comes one day."""
+    broker = Brokerage()
+    broker.join("a", ("g0", "g1"), 0)
+    broker.join("b", (), 0)
+    broker.want("a", (), 0, costs=[("g0", CRITICAL, 0), ("g1", CRITICAL, 0)])
+    broker.want("b", [Request(1, (("g0", "g1"),), 0, 0)], 0)
+    assert broker.decide(0) == [Recall("a", ("g0",))]
+    broker.want("a", (), 0, costs=[("g0", CRITICAL, 0), ("g1", PAUSEABLE, 0)])
+    broker.want("b", [Request(1, (("g0", "g1"),), 0, 0, True)], 0)
+    assert broker.decide(0) == [Recall("a", ("g1",), True)]
 
 
 def test_what_a_run_that_is_gone_holds_is_waited_for_and_not_called_back():

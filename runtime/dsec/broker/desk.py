@@ -188,7 +188,7 @@ class Desk:
                 Request._make((many, sets, now_us - waited_us, *rest))
                 for many, sets, waited_us, *rest in message.requests
             ]
-            self._brokerage.want(path, requests, now_us, soft=message.soft)
+            self._brokerage.want(path, requests, now_us, soft=message.soft, costs=message.costs)
 
     def _leave(self, path: str, now_us: int) -> None:
         client = self._clients.pop(path)

@@ -22,6 +22,7 @@ MOST_BYTES = 64 * 1024
 """Of one packet."""
 MOST_REQUESTS = 32
 """That a run sends at once; the next ones follow when it has got some."""
+_MOST_COSTS = 1024
 _FAR_US = 10**15
 """Longer than this nobody has waited."""
 
@@ -44,6 +45,8 @@ class Now(Record):
     requests: tuple[Request, ...]
     """With `since_us` counted back from now: how long each has waited."""
     soft: tuple[str, ...]
+    costs: tuple[tuple[str, int, int], ...] = ()
+    """What it holds, with the level and the cost of giving it back (`brokerage.Cost`)."""
 
 
 class Bye(Record):
@@ -72,24 +75,33 @@ def hello(job: str, path: str, held: Sequence[str]) -> bytes:
     return pack({"say": "hello", "format": FORMAT, "job": job, "path": path, "held": sorted(held)})
 
 
-def now(seen: int, back: Sequence[str], requests: Sequence[Request], soft: Sequence[str]) -> bytes:
+def now(
+    seen: int,
+    back: Sequence[str],
+    requests: Sequence[Request],
+    soft: Sequence[str],
+    costs: Sequence[tuple[str, int, int]] = (),
+) -> bytes:
     """The packet of a `now`, with as many of the requests as it takes."""
     many = min(len(requests), MOST_REQUESTS)
     while True:
-        packet = _now(seen, back, requests[:many], soft)
+        # A broker of an earlier version does not read the costs.
+        packet = pack({**_now(seen, back, requests[:many], soft), "costs": [list(one) for one in costs]})
         if len(packet) <= MOST_BYTES or not many:
             return packet
         many //= 2
 
 
-def _now(seen: int, back: Sequence[str], requests: Sequence[Request], soft: Sequence[str]) -> bytes:
+def _now(
+    seen: int, back: Sequence[str], requests: Sequence[Request], soft: Sequence[str]
+) -> dict[str, object]:
     sets: dict[tuple[str, ...], int] = {}
     wanted = [
         [one.many, [sets.setdefault(some, len(sets)) for some in one.sets], *one[2:4], int(one.urgent)]
         for one in requests
     ]
     told = {"say": "now", "seen": seen, "back": list(back), "sets": list(sets), "want": wanted}
-    return pack({**told, "soft": list(soft)})
+    return {**told, "soft": list(soft)}
 
 
 def read(packet: bytes) -> Message | str:
@@ -117,7 +129,9 @@ def _hello(told: Mapping[str, Any]) -> Hello | str:
 def _said_now(told: Mapping[str, Any]) -> Now:
     sets = [_texts(one) for one in told["sets"]]
     requests = [_request(one, sets) for one in told["want"]]
-    return Now(_count(told["seen"]), _texts(told["back"]), tuple(requests), _texts(told["soft"]))
+    costs = [(_text(device), _count(level), _count(cost)) for device, level, cost in told.get("costs", ())]
+    held = _texts(told["back"]), tuple(requests), _texts(told["soft"])
+    return Now(_count(told["seen"]), *held, tuple(costs[:_MOST_COSTS]))
 
 
 def _request(told: Sequence[Any], sets: Sequence[tuple[str, ...]]) -> Request:

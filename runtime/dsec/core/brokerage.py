@@ -38,6 +38,14 @@ class Request(Record):
     """It must not wait: who has what it needs is asked to make room."""
 
 
+IDLE, DISCARDABLE, ELASTIC, PAUSEABLE, STAYS, CRITICAL = range(6)
+"""What runs on a device that is to be given back: the lower is asked first.
+
+Nothing; what is thrown away; what saves its state, elastic or pauseable; what cannot and stays until it
+ends; what is critical and stays.
+"""
+
+
 class Grant(Record):
     """The run may use these devices from now on."""
 
@@ -57,7 +65,18 @@ class Recall(Record):
 class _Account:
     """What the broker knows of one run."""
 
-    __slots__ = ("held", "idle_us", "is_gone", "pressed", "recalled", "requests", "serial", "soft", "used_us")
+    __slots__ = (
+        "costs",
+        "held",
+        "idle_us",
+        "is_gone",
+        "pressed",
+        "recalled",
+        "requests",
+        "serial",
+        "soft",
+        "used_us",
+    )
 
     def __init__(self, serial: int, used_us: int) -> None:
         self.serial = serial
@@ -71,6 +90,8 @@ class _Account:
         """Of those: called back by what must not wait."""
         self.soft: frozenset[str] = frozenset()
         """What runs on these says that it can make room at once."""
+        self.costs: dict[str, tuple[int, int]] = {}
+        """By device the level (`IDLE` to `CRITICAL`) and the cost of giving it back, as the run said."""
         self.is_gone = False
         """It hears nothing any more; what it holds comes back by itself."""
         self.requests: tuple[Request, ...] = ()
@@ -123,11 +144,20 @@ class Brokerage:
         for device in account.held:
             self._let_go(device)
 
-    def want(self, run: str, requests: Sequence[Request], now_us: int, *, soft: Iterable[str] = ()) -> None:
+    def want(
+        self,
+        run: str,
+        requests: Sequence[Request],
+        now_us: int,
+        *,
+        soft: Iterable[str] = (),
+        costs: Iterable[tuple[str, int, int]] = (),
+    ) -> None:
         """What the run waits for now, the most urgent first, in place of what it wanted before.
 
         A request for more devices than it lists is left out: it would keep them from others for ever.
-        `soft`: devices on which runs what can make room at once.
+        `soft`: devices on which runs what can make room at once. `costs`: of what it holds, device by device,
+        the level and the cost of giving it back.
         """
         self._pass(now_us)
         account = self._accounts[run]
@@ -135,6 +165,7 @@ class Brokerage:
             account.used_us = max(account.used_us, self._lowest())
             account.idle_us = 0
         account.soft = frozenset(soft)
+        account.costs = {device: (level, cost) for device, level, cost in costs}
         account.requests = tuple(made for one in requests if (made := _possible(one)) is not None)
 
     def give_back(self, run: str, devices: Iterable[str], now_us: int) -> None:
@@ -218,7 +249,10 @@ class Brokerage:
         return Grant(run, tuple(devices))
 
     def _call_back(self, run: str, target: tuple[str, ...], missing: int, kept: set[str]) -> list[Recall]:
-        """Ask those who had the most for what is missing; what was called back already comes anyhow."""
+        """Ask for what is missing where giving it back costs least; what was called back comes anyhow.
+
+        First by level, then by cost, then those who had the most.
+        """
         mine, urgent = self._accounts[run].used_us, self._accounts[run].requests[0].urgent
         others = sorted(
             (-account.used_us, account.serial, name)
@@ -226,14 +260,15 @@ class Brokerage:
             if name != run and (account.used_us >= mine or account.is_gone)
         )
         offers = sorted(
-            (_readiness(self._accounts[name], device, urgent=urgent), rank, at, name, device)
+            (_order(self._accounts[name], device, urgent=urgent), rank, at, name, device)
             for rank, (_, _, name) in enumerate(others)
             for at, device in enumerate(target)
             if device in self._accounts[name].held and device not in kept
         )
         asked: dict[str, list[str]] = {}
-        for readiness, _, _, name, device in offers[:missing]:
+        for _, _, _, name, device in offers[:missing]:
             kept.add(device)
+            readiness = _readiness(self._accounts[name], device, urgent=urgent)
             if readiness in (_SOFT, _HELD) or (urgent and readiness == _COMING):
                 asked.setdefault(name, []).append(device)
                 self._accounts[name].recalled.add(device)
@@ -269,6 +304,15 @@ def _readiness(account: _Account, device: str, *, urgent: bool) -> int:
     if urgent and device in account.soft:
         return _SOFT
     return _COMING if device in account.recalled else _HELD
+
+
+def _order(account: _Account, device: str, *, urgent: bool) -> tuple[int, int, int, int]:
+    """What is asked first: what comes anyhow; for what must not wait, by level and cost before all else."""
+    readiness = _readiness(account, device, urgent=urgent)
+    level, cost = account.costs.get(device, (DISCARDABLE if urgent and device in account.soft else STAYS, 0))
+    if readiness == _PRESSED or not urgent:
+        return readiness, level, cost, 0
+    return _SOFT, level, cost, readiness
 
 
 def _possible(request: Request) -> Request | None:
