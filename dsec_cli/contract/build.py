@@ -87,7 +87,7 @@ def build(document: Document, file_name: str, memory: Memory | None = None) -> B
 
         other = foreign(document.root, file_name)
         if other is not None:
-            nothing = _contract({}, kind, document, frozenset(), findings=[], memory=None)
+            nothing = _contract({}, "contract", document, frozenset(), findings=[], memory=None)
             return Built(nothing, (other,))
     values, findings = check(document, kind, memory)
     if _empty(document.root) and not document.gaps:

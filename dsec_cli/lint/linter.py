@@ -97,6 +97,9 @@ def _named(rule: Rule, words: tuple[str, ...]) -> bool:
     return any(rule.name == word or rule.code.startswith(word) for word in words if word)
 
 
+FOREIGN = "DS114"
+
+
 class Linter:
     """The rules that are wanted of all there are, for any number of texts."""
 
@@ -236,7 +239,12 @@ class _Run:
         yield from self._answers([rule for rule in rules if rule.scope == TEXT], documents[0], words)
         each = [rule for rule in rules if rule.scope == DOCUMENT]
         for facts in documents:
-            yield from self._answers(each, facts, words | occasions.of_document(facts))
+            asked = each
+            if any(one.code == FOREIGN for one in facts.structural):
+                asked = [
+                    rule for rule in each if rule.code == FOREIGN
+                ]  # what it lacks of a contract is nothing
+            yield from self._answers(asked, facts, words | occasions.of_document(facts))
 
     def _answers(self, rules: Iterable[Rule], facts: Facts, words: frozenset[str]) -> Iterator[Diagnostic]:
         """What the rules say for which there is occasion."""

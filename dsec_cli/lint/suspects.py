@@ -16,6 +16,16 @@ SECRETS = (
     *("key", "token", "secret", "pass", "pwd", "cred", "auth", "curl", "\\", "@", "-----begin "),
     *("sk-", "_live_", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "_pat_", "glpat-", "hf_", "nvapi-"),
     *("akia", "asia", "aiza", "xox", "npm_", "pypi-", "eyj"),
+    *(":aa", "abia", "acca", "accountkey", "aio_", "akcp", "akid", "aklt", "api_org_", "atatt3", "atbb"),
+    *("atctt3", "bearer", "cfpat-", "cio", "clojars_", "cmvmd", "cookie", "dapi", "dckr_oat_", "doo_v1_"),
+    *("dop_v1_", "dor_v1_", "dtn_", "duffel_test_", "e2b_", "fc-", "figd_", "flwseck_test-", "fm1r_"),
+    *("fm2_", "fo1_", "fw_", "glagent-", "glc_", "glcbt-", "gldt-", "glffct-", "glft-", "glimt-"),
+    *("gloas-", "glptt-", "glrt-", "glsa_", "glsoat-", "gocspx-", "gr1348941", "hrku-aa", "jina_", "jwt"),
+    *("lin_api_", "lsv2_pt_", "ltai", "nfp_", "nrak-", "nrii-", "nrjs-", "ntn_", "phx_", "pmak-", "pnb_"),
+    *("pnu_", "pplx-", "pscale_pw_", "pscale_tkn_", "pul-", "r8_", "rdme_", "rk_prod_", "rk_test_"),
+    *("rpa_", "rubygems_", "sbp_", "sgp_", "shippo_test_", "shpat_", "shpca_", "shppa_", "shpss_", "sk"),
+    *("sntrys_", "sntryu_", "sq0atp-", "sq0csp-", "telegram", "tgp_v1_", "tk-us-", "tvly-", "wandb_v1_"),
+    *("webhook", "hooks.slack", "whsec_", "xai-", "xapp-"),
 )
 """In small letters: parts of every name of a secret and every token, and ways to hide either from us."""
 _WORDS = (b"yes", b"no", b"on", b"off")

@@ -141,6 +141,7 @@ def tokens(text: str, start: int, end: int) -> Iterator[Hit]:
                 yield hit
             at = text.find(shape.prefix, at + len(shape.prefix), end)
     yield from _private_keys(text, start, end)
+    yield from _in_addresses(text, start, end)
     for hit in _passwords_in_urls(text, start, end):
         if not any(span.start <= hit.span.start < span.end for span in taken):
             yield hit
@@ -177,6 +178,44 @@ def _mixed_case(secret: str) -> bool:
     """Letters alone, as Hugging Face draws them; a name in camel case has fewer capitals."""
     capitals = sum(char.isupper() for char in secret)
     return len(secret) // 3 <= capitals < len(secret) and entropy(secret) > 3.5
+
+
+_ADDRESSES = (
+    Shape("hooks.slack.com/services/", say("a webhook of Slack"), _TOKEN | {"/"}, 24),
+    Shape("hooks.slack.com/workflows/", say("a webhook of Slack"), _TOKEN | {"/"}, 24),
+    Shape("hooks.slack.com/triggers/", say("a webhook of Slack"), _TOKEN | {"/"}, 24),
+    Shape("discord.com/api/webhooks/", say("a webhook of Discord"), _TOKEN | {"/"}, 40),
+    Shape("discordapp.com/api/webhooks/", say("a webhook of Discord"), _TOKEN | {"/"}, 40),
+    Shape("webhook.office.com/webhookb2/", say("a webhook of Teams"), _TOKEN | {"/", "@"}, 40),
+    Shape("api.telegram.org/bot", say("a Telegram token"), _TOKEN | {":"}, 35),
+    Shape("AccountKey=", say("a key of Azure"), _BASE64, 40),
+    Shape("SharedAccessKey=", say("a key of Azure"), _BASE64, 30),
+)
+"""Addresses and connection strings that are secrets from here on: whoever has one can use it."""
+_TELEGRAM = ":AA"
+
+
+def _in_addresses(text: str, start: int, end: int) -> Iterator[Hit]:
+    for shape in _ADDRESSES:
+        at = text.find(shape.prefix, start, end)
+        while at >= 0:
+            first = stop = at + len(shape.prefix)
+            while stop < end and text[stop] in shape.alphabet:
+                stop += 1
+            if stop - first >= shape.least and not is_placeholder(text[first:stop]):
+                yield Hit(Span(first, stop), shape.kind)
+            at = text.find(shape.prefix, max(stop, at + 1), end)
+    at = text.find(_TELEGRAM, start, end)
+    while at >= 0:
+        first, stop = at, at + 1
+        while first > start and text[first - 1] in _DIGITS:
+            first -= 1
+        while stop < end and text[stop] in _TOKEN:
+            stop += 1
+        alone = first == start or text[first - 1] not in _TOKEN
+        if 8 <= at - first <= 10 and 33 <= stop - at - 1 <= 60 and alone:
+            yield Hit(Span(first, stop), say("a Telegram token"))
+        at = text.find(_TELEGRAM, stop, end)
 
 
 _PEM = "-----BEGIN "
@@ -306,7 +345,41 @@ def is_secret(name: str, value: str) -> bool:
     bare = value.strip()
     if not strength or is_reference(bare) or is_placeholder(bare):
         return False
+    if is_filler(bare) and not any(part in name.lower() for part in _PASSWORDS):
+        return False
     return strength == 2 or looks_random(bare)
+
+
+_PASSWORDS = ("pass", "pwd")
+_FILLERS = frozenset(
+    (
+        *("", "empty", "x", "xx", "dummy", "fake", "test", "testing", "mock", "sample", "demo", "foo", "bar"),
+        *(
+            "no",
+            "not",
+            "none",
+            "null",
+            "na",
+            "n/a",
+            "any",
+            "anything",
+            "whatever",
+            "ignored",
+            "unused",
+            "void",
+        ),
+        *("key", "keys", "api", "apikey", "token", "secret", "needed", "required", "used", "needs", "for"),
+        *("local", "localhost", "ollama", "vllm", "sglang", "lm", "studio", "lmstudio", "llama", "litellm"),
+        *("sk", "0", "1", "123", "1234", "12345", "*", "a", "b", "c", "openai", "some"),
+    )
+)
+"""Words that stand for a key where a server on one's own machine asks for none."""
+
+
+def is_filler(value: str) -> bool:
+    """Whether a value is written only because a client insists on one: `EMPTY`, `x`, `sk-no-key-required`."""
+    words = value.lower().replace("_", "-").replace(".", "-").replace(" ", "-").split("-")
+    return len(words) < 8 and all(word in _FILLERS for word in words)
 
 
 def is_reference(value: str) -> bool:

@@ -47,7 +47,7 @@ FOREIGN = [
         "a configuration of a training framework",
     ),
     ("compute_environment: LOCAL_MACHINE\ndistributed_type: FSDP\n", "a configuration of Accelerate"),
-    ('{"zero_optimization": {"stage": 3}, "bf16": {"enabled": true}}', "a configuration of DeepSpeed"),
+    ('{"zero_optimization": {"stage": 3}, "bf16": {"enabled": true}}\n', "a configuration of DeepSpeed"),
     ("services:\n  a: {image: x}\nvolumes: {}\nnetworks: {}\nconfigs: {}\n", "a compose file"),
     ("task: x\ndataset_path: y\noutput_type: z\n", "a task of an evaluation harness"),
     ("output_dir: x\ntokenizer:\n  _component_: a.b\n", "a configuration of a training framework"),

@@ -74,4 +74,9 @@ TEXTS: dict[str, str] = {
     "an import left this open: {what}": "导入时留下的待处理项：{what}",
     "the run cannot work as it did in the file that was imported": "否则运行无法像原文件中那样工作",
     "write what is missing into the contract, then take this line out": "请把缺少的内容写进契约，然后删除这一行",
+    "a webhook of Slack": "Slack 的 webhook",
+    "a webhook of Discord": "Discord 的 webhook",
+    "a webhook of Teams": "Teams 的 webhook",
+    "a Telegram token": "Telegram 令牌",
+    "a key of Azure": "Azure 密钥",
 }
