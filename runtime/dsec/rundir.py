@@ -71,8 +71,8 @@ def home(folder: str, environ: Mapping[str, str]) -> str:
 
 def keep_from_git(state: str) -> None:
     """Let git ignore a state folder of ours: what is in it changes all the time, and may be large."""
-    if os.path.basename(state) != ".dsec":
-        return
+    if os.path.basename(state) != ".dsec" or os.path.islink(state):
+        return  # where a link leads, other files may be that git is to see
     try:
         fd = os.open(f"{state}/.gitignore", os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
     except OSError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -173,3 +174,11 @@ def test_no_program_does(planted: Path, program: str, words: tuple[str, ...]) ->
     done = started(program, planted, *words)
     assert ran(planted) == []
     assert done.returncode in (0, 1, 2, 3), done.stderr
+
+
+@pytest.mark.parametrize("name", ["action.yml", "ci/gitlab/ds-contract-lint.yml"])
+def test_ci_imports_nothing_from_the_checkout(name: str) -> None:
+    """What CI systems run of ours stands in the folder of whoever sent the change."""
+    calls = re.findall(r"(?:python3?\\?\"?|DSEC_PYTHON\") (-\w+) ", (ROOT / name).read_text())
+    assert calls
+    assert set(calls) == {"-I"}
