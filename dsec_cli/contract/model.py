@@ -27,7 +27,7 @@ class Statement(Section):
     )
     name: Text | None = optional("Name of the job.", "B 2", example="retrieval-augmented-agent-v3")
     base: Text | None = optional(
-        "Image or environment that the job starts from.",
+        "Image or environment that the job starts from. Not applied by a run yet.",
         "B 2",
         example="deepseek/dsec-python311-cu121:latest",
     )
@@ -36,7 +36,7 @@ class Statement(Section):
     fault_tolerance: FaultTolerance | None = optional("What may be done to the job.", "A 2.1")
     dependencies: Many[Dependency] | None = optional("What it loads.", "A 2.1, B 2")
     runtime_context: RuntimeContext | None = optional("Environment and mounts.", "B 2")
-    security_policy: SecurityPolicy | None = optional("What it may touch.", "B 2")
+    security_policy: SecurityPolicy | None = optional("What it may touch. Not applied by a run yet.", "B 2")
     include_code: IncludeCode | None = optional("Source files in snapshots.", "B 4.3", key="include-code")
     steps: Many[Step] | None = optional("The Steps.", "A 3")
     shell: Text | None = optional(
@@ -53,10 +53,18 @@ class Statement(Section):
     )
     tasks: Many[Task] | None = optional("Steps of a heterogeneous job.", "B 3.1")
     communication: Many[Communication] | None = optional("Data flows between tasks.", "B 3.1")
-    data_source: Text | None = optional("Data set of the job.", "A 4.1", example="ds://datasets/autodrive-v3")
-    max_steps_per_episode: Count | None = optional("Longest episode.", "A 2", example=1000)
+    data_source: Text | None = optional(
+        "Data set of the job: verified before the first Step, which finds it at DSEC_DEP_DATA_SOURCE.",
+        "A 4.1",
+        example="ds://datasets/autodrive-v3",
+    )
+    max_steps_per_episode: Count | None = optional(
+        "Longest episode; Steps read it as DSEC_MAX_STEPS_PER_EPISODE.", "A 2", example=1000
+    )
     checkpoint_interval_steps: Count | None = optional(
-        "Training steps between checkpoints.", "A 2", example=500
+        "Training steps between checkpoints; Steps read it as DSEC_CHECKPOINT_INTERVAL_STEPS.",
+        "A 2",
+        example=500,
     )
     max_gpu_hours: Hours | None = optional(
         "GPU-hours beyond which use is charged extra.", "A 2.2", example=96
@@ -65,13 +73,25 @@ class Statement(Section):
     nvlink_mode: Literal["switched", "p2p", "off"] | None = optional("How GPUs talk over NVLink.", "B 4.2")
     plugins: Many[PluginUse] | None = optional("Plugins.", "C 3.1")
     bandwidth_cap: Bandwidth | None = optional(
-        "Rate of gradient bytes above which a worker is slowed.", "C 2.1", example="100MB/s"
+        "Rate of gradient bytes above which a worker is slowed. Not applied by a run yet; ds-netcheck "
+        "reports it.",
+        "C 2.1",
+        example="100MB/s",
     )
     latency_cap: Span | None = optional(
-        "Synchronisation time above which a worker is slowed.", "C 2.1", example="75ms"
+        "Synchronisation time above which a worker is slowed. Not applied by a run yet; ds-netcheck judges "
+        "flows by it.",
+        "C 2.1",
+        example="75ms",
     )
-    snapshot_interval: Span | None = optional("Time between state snapshots.", "C 2.2", example="90s")
-    policies: Many[Policy] | None = optional("What is done when a metric's condition holds.", "C 5.2")
+    snapshot_interval: Span | None = optional(
+        "Time between the state snapshots that a run takes by itself; five minutes where none is stated.",
+        "C 2.2",
+        example="90s",
+    )
+    policies: Many[Policy] | None = optional(
+        "What is done when a metric's condition holds. Not applied by a run yet.", "C 5.2"
+    )
     telemetry: bool | None = optional(
         "Accepted and ignored: nothing is ever sent.", "A 5.5", default="false", example=False
     )
@@ -90,7 +110,7 @@ class Environment(Statement):
     """An environment: base image, packages, runtime context and policy."""
 
     base: Text = required(
-        "Image or environment that the job starts from.",
+        "Image or environment that the job starts from. Not applied by a run yet.",
         "B 2",
         example="deepseek/dsec-python311-cu121:latest",
     )

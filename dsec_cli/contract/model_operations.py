@@ -25,7 +25,7 @@ class PluginUse(Section):
 
 
 class Policy(Section):
-    """What is done when a metric's condition holds."""
+    """What is done when a metric's condition holds. Not applied by a run yet."""
 
     heading = "policies[]"
     name: Text = required("Name of the policy.", "C 5.2", example="fewer-meltdowns")
@@ -71,7 +71,7 @@ class Plugin(Section):
     fault_tolerance: FaultTolerance | None = optional("What may be done to it.", "A 4.3")
     dependencies: Many[Dependency] | None = optional("What it loads.", "A 4.3")
     runtime_context: RuntimeContext | None = optional("Environment and mounts it needs.", "A 4.3")
-    security_policy: SecurityPolicy | None = optional("What it may touch.", "A 4.3")
+    security_policy: SecurityPolicy | None = optional("What it may touch. Not applied by a run yet.", "A 4.3")
 
 
 class DeployResources(Section):
@@ -90,7 +90,7 @@ class DeployResources(Section):
 
 
 class Lifecycle(Section):
-    """How instances start and scale."""
+    """How instances start and scale. Not applied by a run yet."""
 
     heading = "lifecycle"
     warmup_steps: Count | None = optional("Steps run before the first request.", "A 4.2", example=1000)
@@ -107,4 +107,6 @@ class Deploy(Section):
     runtime: Text = required("The inference runtime.", "A 4.2", example="hermes-v2.1")
     resources: DeployResources | None = optional("Resources.", "A 4.2")
     concurrency: Count | None = optional("Requests that one instance serves at once.", "A 4.2", example=32)
-    lifecycle: Lifecycle | None = optional("How instances start and scale.", "A 4.2")
+    lifecycle: Lifecycle | None = optional(
+        "How instances start and scale. Not applied by a run yet.", "A 4.2"
+    )

@@ -132,7 +132,7 @@ class PackageDependency(Section):
         example=">=4.40.0,<4.42.0",
     )
     build_options: Many[Text] | None = optional(
-        "Options for building it.", "B 2", example=["--enable-cuda-graph"]
+        "Options for building it. Not applied by a run yet.", "B 2", example=["--enable-cuda-graph"]
     )
 
 

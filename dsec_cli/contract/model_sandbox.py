@@ -17,7 +17,9 @@ class EnvVar(Section):
     source: Text | None = optional(
         "Reference to the secret that it holds.", "B 2", example="vault://prod/agent-tools/websearch-key"
     )
-    ttl: Span | None = optional("How long the fetched secret stays valid.", "B 2", example="2h")
+    ttl: Span | None = optional(
+        "How long the fetched secret stays valid. Not applied by a run yet.", "B 2", example="2h"
+    )
 
 
 class Mount(Section):
@@ -35,7 +37,7 @@ class RuntimeContext(Section):
 
     heading = "runtime_context"
     env_vars: Many[EnvVar] | None = optional("Environment variables.", "B 2")
-    mounts: Many[Mount] | None = optional("Mounted folders.", "B 2")
+    mounts: Many[Mount] | None = optional("Mounted folders. Not applied by a run yet.", "B 2")
 
 
 class Egress(Section):

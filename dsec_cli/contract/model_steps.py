@@ -101,7 +101,7 @@ class Resources(Section):
     cpu: Cores | None = optional("Processor cores.", "A 3", example=4)
     memory: Size | None = optional("Main memory.", "A 3", example="8Gi")
     disk: Size | None = optional("Disk space.", "SPEC A4", example="20GB")
-    pcie: ByteRate | None = optional("Rate over PCIe.", "A 3", example="12GB/s")
+    pcie: ByteRate | None = optional("Rate over PCIe. Not applied by a run yet.", "A 3", example="12GB/s")
     network: Bandwidth | None = optional("Network rate.", "SPEC A4", example="1Gbps")
     tokens: dict[TokenName, Annotated[int, Whole(1, 1_000_000)]] | None = optional(
         "How many of the contract's `tokens` it holds while it runs.", "SPEC D4", example={"judge-api": 1}
@@ -239,8 +239,12 @@ class ComputeUnit(Section):
     nvlink_affinity: Text | None = optional(
         "Group of NVLinks to stay within.", "B 3.1", example="link-group-0"
     )
-    fp16_throughput: FlopRate | None = optional("Least FP16 throughput.", "B 3.1", example="2000 TFLOPS")
-    memory_bandwidth: ByteRate | None = optional("Least memory bandwidth.", "B 3.1", example="3.2 TB/s")
+    fp16_throughput: FlopRate | None = optional(
+        "Least FP16 throughput that a card's data sheet must give.", "B 3.1", example="2000 TFLOPS"
+    )
+    memory_bandwidth: ByteRate | None = optional(
+        "Least memory bandwidth that a card's data sheet must give.", "B 3.1", example="3.2 TB/s"
+    )
     script: Command | None = optional("Command; may also stand beside `compute_unit`.", "B 3.1")
 
 
