@@ -8,7 +8,7 @@ from dsec.core.experience import NOTHING
 from dsec.core.placement import slots
 from dsec.core.reasons import reason
 from dsec.hashing import digest
-from dsec.inventory import steady
+from dsec.inventory import steady, unnamed
 from dsec.plan import (
     FORMAT,
     Analysis,
@@ -123,8 +123,8 @@ def compile_plan(
             name=contract.name or origin.file.rpartition("/")[2].partition(".")[0],
             contract_file=origin.file,
             contract_hash=digest("dsec.contract/1", *origin.content),
-            inventory=machine,
-            inventory_hash=digest("dsec.inventory/1", canonical(machine)),
+            inventory=machine._replace(origin=_by_file_name(machine.origin)),
+            inventory_hash=digest("dsec.inventory/1", canonical(unnamed(machine))),
             iterations=_iterations(contract),
             steps=lowered(Decided(order, contract, found, places, origin.locate, origin.shell)),
             analysis=_analysis(order.graph, found),
@@ -146,6 +146,12 @@ def compile_plan(
             snapshot_interval_ns=_whole(contract.snapshot_interval),
         )
     )
+
+
+def _by_file_name(origin: str) -> str:
+    """`described:box.yaml`, whatever folder it was named by: where a plan is made is no part of it."""
+    kind, named, name = origin.partition(":")
+    return f"{kind}:{name.rpartition('/')[2]}" if named else origin
 
 
 def _checkpoints(steps: tuple[Step, ...]) -> tuple[Checkpoint, ...] | None:

@@ -81,6 +81,12 @@ class Inventory(Record):
     """What else is taken and given back, in whole numbers: licences, seats, calls at a time."""
 
 
+def unnamed(inventory: Inventory) -> Inventory:
+    """The inventory without the name of the file that describes it."""
+    kind, named, _ = inventory.origin.partition(":")
+    return inventory._replace(origin=kind) if named else inventory
+
+
 def steady(inventory: Inventory) -> Inventory:
     """The inventory without readings that change from minute to minute, so that equal machines are equal."""
     devices = tuple(device._replace(free_bytes=None) for device in inventory.devices)

@@ -9,6 +9,7 @@ from dsec.codec import decode
 from dsec.containment import stray_target
 from dsec.errors import FileProblem, StoredFormError
 from dsec.hashing import digest_joined
+from dsec.inventory import unnamed
 from dsec.plan import FORMAT, Plan
 from dsec.plantext import plan_pieces, written_steps
 from dsec.special import open_special
@@ -22,8 +23,11 @@ LARGEST = 256 * 2**20
 
 
 def plan_hash(plan: Plan) -> str:
-    """BLAKE3 over the plan's canonical JSON with `hash` empty, under the format as domain tag."""
-    return digest_joined(FORMAT, plan_pieces(plan._replace(hash="")))
+    """BLAKE3 over the plan's canonical JSON with `hash` empty, under the format as domain tag.
+
+    What the file of a described inventory is called is left out: its content counts.
+    """
+    return digest_joined(FORMAT, plan_pieces(plan._replace(hash="", inventory=unnamed(plan.inventory))))
 
 
 def seal(plan: Plan) -> Plan:

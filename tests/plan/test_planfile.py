@@ -17,6 +17,7 @@ from dsec.planfile import load_plan, parse_plan, plan_bytes, save_plan
 from dsec_cli.dag.compile import Origin, compile_plan
 from dsec_cli.dag.cycles import order_steps
 from dsec_cli.dag.graph import step_graph
+from dsec_cli.fast import run
 
 BOX = Inventory("os", 2000, 2**33, None, None, (), ())
 
@@ -191,3 +192,28 @@ def test_durations_of_an_earlier_version_count_for_no_command(tmp_path):
 def test_a_damaged_durations_file_is_refused_with_the_way_out(text):
     with pytest.raises(StoredFormError, match="delete it"):
         parse_durations(text.encode(), where="durations.json")
+
+
+def test_a_described_inventory_counts_by_its_content_not_by_its_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "dsandbox.yaml").write_text(
+        "name: one\nbaseline: {cpu: 1}\nelasticity: {}\nfault_tolerance: {level: elastic}\n"
+        "dependencies: []\nsteps: [{id: a, run: 'true', timeout: 1m}]\n"
+    )
+    box = "cpu: 8\nmemory: 64Gi\n"
+    (tmp_path / "box.yaml").write_text(box)
+    (tmp_path / "copy.yaml").write_text(box)
+    (tmp_path / "other.yaml").write_text(box.replace("8", "9"))
+
+    def planned(inventory):
+        assert run("dsec", ["plan", "--inventory", inventory, "-o", "plan.json"]) == 0
+        return (tmp_path / "plan.json").read_bytes()
+
+    first, *others = map(planned, ("box.yaml", "./box.yaml", f"{tmp_path}/box.yaml", "sub/../box.yaml"))
+    assert others == [first] * 3
+    plan, copy, other = (
+        parse_plan(data, where="x") for data in (first, planned("copy.yaml"), planned("other.yaml"))
+    )
+    assert (copy.hash, copy.inventory_hash) == (plan.hash, plan.inventory_hash)
+    assert other.hash != plan.hash
