@@ -7,7 +7,7 @@ from dsec.record import Record
 from dsec_cli.source.locate import Keys, Located, find, spell, step_ids
 from dsec_cli.source.text import Position, SourceText, Span
 from dsec_cli.source.tree import Document, Path
-from dsec_cli.words import Said, say
+from dsec_cli.words import Said, rewritten, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -130,18 +130,34 @@ def concretise(
             related.append((where, label))
         else:
             related.append((_place(text, _located(where, "entry", document, keys).span), label))
+    message, advice = _called_by_id(finding, ids)
     return Diagnostic(
         finding.code,
         name,
         finding.severity,
         _place(text, located.span),
         "" if isinstance(finding.where, Span) else spell(finding.where, ids),
-        finding.message,
+        message,
         finding.reason,
-        finding.help,
+        advice,
         tuple(related),
         finding.fixes,
     )
+
+
+def _called_by_id(finding: Finding, ids: Mapping[Path, str]) -> tuple[str, str]:
+    """Message and help with the Step's id instead of its number: `steps[train].timeout`."""
+    where = finding.where
+    if isinstance(where, Span) or len(where) < 2 or where[:2] not in ids:
+        return finding.message, finding.help
+    counted, called = f"{where[0]}[{where[1]}]", f"{where[0]}[{ids[where[:2]]}]"
+    if counted not in finding.message and counted not in finding.help:
+        return finding.message, finding.help
+
+    def change(text: str) -> str:
+        return text.replace(counted, called)
+
+    return rewritten(finding.message, change), rewritten(finding.help, change)
 
 
 def arrange(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

@@ -12,7 +12,7 @@ from dsec_cli.diagnostics import Edit, Finding, Fix
 from dsec_cli.source.resolve import resolve
 from dsec_cli.source.spelling import spelled
 from dsec_cli.source.text import Span
-from dsec_cli.source.tree import Scalar
+from dsec_cli.source.tree import Scalar, Sequence
 from dsec_cli.words import say
 
 
@@ -41,12 +41,58 @@ def mended(finding: Finding, node: Scalar, value: object, want: str) -> Finding:
         return _listed(finding._replace(help=say("write it as a list: [{text}]", text=text)), node)
     if isinstance(value, str) and "number" in want:
         return _as_number(finding, node)
+    if want.startswith("a mapping"):
+        return _as_entries(finding, node)
     return finding
+
+
+def _as_entries(finding: Finding, node: Scalar) -> Finding:
+    """The finding of a scalar in place of a mapping that has one usual entry: `gpu: 1`, `httpx>=0.27`."""
+    where, text = finding.where, node.text
+    if isinstance(where, Span):
+        return finding
+    if where[-1:] == ("gpu",) and text.isascii() and text.isdecimal():
+        return _instead(finding, node, f"{{count: {int(text)}}}")
+    if where[:1] == ("dependencies",) and len(where) == 2:
+        from dsec_cli.contract.suggest import package_in
+
+        name, rest = package_in(text)
+        if not name:
+            name = text if FORMS["package name"].accepts(text) else ""
+        if name:
+            version = f', version: "{rest}"' if rest else ""
+            return _instead(finding, node, f"{{package: {name}{version}}}")
+    return finding
+
+
+def _instead(finding: Finding, node: Scalar, text: str) -> Finding:
+    return _written(finding._replace(help=say("write {text}", text=text)), node, text, safe=False)
+
+
+def as_mapping(finding: Finding, node: Sequence) -> Finding:
+    """The finding of a list of `NAME=value` in place of a mapping, with the mapping."""
+    entries = []
+    for item in node.items:
+        name, equals, value = item.text.partition("=") if isinstance(item, Scalar) else ("", "", "")
+        if not equals or not name.replace("_", "a").isalnum():
+            return finding
+        entries.append(f"{name}: {spelled(value, 'double', flow=True)}")
+    if not entries or node.anchor or not node.flow:
+        return finding._replace(help=say("write {text}", text=", ".join(entries))) if entries else finding
+    text = f"{{{', '.join(entries)}}}"
+    told = finding._replace(help=say("write {text}", text=text))
+    return told._replace(fixes=(Fix(say("write {text}", text=text), (Edit(node.span, text),), safe=False),))
+
+
+_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
 def _as_number(finding: Finding, node: Scalar) -> Finding:
     """The finding of a text that holds a number, with the advice that leaves the number."""
-    if node.style in ("single", "double"):
+    if node.text.lower() in _NUMBERS:
+        number = str(_NUMBERS.index(node.text.lower()))
+        return _instead(finding, node, number)
+    if node.style in ("single", "double") and not node.text.strip("+-.0123456789eE_"):
         return _bare(finding._replace(help=say("remove the quotes")), node)
     number, remark, _ = node.text.partition("#")
     if remark and number.rstrip().isdecimal():

@@ -78,6 +78,9 @@ def _error(code: str, at: Path, message: str, advice: str = "", *, part: str = "
     return Finding(code, Severity.ERROR, at, message, help=advice, part=part)
 
 
+_MAPPING = say("a mapping")
+
+
 def wrong_type(node: Node, value: object, at: Path, want: str) -> Finding:
     """DS104: another type than the key takes."""
     if isinstance(node, Scalar) and value is None:
@@ -98,6 +101,10 @@ def wrong_type(node: Node, value: object, at: Path, want: str) -> Finding:
         from dsec_cli.contract.amending import mended
 
         return mended(finding, node, value, want)
+    if isinstance(node, Sequence) and want.startswith(str(_MAPPING)):
+        from dsec_cli.contract.amending import as_mapping
+
+        return as_mapping(finding, node)
     if isinstance(node, Mapping) and want.startswith("a list"):
         return finding._replace(help=say("begin each entry with `- `"))
     if isinstance(node, Sequence) and len(node.items) == 1 and isinstance(node.items[0], Scalar):
@@ -136,6 +143,9 @@ def _form_advice(text: str, form: str, at: Path) -> str:
     """What is inside a text that says too much; "" where nothing is."""
     if form == "step id" and not text.isascii() and at[-1:] == ("id",):
         return say("write a short id of ASCII letters, such as S1, and {text} as the Step's name", text=text)
+    if form == "variable name":
+        meant = "".join(char if char.isascii() and char.isalnum() else "_" for char in text)
+        return say("write {text}", text=f"_{meant}" if meant[:1].isdigit() else meant)
     if form not in ("host name", "package name"):
         return ""
     from dsec_cli.contract import suggest
@@ -204,6 +214,10 @@ UNINTERRUPTIBLE, CRITICAL = "uninterruptible", "critical"
 """The design documents use both words for one level; the language has the second."""
 
 
+_NOTHING = ("none", "null", "nil", "default", "auto", "n/a", "")
+"""What people write for a choice that they do not make."""
+
+
 def not_in_enum(node: Scalar, at: Path, legal: tuple[str, ...]) -> Finding:
     """DS105: a word outside a closed set."""
     words: str = legal[0]
@@ -223,6 +237,8 @@ def not_in_enum(node: Scalar, at: Path, legal: tuple[str, ...]) -> Finding:
     meant = suggest.nearest(node.text, legal)
     likely = meant.word if meant is not None else suggest.only(node.text, legal)
     if not likely:
+        if node.text.lower() in _NOTHING:
+            return finding._replace(help=say("remove {key} to take its default", key=at[-1]))
         return finding
     finding = finding._replace(help=say("did you mean {word}?", word=likely))
     return finding if meant is None else replaced(finding, node, likely, safe=meant.sure)
@@ -316,6 +332,19 @@ def unknown_key(key: str, node: Node, at: Path, where: Where) -> Finding:
         return finding._replace(help=elsewhere)
     belongs = suggest.homes(key, section, kind)
     meant = suggest.nearest(key, free)
+    if section == "Resources" and key in ("limits", "requests"):
+        return finding._replace(
+            help=say(
+                "write what is below {key} directly into resources, once: there are no limits apart", key=key
+            )
+        )
+    if (
+        section == "Step"
+        and belongs
+        and belongs[0] == SECTIONS["Resources"][0]
+        and not (meant and meant.sure)
+    ):
+        return finding._replace(help=say("move {key} into this Step's resources", key=key))
     if belongs and not (meant and (meant.sure or suggest.is_synonym(key, meant))):
         return finding._replace(
             help=say("{key} belongs in {join}", key=key, join=joined(" or ", belongs[:2]))

@@ -85,6 +85,22 @@ SYNONYMS = {
 }
 """Words of neighbouring tools, `folded`, and the word that this language has."""
 
+FURTHER = {
+    "env": "env_vars",
+    "environment": "env_vars",
+    "envs": "env_vars",
+    "host": "domain",
+    "hostname": "domain",
+    "url": "domain",
+    "mountpath": "path",
+    "target": "path",
+    "volumes": "mounts",
+    "readonly": "read_allowed",
+    "limits": "resources",
+    "requests": "resources",
+}
+"""What else such a word means, where the first is not legal."""
+
 _STEP_GPUS = say("use resources.gpu.count (and resources.gpu.type)")
 STEP_KEYS = dict.fromkeys(("gpus", "num_gpus", "devices"), _STEP_GPUS)
 """What `TRAINER_KEYS` advises of a job, for a Step."""
@@ -196,9 +212,9 @@ def nearest(word: str, legal: Iterable[str]) -> Suggestion | None:
         likely = meant(word, known.words)
         if likely:
             return Suggestion(likely, sure=True)
-    synonym = SYNONYMS.get(plain)
-    if synonym in known.words:
-        return Suggestion(synonym, sure=False)
+    for synonym in (SYNONYMS.get(plain), FURTHER.get(plain)):
+        if synonym in known.words:
+            return Suggestion(synonym, sure=False)
     near = _near(word, known, max(1, min(3, length // 3)))
     if not near:
         return None
@@ -270,7 +286,7 @@ def package_in(text: str) -> tuple[str, str]:
 
 def is_synonym(word: str, meant: Suggestion) -> bool:
     """Whether other tools have `word` for what is meant here."""
-    return SYNONYMS.get(folded(word)) == meant.word
+    return meant.word in (SYNONYMS.get(folded(word)), FURTHER.get(folded(word)))
 
 
 def homes(key: str, section: str, kind: str) -> tuple[str, ...]:

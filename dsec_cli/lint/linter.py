@@ -123,6 +123,11 @@ class Linter:
         self.inquisitive = not all(rule.when for rule in self.late)
         """Whether a rule is asked at the end even where there is nothing to look back on."""
 
+    @property
+    def named(self) -> dict[str, str]:
+        """The code that each name of a rule, and each code in small letters, stands for."""
+        return {word: rule.code for rule in self.every for word in (rule.name, rule.code.lower())}
+
     def all(
         self, text: SourceText, around: Surroundings, reading: Reading | None = None
     ) -> tuple[Diagnostic, ...]:
@@ -143,6 +148,8 @@ class _Run:
     def all(self, around: Surroundings) -> tuple[Diagnostic, ...]:
         tree = self._tree()
         suppressions = suppress.read(self.text.text, tree)
+        if suppressions:
+            suppressions = suppress.named(suppressions, self.linter.named)
         holding = tuple(one for one in suppressions if not suppress.expired(one, around.today))
         documents = self._facts(tree, suppressions, around)
         rules = self._needed(suppressions)
@@ -259,16 +266,20 @@ class _Run:
                 )
 
     def _ask(self, rule: Rule, facts: Facts) -> tuple[Finding, ...]:
-        """The rule's findings; a rule that fails is noted instead, so that it hides no other's."""
+        """The rule's findings; a rule that fails is noted instead, so that it hides no other's.
+
+        What a rule has found before it takes too long is told.
+        """
+        found: list[Finding] = []
         try:
             # It is imported before anybody looks at the clock.
             check = rule.check.read() if isinstance(rule.check, Unread) else rule.check
             if self.linter.watch is not None:
-                return self.linter.watch(rule, lambda: tuple(check(facts)))
+                return self.linter.watch(rule, lambda: _kept(check(facts), found))
             return tuple(check(facts))
         except OverBudgetError:
             self.crashes.setdefault(rule.code, Crash(rule.code, rule.name, ""))
-            return ()
+            return tuple(found)
         # The one broad catch besides `exit.guarded`: what a rule may raise is by definition not known,
         # and one broken rule must not take the findings of all others with it.
         except Exception as error:  # noqa: BLE001
@@ -276,6 +287,13 @@ class _Run:
                 rule.code, Crash(rule.code, rule.name, f"{type(error).__name__}: {error}")
             )
             return ()
+
+
+def _kept(findings: Iterable[Finding], into: list[Finding]) -> tuple[Finding, ...]:
+    """All findings, each of them noted as soon as it is known."""
+    for finding in findings:
+        into.append(finding)  # noqa: PERF402  # what stops in the midst keeps what is there
+    return tuple(into)
 
 
 def _overlapping(spans: list[Span], place: Span) -> list[Span]:

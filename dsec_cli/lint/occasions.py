@@ -24,7 +24,7 @@ MANY = 12
 """Steps that no rule counts."""
 BRIEF_NS = 10**9
 PAIR = 2
-SPELT = ("&", "$", "dsec:", "unsettled:", "CUDA_VISIBLE_DEVICES")
+SPELT = ("&", "$", "unsettled:", "CUDA_VISIBLE_DEVICES")
 """Words that hold where the text has them."""
 MEETING = ("port", "rdzv", "init", "MASTER")
 """Parts of commands and variables by which processes find each other."""
@@ -36,6 +36,7 @@ LAUNCHED = ("nproc", "NPROC", "num_proc", "num-proc", "gpus", "parallel", "tp", 
 
 OF_TEXT: dict[str, Callable[[Facts], object]] = {
     "suppression": lambda facts: facts.suppressions,
+    "spelt-suppression": lambda facts: _names_suppression(facts.text.text),
     "untidy": lambda facts: is_untidy(facts.text),
     "odd-character": lambda facts: (
         any(one.code == ODD for one in facts.tree.problems) or has_odd_quotes(facts.text.text)
@@ -66,6 +67,10 @@ OF_CONTRACT: dict[str, Callable[[Contract], object]] = {
     ),
     "plain-shell": lambda contract: (
         contract.shell or any(step.shell or step.checkpoint_cmd for step in contract.steps)
+    ),
+    "source-stated": lambda contract: (
+        contract.data_source is not None
+        or any(one.source for one in (*contract.dependencies, *contract.env_vars, *contract.mounts))
     ),
     "mount": lambda contract: contract.mounts,
     "rate": lambda contract: any(
@@ -101,9 +106,18 @@ OF_STEP: dict[str, Callable[[Step], object]] = {
     "pauseable": lambda step: step.level == "pauseable",
     "step-grace": lambda step: step.grace is not None,
     "step-gpu": lambda step: step.demand.gpu,
+    "folder": lambda step: step.cwd is not None and ".." in step.cwd,
+    "script-folded": lambda step: step.run is not None and step.run.shell,
     "tokens-held": lambda step: step.demand.tokens,
     "layers": lambda step: step.layers or step.all_reduce,
 }
+
+
+def _names_suppression(text: str) -> bool:
+    """Whether a comment may be meant to suppress something."""
+    return "#" in text and (
+        "dsec:" in text or "DSEC:" in text or "Sec:" in text or "Dsec:" in text or "DS" in text
+    )
 
 
 def _has_bounds(step: Step) -> bool:

@@ -19,11 +19,14 @@ from dsec_cli.source.tree import Mapping, Sequence
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from collections.abc import Mapping as Table
 
     from dsec_cli.diagnostics import Diagnostic
     from dsec_cli.source.tree import Comment, Node, Tree
 
 MARK = "dsec:"
+MARKS = (MARK, "DSEC:", "Dsec:", "DSec:")
+"""How people write it; all are read."""
 VERB, VERB_FILE = "ignore", "ignore-file"
 UNTIL = "until="
 
@@ -38,6 +41,8 @@ class Suppression(Record):
     reason: str
     until: str = ""
     """The last day on which it holds, as written; "" for ever."""
+    written: str = ""
+    """The code, or the name of its rule, as the comment has it."""
 
 
 class Said(Record):
@@ -47,6 +52,13 @@ class Said(Record):
     until: str
     reason: str
     whole: bool
+
+
+def named(suppressions: tuple[Suppression, ...], codes: Table[str, str]) -> tuple[Suppression, ...]:
+    """The suppressions with codes for the names of rules, and for codes in small letters."""
+    return tuple(
+        one._replace(code=codes.get(one.code.lower(), one.code), written=one.code) for one in suppressions
+    )
 
 
 def is_day(text: str) -> bool:
@@ -70,7 +82,7 @@ def expired(suppression: Suppression, today: str) -> bool:
 
 def read(text: str, tree: Tree) -> tuple[Suppression, ...]:
     """Every suppression in the comments of `tree`, in text order."""
-    if MARK not in text:
+    if not any(mark in text for mark in MARKS):
         return ()
     asked = [(comment, said) for comment in tree.comments if (said := _asked(comment.text)) is not None]
     if not asked:
@@ -90,10 +102,20 @@ def read(text: str, tree: Tree) -> tuple[Suppression, ...]:
     return tuple(found)
 
 
+def directive(comment: str) -> str:
+    """`dsec: ignore[...] ...` of a comment, also behind another one's text; "" where there is none."""
+    at = -1
+    while (at := comment.find("#", at + 1)) >= 0:
+        body = comment[at:].lstrip("#").strip()
+        if body[: len(MARK)].lower() == MARK:
+            return body
+    return ""
+
+
 def _asked(comment: str) -> Said | None:
     """The parts of `# dsec: ignore[CODE, CODE] reason`; None when it is another comment."""
-    body = comment.lstrip("#").strip()
-    if not body.startswith(MARK):
+    body = directive(comment)
+    if not body:
         return None
     order = body[len(MARK) :].strip()
     if not order.startswith(VERB):
@@ -111,6 +133,8 @@ def _asked(comment: str) -> Said | None:
         return Said(("",), "", reason.strip(), whole)
     reason = reason.strip(" \t:-")
     until = ""
+    if reason[:6] == "until " and is_day(reason[6:].strip()[:10]):
+        reason = UNTIL + reason[6:].strip()
     if reason.startswith(UNTIL):
         until, _, reason = reason[len(UNTIL) :].partition(" ")
         until, reason = until.rstrip(":,;"), reason.strip(" \t:-")

@@ -45,8 +45,19 @@ def check(facts: Facts) -> Iterator[Finding]:
         return
     findings = cycle_findings(order)
     for cycle, found in zip(order.found, findings[:MOST_TOLD], strict=False):
-        yield _mended(facts, found, cycle) if cycle.complete else found
+        yield _of_itself(facts, found, cycle) or (_mended(facts, found, cycle) if cycle.complete else found)
     yield from findings[MOST_TOLD:]
+
+
+def _of_itself(facts: Facts, found: Finding, cycle: Cycle) -> Finding | None:
+    """The finding about a Step that needs itself, which most often is a slip: the need goes."""
+    edge = cycle.loop[0]
+    if len(cycle.members) > 1 or edge.kind != "order":
+        return None
+    from dsec_cli.lint.mend import without  # only a finding pays for it
+
+    advice = say("remove {step} from its own needs; or {otherwise}", step=edge.target, otherwise=found.help)
+    return without(facts, found._replace(help=advice), edge.path, safe=False)
 
 
 def _mended(facts: Facts, found: Finding, cycle: Cycle) -> Finding:

@@ -45,10 +45,10 @@ def check(facts: Facts) -> Iterator[Finding]:
         source = dependency.source
         if dependency.package is not None or source is None or dependency.hash is not None:
             continue
-        remote = _git(source) or ("://" in source and source.partition("://")[0].lower() in REMOTE)
+        remote = _by_commit(source) or ("://" in source and source.partition("://")[0].lower() in REMOTE)
         if not remote or not facts.lacks((*dependency.path, "hash")):
             continue
-        if _git(source):
+        if _by_commit(source):
             yield from _branch(dependency, _reference(source))
         else:
             yield _finding(
@@ -78,6 +78,11 @@ def _finding(dependency: Dependency, message: str, advice: str) -> Finding:
         reason=say("the same contract would load something else tomorrow, and nobody would notice"),
         help=advice,
     )
+
+
+def _by_commit(source: str) -> bool:
+    """Whether what the source names is fixed by a commit: git, and a model hub's revision that is stated."""
+    return _git(source) or (source.startswith("hf://") and "@" in source)
 
 
 def _git(source: str) -> bool:

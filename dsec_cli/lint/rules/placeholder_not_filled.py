@@ -73,6 +73,13 @@ def _command(step: Step, run: Run) -> Iterator[Finding]:
     if run.shell:
         declared = [text for _, text in (*step.inputs, *step.outputs) if text in run.shell]
         found = [name for name in KNOWN if any(name in path for path in declared)]
+    braces = _template(run.shell or " ".join(run.argv)) if not run.call else ""
+    if braces:
+        yield _finding(
+            (*step.path, "run"),
+            say("Step {id}: nothing fills in {braces}", "template", id=step.id, braces=braces),
+            say("write the value, or read it from the environment in a script (`run: |`)"),
+        )
     if found:
         verb = say("is") if len(found) == 1 else say("are")
         message = say(
@@ -84,6 +91,20 @@ def _command(step: Step, run: Run) -> Iterator[Finding]:
             verb=verb,
         )
         yield _finding((*step.path, key), message, _advice(found, call=bool(run.call)))
+
+
+def _template(text: str) -> str:
+    """The first `{{ name }}` of a template; "" for none. Those of Go begin with a dot."""
+    at = text.find("{{")
+    while at >= 0:
+        end = text.find("}}", at)
+        if end < 0:
+            return ""
+        name = text[at + 2 : end].strip(" -")
+        if name.replace(".", "_").replace(" ", "").isidentifier() and not name.startswith("."):
+            return text[at : end + 2]
+        at = text.find("{{", end)
+    return ""
 
 
 def _advice(found: list[str], *, call: bool) -> str:

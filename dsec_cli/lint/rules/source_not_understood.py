@@ -55,6 +55,7 @@ SCHEMES = frozenset(
     )
 )
 """Where things are known to be kept; DSec itself fetches ds, file, http(s) and s3."""
+_OF_SECRETS = ("vault", "env")
 GIT_HOST = "git@"
 WELL_FORMED = frozenset("abcdefghijklmnopqrstuvwxyz0123456789+-.")
 
@@ -111,6 +112,11 @@ def _sources(contract: Contract) -> Iterator[tuple[Path, str]]:
     for dependency in contract.dependencies:
         if dependency.package is None and dependency.source is not None:
             yield (*dependency.path, "source"), dependency.source
+    for part in (*contract.env_vars, *contract.mounts):
+        # Where secrets and folders come from is a wider set; only a slash that is missing is told.
+        low, colon, rest = (part.source or "").partition(":")
+        if colon and rest[:1] == "/" and rest[:2] != "//" and low in (*SCHEMES, *_OF_SECRETS):
+            yield (*part.path, "source"), part.source or ""
     if contract.data_source is not None:
         yield ("data_source",), contract.data_source
 
@@ -123,7 +129,7 @@ def _problem(source: str) -> tuple[str, str]:
     low = scheme.lower()
     if not mark:
         low, colon, rest = source.lower().partition(":")
-        if colon and low in SCHEMES and low != "file":
+        if colon and low in (*SCHEMES, *_OF_SECRETS) and low != "file":
             return low, say("{scheme}: must be followed by two slashes", scheme=low)
         return "", ""
     if not scheme or not WELL_FORMED.issuperset(low) or not low[:1].isalpha():
@@ -138,7 +144,7 @@ def _problem(source: str) -> tuple[str, str]:
 
 
 def _advice(scheme: str) -> str:
-    if scheme in SCHEMES:
+    if scheme in (*SCHEMES, *_OF_SECRETS):
         return say("write {scheme}://HOST/PATH, or {scheme}://PATH", scheme=scheme)
     meant = did_you_mean(scheme, SCHEMES)
     if meant.startswith("did"):
@@ -146,4 +152,4 @@ def _advice(scheme: str) -> str:
     return say("write ds://PATH, a path, or a URL that begins with https://, s3:// or git+ssh://")
 
 
-RULE = Rule("DS401", "source-not-understood", Severity.ERROR, check, when=("located",))
+RULE = Rule("DS401", "source-not-understood", Severity.ERROR, check, when=("source-stated",))

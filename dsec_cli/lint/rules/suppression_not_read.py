@@ -27,7 +27,7 @@ from __future__ import annotations
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.nearest import did_you_mean
 from dsec_cli.lint.rule import TEXT, Facts, Rule
-from dsec_cli.lint.suppress import MARK, VERB, VERB_FILE
+from dsec_cli.lint.suppress import MARK, VERB, VERB_FILE, directive
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Mapping, Scalar, Sequence
 from dsec_cli.words import say
@@ -39,13 +39,30 @@ if TYPE_CHECKING:
     from dsec_cli.source.tree import Node, Tree
 
 ORDERS = (VERB, VERB_FILE)
+OF_OTHERS = frozenset(
+    (
+        "noqa",
+        "nosec",
+        "nolint",
+        "disable",
+        "disable-line",
+        "ignore",
+        "suppress",
+        "skip",
+        "off",
+        "allow",
+        "dsec-ignore",
+    )
+)
+"""What other linters call it."""
+MOST_BEFORE = 4
+"""Words before the code: a longer text is prose about it."""
+CODE_LENGTH = 5
 _QUOTED = ("single", "double")
 
 
 def check(facts: Facts) -> Iterator[Finding]:
     """Every `# dsec:` that is no comment, and every one whose order nobody knows."""
-    if MARK not in facts.text.text:
-        return
     for comment in facts.tree.comments:
         yield from _misspelt(comment.text, comment.span)
     comments = {comment.span.start for comment in facts.tree.comments}
@@ -61,8 +78,9 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 
 def _misspelt(comment: str, span: Span) -> Iterator[Finding]:
-    body = comment.lstrip("#").strip()
-    if not body.startswith(MARK):
+    body = directive(comment)
+    if not body:
+        yield from _of_another(comment, span)
         return
     order = body[len(MARK) :].strip().partition("[")[0].split(" ")[0]
     if order in ORDERS:
@@ -73,8 +91,35 @@ def _misspelt(comment: str, span: Span) -> Iterator[Finding]:
         where=span,
         message=say("{order!r} is nothing that a dsec: comment can ask for", "order", order=order),
         reason=say("it suppresses nothing, although its author believes that it does"),
-        help=did_you_mean(order, ORDERS) or say("write `# dsec: ignore[CODE] reason`"),
+        help=say("did you mean {word!r}?", word=VERB)
+        if order.lower().rstrip("=:") in OF_OTHERS
+        else did_you_mean(order, ORDERS) or say("write `# dsec: ignore[CODE] reason`"),
     )
+
+
+def _of_another(comment: str, span: Span) -> Iterator[Finding]:
+    """A comment in the manner of another linter that names a code of ours."""
+    words = comment.replace("[", " ").replace("=", " ").replace(":", " ").replace(",", " ").split()
+    code = next((word.strip("]") for word in words if _is_code(word.strip("]"))), "")
+    low = {word.strip("#").lower() for word in words}
+    if (
+        not code
+        or low.isdisjoint(OF_OTHERS)
+        or words.index(next(w for w in words if code in w)) > MOST_BEFORE
+    ):
+        return
+    yield Finding(
+        code=RULE.code,
+        severity=RULE.severity,
+        where=span,
+        message=say("this comment names {code}, but not in the way that is read", "of-another", code=code),
+        reason=say("it suppresses nothing, although its author believes that it does"),
+        help=say("write `# dsec: ignore[{code}] reason`", code=code),
+    )
+
+
+def _is_code(word: str) -> bool:
+    return len(word) == CODE_LENGTH and word[:2] == "DS" and word[2:].isdigit()
 
 
 def _places(text: str) -> Iterator[int]:
@@ -122,4 +167,4 @@ def _buried(span: Span, around: Scalar) -> Finding:
     )
 
 
-RULE = Rule("DS905", "suppression-not-read", Severity.WARNING, check, TEXT, when=("dsec:",))
+RULE = Rule("DS905", "suppression-not-read", Severity.WARNING, check, TEXT, when=("spelt-suppression",))

@@ -42,11 +42,24 @@ def check(facts: Facts) -> Iterator[Finding]:
             if named
             else say("this suppression names no code", "suppression-names-code"),
             reason=say("it suppresses nothing, although its author believes that it does"),
-            help=(_advice(named, facts.codes) if named else "") or EXAMPLE,
+            help=(_advice(named, facts.codes) if named else _bracketed(suppression.reason, facts.codes))
+            or EXAMPLE,
         )
         from dsec_cli.lint.mend import with_code  # only a finding pays for it
 
         yield with_code(facts, found, suppression, str(arguments(found.help).get("word", "")))
+
+
+def _bracketed(reason: str, codes: frozenset[str]) -> str:
+    """The comment that is meant by one that lacks the brackets around its code."""
+    word, _, rest = reason.lstrip(": ").partition(" ")
+    if word.rstrip(",:").upper() not in codes:
+        return ""
+    return say(
+        "write `# dsec: ignore[{code}] {reason}`",
+        code=word.rstrip(",:").upper(),
+        reason=rest or say("reason"),
+    )
 
 
 def _advice(named: str, codes: frozenset[str]) -> str:

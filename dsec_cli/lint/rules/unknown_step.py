@@ -57,7 +57,7 @@ def check(facts: Facts) -> Iterator[Finding]:
     for path, name, said, others in _mentions(facts.contract):
         if name not in known:
             unknown += 1
-            meant = did_you_mean(name, known.difference(others)) if unknown <= MOST_SUGGESTIONS else ""
+            meant = _meant(name, known, known.difference(others)) if unknown <= MOST_SUGGESTIONS else ""
             found = Finding(
                 code=RULE.code,
                 severity=RULE.severity,
@@ -68,6 +68,21 @@ def check(facts: Facts) -> Iterator[Finding]:
                 or (say("name a Step of this document") if known else say("this document defines no Steps")),
             )
             yield _mended(facts, found, path)
+
+
+def _meant(name: str, known: set[str], free: set[str]) -> str:
+    """The id that is meant; `fold-2` is none of `fold-0` and `fold-1`, but a Step that is missing."""
+    from dsec_cli.contract.suggest import without_numbers  # only a wrong name pays for the import
+
+    plain = without_numbers(name)
+    alike = sorted(other for other in known if other != name and without_numbers(other) == plain)
+    if plain == name or not alike:
+        return did_you_mean(name, free)
+    return say(
+        "there are {alike}: add a Step {name}, or remove the name",
+        alike=", ".join(alike[:3]) + (", ..." if len(alike) > 3 else ""),
+        name=name,
+    )
 
 
 def _mended(facts: Facts, found: Finding, path: Path) -> Finding:
