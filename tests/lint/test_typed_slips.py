@@ -239,7 +239,7 @@ SLIPS = (
         "checkpoint_grace",
     ),
     ("resources: {cpu: 2}", "resources: *res", "DS008", "*res", "refers to no anchor", "quotes"),
-    ("resources: {cpu: 2}", "gpu: {count: 1}", "DS101", "gpu", "unknown key", "steps[].resources"),
+    ("resources: {cpu: 2}", "gpu: {count: 1}", "DS101", "gpu", "unknown key", "into this Step's resources"),
     ("resources: {cpu: 2}", "resources: {gpus: 1}", "DS101", "gpus", "unknown key", "resources.gpu.count"),
     ("    timeout: 10m", "    timeout: 0s", "DS505", "0s", "a timeout of 0", "300s"),
     ("    max_count: 4", "    max_count: 1", "DS202", "2", "is 1 above max_count 1", "swapped"),

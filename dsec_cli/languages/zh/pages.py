@@ -302,4 +302,8 @@ TEXTS: dict[str, str] = {
     "Iterations overlap as far as edges, `max_staleness` and `in_flight` permit. A file without `{iteration}` in its name is one file for all of them: a Step of the next iteration writes it again before the readers of this one have finished, and they compute with the wrong data. Nothing fails.": "只要依赖边、`max_staleness` 和 `in_flight` 允许，各轮循环就会重叠。名称中没有 `{iteration}` 的文件由各轮共用：下一轮的 Step 在本轮的读取者完成之前就再次写入，读取者于是用错误的数据计算，而没有任何报错。",
     "A script for bash is read by sh, which does not understand it.": "bash 的脚本由不认识它的 sh 读取。",
     "`[[ ... ]]`, `source`, arrays or `set -o pipefail` are bash. Where /bin/sh is dash, as on Debian and Ubuntu, the Step ends at the first of them, with a message that names neither the shell nor the line. Scripts are read by bash where it is installed; `shell: sh` says otherwise, and a `checkpoint_cmd` is always read by sh.": "`[[ ... ]]`、`source`、数组、`set -o pipefail` 都是 bash 的写法。/bin/sh 是 dash 时（如 Debian 和 Ubuntu），Step 会停在第一处，而错误信息既不提 shell，也不提行号。装有 bash 时脚本由 bash 读取；写了 `shell: sh` 则不然，`checkpoint_cmd` 总是由 sh 读取。",
+    "A Step works in a folder outside the contract's.": "Step 在契约文件夹之外的文件夹中工作。",
+    "Snapshots take along the contract's folder, and a plan is moved with it. A Step that works in `../other` runs code that no snapshot holds, and does not run at all where that folder is missing.": "快照带上的是契约所在的文件夹，计划也随它移动。在 `../other` 中工作的 Step 运行的是快照中没有的代码，而在没有该文件夹的机器上根本无法运行。",
+    "A script of several commands stands below `run: >`, which folds its lines into one.": "多条命令的脚本写在 `run: >` 之下，各行被折叠成一行。",
+    "`>` joins lines by blanks, so the second command becomes arguments of the first one. `|` keeps the lines.": "`>` 用空格把各行连起来，于是第二条命令成了第一条的参数。`|` 保留换行。",
 }

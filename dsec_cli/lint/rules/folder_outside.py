@@ -43,7 +43,7 @@ def check(facts: Facts) -> Iterator[Finding]:
                     folder=step.cwd,
                 ),
                 reason=say("no snapshot takes it along, and on another machine it may be missing"),
-                help=say("write a folder below the contract's, or move the contract to ../ of both"),
+                help=say("write a folder below the contract's, or move the contract above both"),
             )
 
 
