@@ -383,8 +383,10 @@ def test_rules_are_chosen_by_name_too(ds: Ds, tmp_path: Path) -> None:
     assert b"(hint: did you mean 'DS101'?)" in ds("ds-contract-lint").stderr
 
 
-def test_a_suppression_by_name_is_told_the_code(ds: Ds, tmp_path: Path) -> None:
+def test_a_suppression_by_name_holds_and_a_misspelt_one_is_told(ds: Ds, tmp_path: Path) -> None:
     (tmp_path / "dsandbox.yaml").write_text("nmae: x  # dsec: ignore[unknown-key] as it is\n")
+    assert b"DS101" not in ds("ds-contract-lint", "--select", "DS101,DS902").stdout
+    (tmp_path / "dsandbox.yaml").write_text("nmae: x  # dsec: ignore[DS1O1] as it is\n")
     assert b"help: did you mean 'DS101'?" in ds("ds-contract-lint", "--select", "DS902").stdout
 
 
