@@ -70,7 +70,9 @@ OF_CONTRACT: dict[str, Callable[[Contract], object]] = {
     ),
     "source-stated": lambda contract: (
         contract.data_source is not None
-        or any(one.source for one in (*contract.dependencies, *contract.env_vars, *contract.mounts))
+        or any(one.source for one in contract.dependencies)
+        or any(one.source for one in contract.env_vars)
+        or contract.mounts
     ),
     "mount": lambda contract: contract.mounts,
     "rate": lambda contract: any(

@@ -112,11 +112,13 @@ def _sources(contract: Contract) -> Iterator[tuple[Path, str]]:
     for dependency in contract.dependencies:
         if dependency.package is None and dependency.source is not None:
             yield (*dependency.path, "source"), dependency.source
-    for part in (*contract.env_vars, *contract.mounts):
+    stated = [(one.path, one.source) for one in contract.env_vars]
+    stated += [(one.path, one.source) for one in contract.mounts]
+    for path, source in stated:
         # Where secrets and folders come from is a wider set; only a slash that is missing is told.
-        low, colon, rest = (part.source or "").partition(":")
+        low, colon, rest = (source or "").partition(":")
         if colon and rest[:1] == "/" and rest[:2] != "//" and low in (*SCHEMES, *_OF_SECRETS):
-            yield (*part.path, "source"), part.source or ""
+            yield (*path, "source"), source or ""
     if contract.data_source is not None:
         yield ("data_source",), contract.data_source
 
