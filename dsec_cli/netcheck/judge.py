@@ -49,7 +49,7 @@ def judge(leg: Leg, floor: Floor, wants: Wants) -> Verdict:
     found += back(leg, floor)
     found += bulk(leg, floor)
     found += messages(leg)
-    found += contract(leg, wants)
+    found += contract(leg, wants, floor)
     found += ends(leg)
     found += names(leg)
     found += clocks(leg)

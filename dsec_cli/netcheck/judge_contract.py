@@ -10,17 +10,20 @@ from dsec_cli.words import joined, say
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec_cli.netcheck.flows import Wants
-    from dsec_cli.netcheck.replay import Leg
+    from dsec_cli.netcheck.readings import Bulk
+    from dsec_cli.netcheck.replay import Floor, Leg
 
+_NEAR = 8
+"""Rates above an eighth of what a host can do alone say little of the path."""
 _NEARLY = 0.99
 """What a measurement may be off."""
 
 
-def contract(leg: Leg, wants: Wants) -> list[Statement]:
+def contract(leg: Leg, wants: Wants, floor: Floor) -> list[Statement]:
     """Against bandwidth_min, bandwidth_cap and latency_cap."""
     rows: list[Statement] = []
     if wants.bandwidth_min_bps is not None:
-        rows.append(_least(leg, wants.bandwidth_min_bps))
+        rows.append(_least(leg, wants.bandwidth_min_bps, floor))
     if wants.bandwidth_cap_bps is not None:
         rows.append(_cap(leg, wants.bandwidth_cap_bps))
     if wants.latency_cap_ns is not None:
@@ -28,7 +31,7 @@ def contract(leg: Leg, wants: Wants) -> list[Statement]:
     return rows
 
 
-def _least(leg: Leg, least: int) -> Statement:
+def _least(leg: Leg, least: int, floor: Floor) -> Statement:
     """In the flow's own direction, and as interfaces count: with headers, which a link's rate includes."""
     bulk, wanted = leg.found.bulk, contract_rate(least)
     have = None if bulk is None else bulk.forward_bps if bulk.lasting_bps is None else bulk.lasting_bps
@@ -43,13 +46,19 @@ def _least(leg: Leg, least: int) -> Statement:
     framed = int(have * _framing(leg))
     if framed >= _NEARLY * least:
         return Statement("contract", OK, text)
-    if allowed_only(have, bulk.allowed_bps):
+    if allowed_only(have, bulk.allowed_bps) or _out_of_reach(bulk, have, least, floor=floor):
         text = say("{text}, and the servers let no more be sent", text=text)
         mend = say("`ds-netcheck serve --max-rate {least}` on {target}", least=wanted, target=leg.flow.target)
         return Statement("contract", UNKNOWN, text, "peer", mend)
     lower = contract_rate(have // 10**6 * 10**6 or have)
     mend = say("lower bandwidth_min to at most {both}, or see above", both=lower)
     return Statement("contract", PROBLEM, text, "path", mend)
+
+
+def _out_of_reach(bulk: Bulk, have: int, least: int, *, floor: Floor) -> bool:
+    """Whether the servers do not let as much be sent as is asked for, and hosts held what was sent."""
+    alone = floor.found.bulk.forward_bps if floor.found.bulk is not None else None
+    return bool(alone and bulk.allowed_bps and least > bulk.allowed_bps and have * _NEAR >= alone)
 
 
 def _framing(leg: Leg) -> float:

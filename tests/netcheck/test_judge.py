@@ -130,6 +130,8 @@ def test_bandwidth_is_judged_in_the_flows_direction_with_headers_and_without_bur
     # What a server allows is no measure of the path.
     assert state(10**9, forward_bps=95 * 10**6, allowed_bps=10**8) == "unknown"
     assert state(10**9, forward_bps=50 * 10**6, allowed_bps=10**8) == "problem"
+    # More than the servers allow, and held by the hosts: nobody has seen what the path carries.
+    assert state(400 * 10**9, forward_bps=6 * 10**9, allowed_bps=10**10) == "unknown"
 
 
 def test_damage_filters_and_others_are_no_loss_of_the_path() -> None:

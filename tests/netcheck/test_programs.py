@@ -121,6 +121,22 @@ def test_a_flow_between_two_other_hosts(serve: Callable[..., Serving], ds: Calla
     found = json.loads(ran.stdout)["legs"][0]["found"]
     assert found["echo"]["back"] > 0
     assert found["messages"]["done"] == found["messages"]["asked"]
+    # Only one probe, and more than the servers allow: measured, and no verdict that the path would have.
+    ran = ds(
+        "dsec",
+        "netcheck",
+        "run",
+        *words,
+        "--probes",
+        "bulk",
+        "--bandwidth-min",
+        "400Gbps",
+        "--format",
+        "json",
+    )
+    document = json.loads(ran.stdout)
+    assert document["legs"][0]["found"]["bulk"]["forward_bps"] > 0
+    assert (ran.returncode, document["state"]) in ((1, "problem"), (3, "unknown"))
     two.process.kill()
     two.process.wait()
     ran = ds("dsec", "netcheck", "run", *words, "--probes", "echo")
