@@ -95,6 +95,22 @@ def always_passes(operations: list[Operation], start: int, end: int, ip: int) ->
     return True
 
 
+def led_to(operations: list[Operation], start: int, end: int, entries: set[int]) -> set[int]:
+    """The instructions that are reached from the start of a function, or from `entries`, by its branches."""
+    blocks = _blocks(operations, start, end, entries)
+    waiting, seen = [start, *entries], {start, *entries}
+    found: set[int] = set()
+    while waiting:
+        block = blocks.get(waiting.pop())
+        for operation in block.operations if block is not None else ():
+            found.add(operation[0])
+        for way in block.following if block is not None else ():
+            if way not in seen:
+                seen.add(way)
+                waiting.append(way)
+    return found
+
+
 @dataclass(slots=True)
 class _Block:
     operations: list[Operation]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from dsec_cli.plugins.decoding import RAX, RDI
 from dsec_cli.plugins.elf import Malformed
-from dsec_cli.plugins.propagation import Event, Followed, always_passes, follow
+from dsec_cli.plugins.propagation import Event, Followed, always_passes, follow, led_to
 from dsec_cli.plugins.values import join, narrow
 
 TYPE_CHECKING = False
@@ -64,6 +64,14 @@ class Resolver:
         if function is None or len(function.flow.ips) > self.most:
             return False
         return always_passes(self.operations(start), start, function.end, ip)
+
+    def led_to(self, start: int) -> set[int]:
+        """The instructions of a function that its branches lead to; what lies between may be constants."""
+        function = self.graph.functions.by_start[start]
+        if len(function.flow.ips) > self.most:
+            return set()
+        entries = self.graph.inside.get(start, ())
+        return led_to(self.operations(start), start, function.end, {*entries})
 
     def operations(self, start: int) -> list[Operation]:
         """The instructions of a function."""

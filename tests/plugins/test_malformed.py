@@ -6,6 +6,8 @@ import os
 import random
 import resource
 import struct
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -200,3 +202,67 @@ def test_what_is_no_file_is_refused_in_words(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "none.so", Path("/dev/null")):
         with pytest.raises(FileProblem):
             scan_confined(str(path), Options(cache=str(MAPS)))
+
+
+LOADER = """
+import ctypes, os, sys
+os.dup2(os.open(os.devnull, os.O_RDWR), 2)
+try:
+    ctypes.CDLL(sys.argv[1], os.RTLD_NOW).ds_step_run
+except (OSError, AttributeError):
+    sys.exit(3)
+"""
+PLAIN_SOURCE = (
+    "#include <stdlib.h>\nstatic int (*const t[])(const char *) = {atoi};\nint ds_data = 5;\n"
+    "int ds_step_run(const char *a) { ds_data++; return t[0](a) + (malloc(3) != 0); }\n"
+)
+
+
+def misfits(data: bytes) -> dict[str, bytes]:
+    """Files with one field that does not fit, which a loader refuses or dies of."""
+    (relocations,) = struct.unpack("<Q", data[entry(data, 7) + 8 : entry(data, 7) + 16])
+    (hashes,) = struct.unpack("<Q", data[entry(data, 0x6FFFFEF5) + 8 : entry(data, 0x6FFFFEF5) + 16])
+    (versions,) = struct.unpack("<Q", data[entry(data, 0x6FFFFFF0) + 8 : entry(data, 0x6FFFFFF0) + 16])
+    (needed,) = struct.unpack("<Q", data[entry(data, 0x6FFFFFFE) + 8 : entry(data, 0x6FFFFFFE) + 16])
+    found = {
+        "other-system": put(data, 7, "B", 97),
+        "version-2": put(data, 6, "B", 2),
+        "offset-askew": put(data, header(data, 1) + 56 + 8, "Q", 0x500),
+        "no-dynamic": put(data, header(data, 2), "I", 0),
+        "dynamic-moved": put(data, header(data, 2) + 16, "Q", 0x1008),
+        "relocation-in-code": put(data, relocations, "Q", 0x1000),
+        "relocation-at-0": put(data, relocations, "Q", 0),
+        "too-many-relative": put(data, entry(data, 0x6FFFFFF9) + 8, "Q", 400),
+        "entry-size": put(data, entry(data, 9) + 8, "Q", 25),
+        "no-buckets": put(data, hashes, "I", 0),
+        "filter-empty": put(data, hashes + 16, "Q", 0),
+        "version-of-none": put(data, versions + 2, "H", 0x7FFF),
+        "version-hash": put(data, needed + 16, "I", 7),
+        "version-file": put(data, needed + 4, "I", 9),
+    }
+    for tag in (0x6FFFFEF5, 7, 8, 9, 0x6FFFFFFE, 0x6FFFFFF0, 5, 6):
+        found[f"without-{tag:#x}"] = put(data, entry(data, tag), "Q", 0x6FFFFFF1)
+        found[f"ends-at-{tag:#x}"] = put(data, entry(data, tag), "Q", 0)
+    return found
+
+
+def test_what_a_loader_refuses_is_no_clean_file(tmp_path: Path) -> None:
+    (tmp_path / "p.c").write_text(PLAIN_SOURCE)
+    path = build(tmp_path / "p.c", tmp_path)
+    assert diagnosis(path) == "ok"
+    target = tmp_path / "x.so"
+    for name, data in misfits(path.read_bytes()).items():
+        target.write_bytes(data)
+        assert diagnosis(target) != "ok", name
+
+
+@pytest.mark.battery
+def test_the_loader_here_agrees(tmp_path: Path) -> None:
+    (tmp_path / "p.c").write_text(PLAIN_SOURCE)
+    path = build(tmp_path / "p.c", tmp_path)
+    target = tmp_path / "x.so"
+    for name, data in {"sound": path.read_bytes(), **misfits(path.read_bytes())}.items():
+        target.write_bytes(data)
+        words = [sys.executable, "-c", LOADER, str(target)]
+        loaded = subprocess.run(words, check=False, timeout=60, capture_output=True).returncode == 0
+        assert loaded == (name == "sound") or diagnosis(target) != "ok", name

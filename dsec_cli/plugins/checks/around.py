@@ -27,6 +27,7 @@ _NAMES = (
     "getsp",
 )
 _CONVERTING = ("iconv_open", "setlocale", "newlocale", "uselocale")
+_PROVIDED = ("Py", "_Py", "lua", "rb_", "napi_", "JNI_")
 _SHOWN = 6
 
 
@@ -43,11 +44,15 @@ def check(facts: Facts) -> Iterator[Finding]:
     yield from _services(facts, host, imports)
     yield from _conversions(facts, imports)
     outside = [name for name in imports if host.provides(name) is None]
-    weak = {s.name for unit in facts.package.units for s in unit.analysis.imports() if s.bind == 2}
-    needed = [name for name in outside if name not in weak]
+    strong = {s.name for unit in facts.package.units for s in unit.analysis.imports() if s.bind != 2}
+    needed = [name for name in outside if name in strong]
     if needed and host.libraries:
+        # An interpreter provides its own interface; what else is lacking makes a loader refuse the file.
+        theirs = all(name.startswith(_PROVIDED) for name in needed)
+        severity = "" if theirs or host.missing else "warning"
         more = f" and {len(needed) - _SHOWN} more" if len(needed) > _SHOWN else ""
-        yield finding("host-symbols", ", ".join(needed[:_SHOWN]) + more, facts)
+        told = ", ".join(needed[:_SHOWN]) + more
+        yield finding("host-symbols", told, facts, severity=severity, blind=bool(severity))
 
 
 def _conversions(facts: Facts, imports: list[str]) -> Iterator[Finding]:

@@ -43,15 +43,24 @@ def check(facts: Facts) -> Iterator[Finding]:
             )
     for index, unit in enumerate(facts.package.units):
         if unit.analysis.graph is not None and not unit.analysis.swept:
-            yield from _far(facts, index, unit.analysis.graph)
+            yield from _far(facts, index, unit, unit.analysis.graph)
             yield from _sums(facts, index, unit, unit.analysis.graph)
             yield from _astray(facts, index, unit.analysis.graph)
 
 
-def _far(facts: Facts, index: int, graph: Graph) -> Iterator[Finding]:
+def _far(facts: Facts, index: int, unit: Unit, graph: Graph) -> Iterator[Finding]:
+    resolver = unit.analysis.resolver
+    assert resolver is not None  # who has a graph has one
     for start, function in graph.functions.by_start.items():
-        for ip in function.flow.far[:1] if not function.flow.invalid else ():
-            yield finding("far-transfer", "", facts, unit=index, node=start, ip=ip)
+        if not function.flow.far or function.flow.invalid:
+            continue
+        led = resolver.led_to(start)
+        sure = [ip for ip in function.flow.far if ip in led]
+        if sure:
+            yield finding("far-transfer", "", facts, unit=index, node=start, ip=sure[0])
+        elif function.flow.indirect:
+            ip = function.flow.far[0]
+            yield finding("far-transfer", "", facts, unit=index, node=start, ip=ip, severity="warning")
 
 
 def _sums(facts: Facts, index: int, unit: Unit, graph: Graph) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from collections import Counter
 
 from dsec_cli.plugins.check import Check
 from dsec_cli.plugins.elf import ET_EXEC, MACHINES
+from dsec_cli.plugins.loader_rules import refusals
 from dsec_cli.plugins.notes import build_id
 from dsec_cli.plugins.reasons import finding
 
@@ -28,7 +29,7 @@ def check(facts: Facts) -> Iterator[Finding]:
     """All findings about the shape of the files."""
     for index, unit in enumerate(facts.package.units):
         image = unit.analysis.image
-        for problem in dict.fromkeys(image.problems):
+        for problem in dict.fromkeys((*refusals(unit.analysis), *image.problems)):
             yield finding("malformed", problem, facts, unit=index)
         if MACHINES.get(image.machine) != "x86_64":
             yield finding("arch", MACHINES.get(image.machine, f"machine {image.machine}"), facts, unit=index)
