@@ -33,8 +33,10 @@ _MOST_BYTES = 1536 * _MIB
 _BYTES_PER_BYTE = 10
 _BASE_S = 12
 """Processor time for maps of libraries that nobody has cached yet."""
-_S_PER_MIB = 0.6
+_S_PER_MIB = 2.0
 _LARGEST = 2 << 30
+_LEVELS = 4
+"""Folders above a file in which the libraries of a wheel may lie."""
 _INTERRUPTING = (signal.SIGINT, signal.SIGTERM)
 _WALL_FACTOR = 30
 _WALL_LEAST_S = 60.0
@@ -84,16 +86,18 @@ def scan_confined(path: str, options: Options) -> dict[str, Any]:
 
 
 def _beside(path: str) -> int:
-    """Bytes of shared objects in folders beside the file, which may be part of its package."""
+    """Bytes of shared objects that may be part of its package: beside the file, and in `.libs` above it."""
     folder = os.path.dirname(os.path.abspath(path))
-    total = 0
-    for where in (
-        folder,
-        *(os.path.join(os.path.dirname(folder), one) for one in _subfolders(os.path.dirname(folder))),
-    ):
-        if where == folder or where.endswith(".libs"):
-            total += sum(_size(os.path.join(where, name)) for name in _names(where) if ".so" in name)
-    return total
+    where, above = [folder], folder
+    for _ in range(_LEVELS):
+        above = os.path.dirname(above)
+        where += [os.path.join(above, one) for one in _subfolders(above)]
+    return sum(
+        _size(os.path.join(one, name))
+        for one in dict.fromkeys(where)
+        for name in _names(one)
+        if ".so" in name
+    )
 
 
 def _names(folder: str) -> list[str]:

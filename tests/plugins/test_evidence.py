@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 import subprocess
 from pathlib import Path
@@ -81,17 +82,14 @@ pub extern "C" fn ds_step_run() -> i32 {
 @pytest.mark.skipif(shutil.which("rustc") is None, reason="rustc is not installed")
 def test_a_file_that_rust_opens_is_read(tmp_path: Path) -> None:
     (tmp_path / "t.rs").write_text(RUST)
-    words = [
-        "rustc",
-        "--crate-type",
-        "cdylib",
-        "-C",
-        "opt-level=2",
-        "-o",
-        tmp_path / "t.so",
-        tmp_path / "t.rs",
-    ]
-    subprocess.run(words, check=True, timeout=120)
+    words = ["rustc", "--crate-type", "cdylib", "-C", "opt-level=2", "-o", "t.so", "t.rs"]
+    environ = {**os.environ, "HOME": pwd.getpwuid(os.getuid()).pw_dir}
+    ran = subprocess.run(
+        words, cwd=tmp_path, check=False, timeout=120, env=environ, capture_output=True, text=True
+    )
+    if "rustup" in ran.stderr:
+        pytest.skip("rustc is a proxy of rustup without a toolchain")
+    assert ran.returncode == 0, ran.stderr
     found = scanned(tmp_path / "t.so")
     sure = {need.permission for need in found.needs if need.tier in ("load", "reachable")}
     assert "read:fs" in sure

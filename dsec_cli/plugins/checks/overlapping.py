@@ -40,7 +40,10 @@ def _computed(facts: Facts, index: int, unit: Unit) -> Iterator[Finding]:
             continue
         followed = resolver.followed(start)
         for event in followed.events if followed is not None else ():
-            for target in sorted(event.target) if isinstance(event.target, frozenset) else ():
+            targets = event.target if isinstance(event.target, frozenset) else frozenset[int]()
+            if event.kind == "jmp" and len(targets) > 1:
+                continue  # a compiler's table: a bound that is not followed leaves some entries out
+            for target in sorted(targets):
                 if _between(graph, target):
                     told = f"{target:#x} is computed"
                     yield finding("overlap-bytes", told, facts, unit=index, node=start, ip=event.ip)

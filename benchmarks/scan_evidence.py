@@ -1,10 +1,10 @@
 """Compares scans with what strace sees: wheels that lie in a folder, and programs of this machine.
 
-    python scripts/scan_evidence.py WHEELS [--programs 12]
+    python benchmarks/scan_evidence.py WHEELS [--programs 12]
 
-For each extension module of a wheel: the scan, then `import` of it under strace in an interpreter that sees all
-wheels. For each program: the scan, then a harmless run. It prints what was seen and not predicted (missed), errors,
-and errors about loading that the trace does not show (false). Nothing is downloaded.
+For each extension module of a wheel: the scan, then `import` of it under strace in an interpreter that sees
+all wheels. For each program: the scan, then a harmless run. It prints what was seen and not predicted
+(missed), errors, and errors about loading that the trace does not show (false). Nothing is downloaded.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT), str(ROOT / "runtime")]
 LINE = re.compile(r"^(?:\d+ +)?(?:<\.\.\. )?(\w+)(?:\(| resumed)")
 PROGRAMS = {
-    "true": (), "cat": ("/etc/passwd",), "ls": ("-la", "/etc"), "sort": ("/etc/passwd",), "gzip": ("--version",),
-    "grep": ("root", "/etc/passwd"), "tar": ("--version",), "find": ("/etc", "-maxdepth", "1"), "date": (),
-    "id": (), "sed": ("-n", "1p", "/etc/passwd"), "readelf": ("-h", "/bin/true"), "sha256sum": ("/etc/passwd",),
-    "diff": ("/etc/passwd", "/etc/passwd"), "gawk": ("BEGIN{}",), "perl": ("-e", "1"), "openssl": ("version",),
+    "true": (), "cat": ("/etc/passwd",), "ls": ("-la", "/etc"), "sort": ("/etc/passwd",), "date": (),
+    "id": (), "gzip": ("--version",), "grep": ("root", "/etc/passwd"), "tar": ("--version",),
+    "find": ("/etc", "-maxdepth", "1"), "sed": ("-n", "1p", "/etc/passwd"), "readelf": ("-h", "/bin/true"),
+    "sha256sum": ("/etc/passwd",), "diff": ("/etc/passwd", "/etc/passwd"), "gawk": ("BEGIN{}",),
+    "perl": ("-e", "1"), "openssl": ("version",),
 }  # fmt: skip
 CALLS = {
     "read:fs": (
@@ -57,9 +58,14 @@ def traced(words: list[str], environ: dict[str, str]) -> set[str]:
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
         subprocess.run(
-            ["strace", "-f", "-qq", "-o", log, *words], cwd=folder, env=environ, capture_output=True, check=False,
-            timeout=300, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
+            ["strace", "-f", "-qq", "-o", log, *words],
+            cwd=folder,
+            env=environ,
+            capture_output=True,
+            check=False,
+            timeout=300,
+            stdin=subprocess.DEVNULL,
+        )
         lines = log.read_text(errors="replace").splitlines()
     return {match[1] for match in map(LINE.match, lines) if match}
 
@@ -118,7 +124,9 @@ def main() -> None:
                 if ".libs" not in str(path)
                 else base
             )
-            sums += compared(module, path, seen, base=base)
+            parent = module.rpartition(".")[0]
+            around = traced([sys.executable, "-c", f"import {parent}"], environ) if parent else base
+            sums += compared(module, path, seen, base=base | around)
     for name in list(PROGRAMS)[: args.programs]:
         path = next((Path(f"/usr/bin/{name}") for _ in (0,) if Path(f"/usr/bin/{name}").exists()), None)
         if path is not None:
