@@ -25,7 +25,7 @@ KEYS = (
     Key("exclude", "texts", "Patterns of files that are left out (--exclude).", default="[]"),
     Key("fail-on", "choice", "Severity from which on the exit code is 1.", FAIL_ON, '"warning"', run=True),
     Key("ignore", "texts", "Codes or prefixes of rules that do not run (--ignore).", default="[]"),
-    Key("lang", "choice", "Language of what people read.", LANGUAGES, run=True),
+    Key("lang", "choice", "Language of what people read.", ("auto", *LANGUAGES), run=True),
     Key("output", "texts", "Formats, each with :FILE or for standard output.", default='["text"]', run=True),
     Key("per-file-ignores", "ignores", "What does not count in some files, and why.", default="[]"),
     Key("select", "texts", "Codes or prefixes of the only rules that run (--select).", default="[]"),

@@ -86,11 +86,22 @@ def _setting() -> str | None:
     return value_of("lang", path=path)
 
 
+_ASCII = ("us-ascii", "ascii", "ansi_x3.4-1968", "iso646-us", "646")
+
+
+def _is_ascii(locale: str) -> bool:
+    """Whether a locale's letters are those of ASCII; Python writes UTF-8 there all the same."""
+    name, _, codes = locale.partition("@")[0].partition(".")
+    return codes.lower() in _ASCII or (name in ("C", "POSIX") and not codes)
+
+
 def _locale(environ: Mapping[str, str]) -> str:
     """The language of messages, unless standard output cannot hold its letters."""
     name = environ.get("LC_ALL") or environ.get("LC_MESSAGES") or environ.get("LANG") or ""
     if not name or name.startswith((ENGLISH, "C", "POSIX")):
         return ENGLISH  # most machines: nothing is imported for them
+    if _is_ascii(environ.get("LC_ALL") or environ.get("LC_CTYPE") or environ.get("LANG") or ""):
+        return ENGLISH
     from dsec_cli.languages import of_locale
 
     found = of_locale(name)

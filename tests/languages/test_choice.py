@@ -48,6 +48,11 @@ def lint(tmp_path: Path) -> Lint:
         (None, None, {"LC_MESSAGES": "zh_TW.UTF-8", "LANG": "en_US.UTF-8"}, Speech("", "zh")),
         (None, None, {"LC_ALL": "", "DSEC_LANG": "", "LANG": "de_DE.UTF-8"}, Speech("", "en")),
         (None, None, {}, Speech("", "en")),
+        (None, "auto", {"LANG": "zh_CN.UTF-8"}, Speech("", "zh")),
+        (None, None, {"LC_ALL": "zh_CN.US-ASCII"}, Speech("", "en")),
+        (None, None, {"LANG": "zh_CN.UTF-8", "LC_CTYPE": "POSIX"}, Speech("", "en")),
+        (None, None, {"LANG": "zh_CN.UTF-8", "LC_CTYPE": "C"}, Speech("", "en")),
+        (None, None, {"LANG": "zh_CN.UTF-8", "LC_CTYPE": "C.UTF-8"}, Speech("", "zh")),
     ],
 )
 def test_the_nearest_wish_decides(
@@ -104,6 +109,8 @@ def test_the_configuration_and_the_settings_name_a_language(lint: Lint, tmp_path
     (tmp_path / ".dsec.toml").write_text('[lint]\nlang = "en"\n')
     assert EN in lint("-q", HOME=str(home))
     assert ZH in lint("-q", "--lang", "zh", HOME=str(home))
+    (tmp_path / ".dsec.toml").write_text('[lint]\nlang = "auto"\n')
+    assert ZH in lint("-q", HOME=str(home))
     assert EN in lint("-q", "--isolated", "--lang", "en", HOME=str(home))
 
 
