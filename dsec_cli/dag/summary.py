@@ -9,7 +9,17 @@ from dsec.core.starting import elastic_pool
 from dsec_cli.cells import cells, padded, plain, wrap
 from dsec_cli.dag.pool import AMPLE
 from dsec_cli.dag.replay import plan_overlap
-from dsec_cli.dag.view import cores_text, demand_text, link_text, pace_text, time_text
+from dsec_cli.dag.rows import MANY
+from dsec_cli.dag.view import (
+    cores_text,
+    demand_text,
+    elided,
+    kind_of,
+    link_text,
+    pace_text,
+    prefix_of,
+    time_text,
+)
 from dsec_cli.words import joined, say
 
 if TYPE_CHECKING:
@@ -23,6 +33,7 @@ if TYPE_CHECKING:
 _WIDTHS = (3, 1, 25, 11, 22, 7, 0)
 _LABEL = 19
 """Cells of what stands before a statement about the whole plan."""
+_MOST_LINKS = 50
 _MOST_PLAYED = 500
 """Steps of a plan up to which elasticity is played through."""
 _SIGN = {"default": "?", "declared": "", "history": "~"}
@@ -43,17 +54,16 @@ def plan_text(plan: Plan, tell: Tell = str) -> str:
     ]
     heads = ("#", " ", say("Step"), say("tolerance"), say("takes"), say("time"), say("on"))
     lines.append(_columns(tuple(map(tell, heads))))
-    critical = set(plan.analysis.critical_path)
-    spans = {one.step: one for one in plan.elastic or ()}
-    for number, step in enumerate(plan.steps, 1):
-        lines += _step(number, step, critical=step.id in critical, tell=tell)
-        if step.id in spans:
-            lines.append(tell(_starts(spans[step.id], step.demand.gpu_count, len(plan.inventory.devices))))
+    lines += _rows(plan, tell)
     lines.append("")
     for label, text in _analysis(plan):
         lines += _told(tell(label), tell(text), _LABEL)
-    for link in plan.links or ():
+    links = plan.links or ()
+    for link in links[:_MOST_LINKS]:
         lines += _told(tell(say("link")), link_text(link), _LABEL, deeper=2)
+    if len(links) > _MOST_LINKS:
+        more = say("{count} more links: --json shows them all", count=len(links) - _MOST_LINKS)
+        lines += _told("", tell(more), _LABEL)
     for need in plan.host or ():
         text = f"{need.check}: {need.why}"
         lines += _told(tell(say("host")), text, _LABEL, deeper=2)
@@ -61,6 +71,61 @@ def plan_text(plan: Plan, tell: Tell = str) -> str:
         lines += _told("", tell(say("note: {note}", note=note)), 0, deeper=6)
     lines.append(tell(say("hash: {hash}", hash=plan.hash)))
     return "\n".join(map(plain, lines)) + "\n"
+
+
+def _rows(plan: Plan, tell: Tell) -> Iterator[str]:
+    """Each Step; of many, those of a kind in one row, in the order of the first of each."""
+    critical = set(plan.analysis.critical_path)
+    spans = {one.step: one for one in plan.elastic or ()}
+    prefix = prefix_of([step.id for step in plan.steps])
+    if prefix:
+        told = say("all ids begin with {prefix}, which is left out here", prefix=prefix)
+        yield from _told("", tell(told), 0, deeper=4)
+    groups: list[list[tuple[int, PlannedStep]]] = [[one] for one in enumerate(plan.steps, 1)]
+    if len(groups) > MANY:
+        groups = _of_a_kind(groups)
+        yield tell(say("Steps of a kind share a line: --json shows each with its devices"))
+    for group in groups:
+        number, step = group[0]
+        if len(group) > 1:
+            yield from _kind(group, prefix, critical=any(one.id in critical for _, one in group), tell=tell)
+            continue
+        yield from _step(number, step, prefix, critical=step.id in critical, tell=tell)
+        if step.id in spans:
+            yield tell(_starts(spans[step.id], step.demand.gpu_count, len(plan.inventory.devices)))
+
+
+def _of_a_kind(groups: list[list[tuple[int, PlannedStep]]]) -> list[list[tuple[int, PlannedStep]]]:
+    found: dict[object, list[tuple[int, PlannedStep]]] = {}
+    for group in groups:
+        step = group[0][1]
+        case = kind_of(step.id), step.level, step.demand, step.estimate_source
+        found.setdefault(case, []).extend(group)
+    return list(found.values())
+
+
+def _kind(group: list[tuple[int, PlannedStep]], prefix: str, *, critical: bool, tell: Tell) -> Iterator[str]:
+    """`400 x rollout-#`: how many, what each takes, how long, and what they wait for."""
+    steps = [step for _, step in group]
+    first = steps[0]
+    name = elided(f"{len(steps)} x {kind_of(first.id.removeprefix(prefix))}", 25)
+    least, most = (time_text(pick(one.estimate_ms for one in steps)) for pick in (min, max))
+    time = (least if least == most else f"{least}-{most}") + _SIGN[first.estimate_source]
+    takes = _shorten(tell(demand_text(first.demand)), 22)
+    on = "gpu" if first.placement.devices else "cpu"
+    yield _columns(("", "*" if critical else " ", name, first.level, takes, time, on))
+    needs: dict[str, None] = {}
+    for step in steps:
+        for edge in step.needs:
+            short = kind_of(edge.step.removeprefix(prefix))
+            needs[_need(short, edge.kind, edge.staleness)] = None
+    yield from _needs(list(needs), tell)
+
+
+def _needs(needs: list[str], tell: Tell) -> Iterator[str]:
+    if needs:
+        first, *others = wrap(tell(say("needs {steps}", steps=joined(", ", needs))), 80 - 12)
+        yield from (f"      {first}", *(f"{' ' * 12}{other}" for other in others))
 
 
 def _starts(span: Elastic, base: int, gpus: int) -> str:
@@ -122,16 +187,16 @@ def inventory_text(inventory: Inventory) -> str:
     return joined(", ", parts if kinds else [*parts, say("no GPU")])
 
 
-def _step(number: int, step: PlannedStep, *, critical: bool, tell: Tell) -> Iterator[str]:
-    name = _shorten(f"{step.id} {step.name}" if step.name else step.id, 25)
+def _step(number: int, step: PlannedStep, prefix: str, *, critical: bool, tell: Tell) -> Iterator[str]:
+    name = elided(step.id.removeprefix(prefix), 25)
+    if step.name and cells(name) < 21:
+        name = _shorten(f"{name} {step.name}", 25)
     time = time_text(step.estimate_ms) + _SIGN[step.estimate_source]
     takes = _shorten(tell(demand_text(step.demand)), 22)
     on = "cpu" if not step.placement.devices else "gpu"
     yield _columns((str(number), "*" if critical else " ", name, step.level, takes, time, on))
-    needs = [_need(edge.step, edge.kind, edge.staleness) for edge in step.needs]
-    if needs:
-        first, *others = wrap(tell(say("needs {steps}", steps=joined(", ", needs))), 80 - 12)
-        yield from (f"      {first}", *(f"{' ' * 12}{other}" for other in others))
+    needs = [_need(edge.step.removeprefix(prefix), edge.kind, edge.staleness) for edge in step.needs]
+    yield from _needs(needs, tell)
     if step.placement.devices:
         text = f"      {step.reasons[0]}"
         yield from textwrap.wrap(text, 80, subsequent_indent=" " * 8, break_on_hyphens=False)

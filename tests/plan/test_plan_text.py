@@ -79,3 +79,22 @@ def test_processors_that_nobody_counted_are_no_number(planned, tmp_path, capfd):
     assert "busy processors" not in capfd.readouterr().out
     assert run("dsec", ["simulate", *pasted]) == 0
     assert "CPU time held        unknown\n" in capfd.readouterr().out
+
+
+def test_many_steps_of_a_kind_share_a_line(planned):
+    """2,000 Steps of two kinds are a page, not thousands of lines; few are shown one by one."""
+
+    def steps(many):
+        return "".join(
+            f"  - {{id: rollout-{at}, run: a, timeout: 1m, expected_duration: {1 + at % 5}s}}\n"
+            f"  - {{id: reward-{at}, run: b, timeout: 1m, needs: [rollout-{at}]}}\n"
+            for at in range(many)
+        )
+
+    text = planned(steps(150))
+    assert len(text.splitlines()) < 30
+    assert "150 x rollout-#" in text
+    assert "1s-5s" in text
+    assert "needs rollout-#" in text
+    assert max(map(cells, text.splitlines()[:-1])) <= 80
+    assert "reward-49" in planned(steps(50))

@@ -200,3 +200,26 @@ def test_nothing_to_do_and_nowhere_to_do_it():
 def test_ranks_of_a_spread():
     assert spread(range(1, 101)) == (100, 50, 95, 99, 100)
     assert spread([7]) == (1, 7, 7, 7, 7)
+
+
+def test_steps_that_begin_on_a_slowed_device_are_counted_each_once():
+    steps = [step("A", GPU, 10), step("B", GPU, 30, ["A"]), step("C", GPU, 30, ["B"])]
+    slow = fault("slow", 20, "GPU-0", permille=500, for_ms=50)
+    [seen] = simulate(scene(steps, ONE, faults=[slow])).recoveries
+    assert seen.hit == 2, "B runs when it begins, and C begins before it is over"
+    [idle] = simulate(scene([step("A", need(1), 50)], ONE, faults=[slow])).recoveries
+    assert idle.hit == 0
+    late = fault("straggler", 5, steps={1}, permille=2000)
+    [next_] = simulate(scene(steps, ONE, faults=[late])).recoveries
+    assert next_.hit == 1, "the next to start takes longer, and is one that was slowed down"
+
+
+@pytest.mark.parametrize("lost", [0, 1, 40])
+@pytest.mark.parametrize("detect", [0, 50])
+def test_no_more_is_held_of_devices_than_was_there(lost, detect):
+    """Until its loss is noticed the Step holds a device that is gone."""
+    what = scene(
+        [step("S", GPU, 100)], ONE, faults=[fault("gpu-lost", lost, "GPU-0")], manners=Manners(detect, 0)
+    )
+    there = measure(what, simulate(what)).use.gpu_there
+    assert there is None or 0 <= there <= 1000

@@ -183,12 +183,17 @@ def _held(scene: Scene, real: Sequence[Piece]) -> _Held:
 
 def _use(scene: Scene, real: Sequence[Piece], history: History, by_device: _Held) -> Use:
     end = history.end_ms
-    there = len(by_device) * end - _lost_time(history)
     busy = sum(map(covered, by_device.values()))
+    gone = _gone(history)
+    # Until its loss is noticed a device is still held, and no more there.
+    usable = sum(covered([*held, *gone.get(uuid, ())]) for uuid, held in by_device.items()) - sum(
+        map(covered, gone.values())
+    )
+    there = len(by_device) * end - sum(map(covered, gone.values()))
     return Use(
         gpu=_share(busy, len(by_device) * end),
         shared=_share(sum(map(_twice, by_device.values())), len(by_device) * end),
-        gpu_there=_share(busy, there),
+        gpu_there=_share(usable, there),
         kept=_share(_kept(history, by_device), len(by_device) * end),
         cpu=_cpu(scene, real, end),
         over_time=_over_time(by_device, end) if by_device and end else (),
@@ -206,8 +211,13 @@ def _kept(history: History, by_device: _Held) -> int:
     )
 
 
-def _lost_time(history: History) -> int:
-    return sum(max(0, min(until, history.end_ms) - since) for _, since, until in history.away)
+def _gone(history: History) -> _Held:
+    """By device when it was lost, until all was done."""
+    found: _Held = {}
+    for uuid, since, until in history.away:
+        if since < min(until, history.end_ms):
+            found.setdefault(uuid, []).append((since, min(until, history.end_ms)))
+    return found
 
 
 def _share(part: int, whole: int) -> int | None:

@@ -22,7 +22,7 @@ from dsec.core.starting import Starter, World, elastic_pool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from dsec.core.leases import Lease
     from dsec.core.simulated import Scene
@@ -34,13 +34,23 @@ _STOPS = {"discardable": "killed", "elastic": "shrunk", "pauseable": "paused"}
 class _Trouble:
     """A fault in the making: who was hit, and since when they work again."""
 
-    __slots__ = ("fault", "hit", "open", "waits")
+    __slots__ = ("fault", "hit", "open", "slowed", "waits")
 
     def __init__(self, fault: Fault) -> None:
         self.fault = fault
         self.hit = 0
+        self.slowed: set[tuple[int, int]] = set()
+        """Who has run more slowly, whenever it began."""
         self.open: set[tuple[int, int]] = set()
         self.waits: list[int] = []
+
+    def slow_down(self, attempts: Iterable[Running]) -> None:
+        """Count those that run on a slowed device, each instance once."""
+        for one in attempts:
+            key = one.at, one.iteration
+            if key not in self.slowed and not set(self.fault.devices).isdisjoint(one.devices):
+                self.slowed.add(key)
+                self.hit += 1
 
 
 class Simulation:
@@ -102,6 +112,10 @@ class Simulation:
         """Per device what each fault that lasts leaves of its speed."""
         self._away: dict[str, int] = {}
         """Per device that is lost, since when."""
+        self._slow_now: list[_Trouble] = []
+        """Faults that slow devices down at present."""
+        self._next_slow: dict[int, _Trouble] = {}
+        """Per Step that is to straggle when it next starts, by which fault."""
         self._takers: dict[str, int] = {}
         """Per device, how many of the faults that last have taken it."""
         self._gone: list[tuple[str, int, int]] = []
@@ -212,6 +226,8 @@ class Simulation:
         key = at, iteration
         length = self._work.lengths_ms[at]
         permille = self._slowness.pop(at, 1000)
+        if permille != 1000:
+            self._next_slow.pop(at).hit += 1
         length = -(-length * permille // 1000)
         kept = min(self._kept.get(key, 0), length)
         again = self._attempts.get(key, 0)
@@ -227,6 +243,8 @@ class Simulation:
         if self._workers and self._workers[at]:
             self._called.add(self._workers[at])
         self._running[key] = running
+        for trouble in self._slow_now:
+            trouble.slow_down([running])
         self._post(running.end, _END, running)
         for trouble in self._troubles:
             if key in trouble.open:
@@ -336,14 +354,16 @@ class Simulation:
             self._post(running.end, _END, running)
         if not struck:
             self._slowness.update(dict.fromkeys(fault.steps, fault.permille))
+            self._next_slow.update(dict.fromkeys(fault.steps, trouble))
 
     def _slow(self, trouble: _Trouble) -> None:
         for uuid in trouble.fault.devices:
             self._slowed.setdefault(uuid, []).append(trouble.fault.permille)
-        trouble.hit = self._retime(trouble.fault.devices)
+        self._slow_now.append(trouble)
+        trouble.slow_down(self._retime(trouble.fault.devices))
 
-    def _retime(self, devices: tuple[str, ...]) -> int:
-        """Running attempts on these devices go on at their new speed; how many there are."""
+    def _retime(self, devices: tuple[str, ...]) -> list[Running]:
+        """Running attempts on these devices, which go on at their new speed."""
         for uuid in devices:
             left = 1000
             for permille in self._slowed[uuid]:
@@ -354,7 +374,7 @@ class Simulation:
             if not running.cause:
                 running.retime(self._now, self._paces, self._factors)
                 self._post(running.end, _END, running)
-        return len(struck)
+        return struck
 
     def _lose(self, trouble: _Trouble) -> None:
         fault = trouble.fault
@@ -386,6 +406,7 @@ class Simulation:
         if fault.kind == "slow":
             for uuid in fault.devices:
                 self._slowed[uuid].remove(fault.permille)
+            self._slow_now.remove(trouble)
             self._retime(fault.devices)
         elif fault.kind != "straggler":
             if fault.kind == "node-lost":
