@@ -62,6 +62,9 @@ def _anew(here: Installed, package: Package) -> dict[str, object]:
 
 
 def standing_of(here: Installed) -> str:
-    """The status that was kept, as far as this user has sealed it."""
+    """The status that was kept, as far as this user has sealed it and trusts its signer today."""
     seal = judged(own_key(os.environ), here.name, here.version, installed.about(here.folder))
+    signers = {one.name for one in keyring.trusted(os.environ)}
+    if seal == OURS and here.status == "trusted" and here.signer not in signers:
+        return f"trusted no longer (signed by {here.signer})"
     return {OURS: here.status, FOREIGN: "not installed by you"}.get(seal, "changed since it was installed")

@@ -246,7 +246,9 @@ def _needed_versions(image: Image) -> Iterator[tuple[str, list[tuple[int, int, s
 
 def _defined_versions(image: Image) -> Iterator[int]:
     table, count = image.first(_VERDEF), image.first(_VERDEFNUM) or 0
-    for _ in range(min(count, _MOST_VERSIONS)) if table is not None else ():
+    if table is None:
+        return
+    for _ in range(min(count, _MOST_VERSIONS)):
         version, _, index, _, _, _, following = struct.unpack("<HHHHIII", image.take(table, 20))
         if version != 1:
             raise Malformed("of no version that there is")

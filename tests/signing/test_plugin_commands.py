@@ -200,6 +200,8 @@ def test_without_a_contract_only_the_plugin_is_installed(user: User) -> None:
     (user.folder / "dsandbox.yaml").unlink()
     assert "contract:" not in user.dsec("install", "skill-manager")
     assert user.dsec("list") == "skill-manager 1.0.0: trusted (signed by me)\n"
+    user.dsec("trust", "--remove", "me")
+    assert user.dsec("list") == "skill-manager 1.0.0: trusted no longer (signed by me)\n"
 
 
 def test_keys_are_kept_well(user: User) -> None:
