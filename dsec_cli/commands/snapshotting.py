@@ -60,10 +60,15 @@ def project(path: str | None) -> Project:
 
 
 def _upwards(folder: str) -> str:
-    """The nearest folder upwards that has a contract or snapshots; else the one that was asked about."""
+    """The nearest folder upwards with a contract, snapshots or a repository; else the one asked about.
+
+    A repository that is the home folder itself (of its settings) is no project.
+    """
     at = folder
     while True:
         marks = [f"{at}/.dsec/store", *(f"{at}/{name}" for name in HERE)]
+        if at != os.path.expanduser("~"):
+            marks.append(f"{at}/.git")
         found = [mark for mark in marks if os.path.exists(mark)]
         if found:
             if at != folder:

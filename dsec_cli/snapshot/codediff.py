@@ -69,6 +69,13 @@ _Sorted = tuple[
 ]
 
 
+_POINTER = re.compile(
+    rb"version https://git-lfs\.github\.com/spec/v1\n(?:[^\n]{1,200}\n){0,9}?"
+    rb"oid sha256:(?P<oid>[0-9a-f]{64})\n"
+    rb"size (?P<size>\d{1,20})\n"
+)
+
+
 def _sorted_out(pair: Pair) -> _Sorted:
     """Entries that only one side has, and those of both that differ."""
     before, after = dict[bytes, "TreeEntry"](), dict[bytes, "TreeEntry"]()
@@ -132,7 +139,7 @@ def _whole(kind: str, path: bytes, entry: TreeEntry) -> Difference:
 def _changed(pair: Pair, path: bytes, old: TreeEntry, new: TreeEntry) -> Difference:
     name = spelled(path)
     before, after = content(pair.before.store, old), content(pair.after.store, new)
-    told = (f"{old.size} bytes", f"{new.size} bytes")
+    told = _sized(old, before), _sized(new, after)
     blank = Difference("code", "changed", name, *told, _OTHER_FILE, path=name)
     if before is None or after is None or not (is_text(before) and is_text(after)):
         return blank
@@ -146,12 +153,29 @@ def _changed(pair: Pair, path: bytes, old: TreeEntry, new: TreeEntry) -> Differe
             return blank._replace(kind="unknown", before=why, after=why, weight=1)
     one, two = (text.decode("utf-8", "backslashreplace") for text in (before, after))
     found = hunks(one, two, name)
-    if not found:  # only the end of the last line
-        return blank._replace(weight=_LAYOUT)
+    if not found:  # only how lines end
+        return blank._replace(before=_endings(before), after=_endings(after), weight=_LAYOUT)
     weight, cause = judge(name, one, two, found)
     return blank._replace(
         before="", after="", weight=weight, cause=cause, line=first_change(found[0]), hunks=found
     )
+
+
+def _sized(entry: TreeEntry, data: bytes | None) -> str:
+    """What a file is as a whole: its size, or what a pointer of Git LFS stands for."""
+    hit = _POINTER.match(data) if data is not None else None
+    if hit is None:
+        return f"{entry.size} bytes"
+    return f"a pointer of Git LFS to {hit['size'].decode()} bytes, sha256 {hit['oid'][:12].decode()}"
+
+
+def _endings(data: bytes) -> str:
+    """How the lines of a text end."""
+    pairs, line_feeds = data.count(b"\r\n"), data.count(b"\n")
+    returns = data.count(b"\r") - pairs
+    kinds = [name for name, count in (("CRLF", pairs), ("LF", line_feeds - pairs), ("CR", returns)) if count]
+    last = "" if data.endswith((b"\n", b"\r")) or not data else ", the last one not ended"
+    return f"lines end with {' and '.join(kinds) or 'nothing'}{last}"
 
 
 def judge(name: str, before: str, after: str, found: tuple[Hunk, ...]) -> tuple[int, str]:

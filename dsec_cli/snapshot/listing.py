@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 
@@ -197,6 +198,7 @@ def _from_git(gathering: _Gathering, below: bytes, repository: Repository, depth
             _inner(gathering, below + one.path, one.blob, depth)
         else:
             gathering.take(below + one.path, tracked=True)
+    _special(gathering, below, repository)
     for path, state in repository.states:
         worse = state.replace(".", "")[-1:]
         gathering.states.append((below + path, _STATES.get(worse, "modified")))
@@ -214,6 +216,19 @@ def _from_git(gathering: _Gathering, below: bytes, repository: Repository, depth
             gathering.left_out[below + _STATE] = NO_CODE
         else:
             gathering.left_out[below + path] = IGNORED
+
+
+def _special(gathering: _Gathering, below: bytes, repository: Repository) -> None:
+    """Pipes, sockets and devices, which git does not name, in the folders that hold code."""
+    folders = {one.path.rpartition(b"/")[0] for one in repository.tracked if one.mode != _SUBMODULE}
+    folders |= {path.rpartition(b"/")[0] for path in repository.untracked if not path.endswith(b"/")}
+    for folder in sorted({b"", *folders}):
+        prefix = below + (folder + b"/" if folder else b"")
+        with contextlib.suppress(OSError), os.scandir(os.path.join(gathering.root, prefix)) as entries:
+            for entry in entries:
+                known = entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)
+                if not known and not entry.is_symlink():
+                    gathering.left_out[prefix + entry.name] = "it is no file, folder or link"
 
 
 def _inner(gathering: _Gathering, path: bytes, wanted: str, depth: int) -> None:

@@ -123,7 +123,7 @@ _SHAPES: dict[str, Plain] = {
     "libraries": {"objects": {str: _TEXT}},
     "data": {
         "dependencies": [{"name": str, "version": _TEXT, "hash": _TEXT}],
-        "named": [{"path": str, "hash": _TEXT, "file?": bool, **_FILES}],
+        "named": [{"path": str, "hash": _TEXT, "file?": bool, "files?": {str: str}, **_FILES}],
     },
     "checks": {"doctor": ({}, None), "netcheck": ({}, None)},
     "seeds": {"stated": {str: str}, "told": {str: {str: str}}},

@@ -105,7 +105,14 @@ def find(store: Store, name: str) -> Manifest:
         except Missing:
             pass
         else:
-            return parse(record.document, record.name)
+            manifest = parse(record.document, record.name)
+            if manifest.name != name:
+                why = say("its record is that of {name}", name=manifest.name)
+                raise StoredFormError(
+                    say("snapshot {name} is damaged: {why}", name=name, why=why),
+                    hint="dsec snapshot verify tells what else is",
+                )
+            return manifest
     known = listed(store)
     if name == LATEST and known:
         return known[-1]

@@ -26,11 +26,14 @@ TREE = b"dsec.tree/1"
 _PIECE = 1 << 20
 
 
-def content_hash(path: str, algorithm: str) -> str:
-    """`blake3:HEX` or `sha256:HEX`; every byte is read once. Raises FileProblem."""
+def content_hash(path: str, algorithm: str, seen: dict[str, str] | None = None) -> str:
+    """`blake3:HEX` or `sha256:HEX`; every byte is read once. Raises FileProblem.
+
+    Of a folder, `seen` gets the digest of each file and where each link leads, by their paths.
+    """
     try:
         if stat.S_ISDIR(os.stat(path).st_mode):
-            digest = _folder(path, algorithm)
+            digest = _folder(path, algorithm, {} if seen is None else seen)
         else:
             digest = _file(path, algorithm, links=True)[1]
     except OSError as problem:
@@ -40,13 +43,15 @@ def content_hash(path: str, algorithm: str) -> str:
     return f"{algorithm}:{digest}"
 
 
-def _folder(root: str, algorithm: str) -> str:
+def _folder(root: str, algorithm: str, seen: dict[str, str]) -> str:
     state = hasher(algorithm)
     state.update(_framed(TREE))
     real = os.path.realpath(root)
     for name in sorted(_names(os.fsencode(root))):
         path = os.path.join(root, os.fsdecode(name))
-        for field in _entry(path, name, algorithm, real):
+        kind, _, value = fields = _entry(path, name, algorithm, real)
+        seen[os.fsdecode(name)] = os.fsdecode(value) if kind == b"l" else value.hex()
+        for field in fields:
             state.update(_framed(field))
     return state.hexdigest()
 

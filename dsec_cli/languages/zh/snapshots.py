@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 TEXTS = {
+    "the record {name} is gone, and DSec did not delete it (records/~written has it)": "记录 {name} 不见了，但不是 DSec 删除的（records/~written 中有它）",
+    "the record {name} is another one than was written under this name": "记录 {name} 与以此名称写入的不是同一条",
+    "its record is that of {name}": "它的记录其实是 {name} 的",
+    "and {count} more files": "以及另外 {count} 个文件",
     "the package of {size:,} bytes expands to {total:,} bytes, more than {most:,}": "{size:,} 字节的包会展开为 {total:,} 字节，超过 {most:,}",
     "the package expands to {total:,} files and folders, {count:,} different ones": "包会展开为 {total:,} 个文件和文件夹，其中不同的只有 {count:,} 个",
     "somebody made it so; ask where it comes from": "这是有人故意制作的；请确认它的来源",

@@ -9,6 +9,7 @@ from dsec.containment import read_beneath
 from dsec.contenthash import content_hash
 from dsec.errors import FileProblem
 from dsec.store import Entry
+from dsec.words import say
 from dsec_cli.snapshot import inodes
 from dsec_cli.snapshot.manifest import ABSENT
 from dsec_cli.snapshot.section import Captured, Difference, Part, absent, judged
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
     from dsec_cli.snapshot.section import Pair, Scene
 
 _WHY = "other data"
-_BESIDE = ("file", "links", "attributes")
+_BESIDE = ("file", "links", "attributes", "files")
+MOST_FILES = 10_000
+"""Of a folder with more, it is not said which file changed."""
+_TOLD = 20
 
 
 def capture(scene: Scene) -> Captured:
@@ -34,13 +38,16 @@ def capture(scene: Scene) -> Captured:
     size = 0
     for spec in scene.wanted.data:
         path, _, how = spec.rpartition(":") if spec.endswith((":hash", ":content")) else (spec, "", "hash")
+        files: dict[str, str] = {}
         try:
-            digest = content_hash(os.path.join(scene.folder, path), "blake3")
+            digest = content_hash(os.path.join(scene.folder, path), "blake3", files)
         except FileProblem as problem:
             reasons.append(str(problem.what))
             named.append({"path": path, "hash": None})
             continue
         named.append({"path": path, "hash": digest})
+        if 0 < len(files) <= MOST_FILES and how != "content":
+            named[-1]["files"] = {spelled(os.fsencode(name)): one[:16] for name, one in files.items()}
         if how == "content":
             tree, beside, told = _content(scene, path)
             reasons += told
@@ -106,6 +113,41 @@ def compare(pair: Pair) -> Iterator[Difference]:
             if _essence(one) != _essence(two) and not (pair.live and two is None):
                 kind = "added" if one is None else "removed" if two is None else "changed"
                 yield Difference("data", kind, str(name), _told(one), _told(two), 93, _WHY)
+                yield from _files(str(name), (one or {}).get("files"), (two or {}).get("files"))
+    if not pair.live and pair.before.store is pair.after.store:
+        yield from _taken(pair)
+
+
+def _taken(pair: Pair) -> Iterator[Difference]:
+    """Files of data that both sides took in as a whole."""
+    trees = [
+        {
+            row["path"]: side.trees[f"data-{at}"]
+            for at, row in enumerate(side.data["named"])
+            if f"data-{at}" in side.trees
+        }
+        for side in (pair.before, pair.after)
+    ]
+    for path in sorted(trees[0].keys() & trees[1].keys()):
+        for change in pair.before.store.diff(trees[0][path], trees[1][path]):
+            if change.content_differs and "dir" not in {one.kind for one in change[1:] if one is not None}:
+                kind = "added" if change.before is None else "removed" if change.after is None else "changed"
+                was, now = (f"{one.size} bytes" if one else "" for one in (change.before, change.after))
+                yield Difference("data", kind, f"{path}/{spelled(change.path)}", was, now, 93, _WHY)
+
+
+def _files(path: str, before: Plain, after: Plain) -> Iterator[Difference]:
+    """Which files of a folder differ, where both sides know them one by one."""
+    if not before or not after:
+        return
+    names = [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
+    for name in names[:_TOLD]:
+        kind = "added" if name not in before else "removed" if name not in after else "changed"
+        yield Difference("data", kind, f"{path}/{name}", before.get(name, ""), after.get(name, ""), 93, _WHY)
+    if len(names) > _TOLD:
+        yield Difference(
+            "data", "changed", path, "", say("and {count} more files", count=len(names) - _TOLD), 93, _WHY
+        )
 
 
 def _essence(one: Plain | None) -> Plain:

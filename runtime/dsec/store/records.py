@@ -36,6 +36,51 @@ _NO_LINKS = frozenset((errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK))
 _FIRST = b"dsec.record 1 "
 
 
+_LEDGER = "~written"
+"""Beside the records, under a name that none of them has: which were written, and which deleted."""
+_MOST_LEDGER = 64 << 20
+
+
+def _note(folder: str, sign: str, file: str, seal: str) -> None:
+    """A line of the ledger; without it only `verify` knows less."""
+    with Expected(OSError):
+        fd = os.open(
+            os.path.join(folder, _LEDGER), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600
+        )
+        try:
+            os.write(fd, f"{sign} {file} {seal}\n".encode())
+        finally:
+            os.close(fd)
+
+
+def expected(folder: str) -> dict[str, str]:
+    """Of each record that was written and not deleted since: its file, and the hash that it begins with."""
+    try:
+        with open(os.path.join(folder, _LEDGER), "rb") as ledger:
+            lines = ledger.read(_MOST_LEDGER).decode("utf-8", "replace").splitlines()
+    except OSError:
+        return {}
+    found: dict[str, str] = {}
+    for line in lines:
+        match line.split(" "):
+            case ["+", file, seal] if len(seal) == 64:
+                found[file] = seal
+            case ["-", file, *_]:
+                found.pop(file, None)
+            case _:
+                continue  # torn when a machine stopped
+    return found
+
+
+def seal_of(folder: str, file: str) -> str | None:
+    """The hash that a record begins with; None: there is no such file. Raises OSError."""
+    try:
+        with open(os.path.join(folder, file), "rb") as record:
+            return record.readline(200).decode("ascii", "replace").strip().rpartition(" ")[2]
+    except FileNotFoundError:
+        return None
+
+
 def file_of(name: str) -> str:
     """The file name of a record: ASCII other than letters, digits, `.`, `_` and `-` becomes %XX."""
     coded = b"".join(
@@ -66,6 +111,10 @@ def encoded(record: Record) -> bytes:
     ids = (" ".join(("trees", *record.trees)), " ".join(("contents", *record.contents)))
     rest = f"at {record.at_ns}\n{ids[0]}\n{ids[1]}\n\n".encode() + record.document
     return _FIRST + blake3_of()(rest).hexdigest().encode() + b"\n" + rest
+
+
+def _seal(record: Record) -> str:
+    return encoded(record)[len(_FIRST) :].partition(b"\n")[0].decode()
 
 
 def decoded(name: str, data: bytes) -> Record:
@@ -131,6 +180,7 @@ def write(disk: Disk, folder: str, record: Record, *, aside: str) -> None:
         disk.write(fd, encoded(record))
         disk.sync(fd)
         _name(disk, path, to)
+        _note(folder, "+", file_of(record.name), _seal(record))
     except FileExistsError:
         raise NameTaken(
             say("there is a record named {name} already", name=record.name),
@@ -162,6 +212,8 @@ def _name(disk: Disk, path: str, to: str) -> None:
 
 def delete(disk: Disk, folder: str, name: str) -> None:
     """Forget a record; raises Missing."""
+    if os.path.lexists(os.path.join(folder, file_of(name))):
+        _note(folder, "-", file_of(name), "-")
     try:
         disk.remove(os.path.join(folder, file_of(name)))
     except FileNotFoundError:

@@ -167,9 +167,27 @@ def _verify_records(packs: Packs, folder: str, found: _Found) -> tuple[int, tupl
             what = problem.what if isinstance(problem, DSecError) else system(problem)
             broken.append(Damage(os.path.join("records", records.file_of(name)), what, (), (name,)))
     count = len(all_) + len(broken)
+    broken += _exchanged(folder)
     if found.is_closed(all_):
         return count, tuple(broken)
     return count, (*broken, *_harm(packs, all_, found))
+
+
+def _exchanged(folder: str) -> Iterator[Damage]:
+    """Records that are gone though nothing deleted them, and files that hold another one than was written."""
+    for file, seal in sorted(records.expected(folder).items()):
+        name = records.name_of(file) or file
+        try:
+            found = records.seal_of(folder, file)
+        except OSError:
+            continue  # told with the records that cannot be read
+        if found is None:
+            what = say("the record {name} is gone, and DSec did not delete it (records/~written has it)", name=name)
+        elif found != seal and len(found) == len(seal):
+            what = say("the record {name} is another one than was written under this name", name=name)
+        else:
+            continue
+        yield Damage(os.path.join("records", file), what, (), (name,))
 
 
 def _harm(packs: Packs, all_: Sequence[Record], found: _Found) -> tuple[Damage, ...]:
