@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 TEXTS = {
-    "the record {name} is gone, and DSec did not delete it (records/~written has it)": "记录 {name} 不见了，但不是 DSec 删除的（records/~written 中有它）",
+    "the record {name} is gone, and DSec did not delete it (records.written has it)": "记录 {name} 不见了，但不是 DSec 删除的（records.written 中有它）",
     "the record {name} is another one than was written under this name": "记录 {name} 与以此名称写入的不是同一条",
     "its record is that of {name}": "它的记录其实是 {name} 的",
     "and {count} more files": "以及另外 {count} 个文件",

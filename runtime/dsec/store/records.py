@@ -36,8 +36,8 @@ _NO_LINKS = frozenset((errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK))
 _FIRST = b"dsec.record 1 "
 
 
-_LEDGER = "~written"
-"""Beside the records, under a name that none of them has: which were written, and which deleted."""
+_LEDGER = ".written"
+"""What follows the name of the records' folder: the file in which stands what was written, and deleted."""
 _MOST_LEDGER = 64 << 20
 
 
@@ -45,10 +45,10 @@ def _note(folder: str, sign: str, file: str, seal: str) -> None:
     """A line of the ledger; without it only `verify` knows less."""
     with Expected(OSError):
         fd = os.open(
-            os.path.join(folder, _LEDGER), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600
+            folder.rstrip("/") + _LEDGER, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600
         )
         try:
-            os.write(fd, f"{sign} {file} {seal}\n".encode())
+            os.write(fd, os.fsencode(f"{sign} {file} {seal}\n"))
         finally:
             os.close(fd)
 
@@ -56,8 +56,8 @@ def _note(folder: str, sign: str, file: str, seal: str) -> None:
 def expected(folder: str) -> dict[str, str]:
     """Of each record that was written and not deleted since: its file, and the hash that it begins with."""
     try:
-        with open(os.path.join(folder, _LEDGER), "rb") as ledger:
-            lines = ledger.read(_MOST_LEDGER).decode("utf-8", "replace").splitlines()
+        with open(folder.rstrip("/") + _LEDGER, "rb") as ledger:
+            lines = os.fsdecode(ledger.read(_MOST_LEDGER)).split("\n")
     except OSError:
         return {}
     found: dict[str, str] = {}

@@ -167,7 +167,8 @@ def _verify_records(packs: Packs, folder: str, found: _Found) -> tuple[int, tupl
             what = problem.what if isinstance(problem, DSecError) else system(problem)
             broken.append(Damage(os.path.join("records", records.file_of(name)), what, (), (name,)))
     count = len(all_) + len(broken)
-    broken += _exchanged(folder)
+    known = {one.file for one in broken}
+    broken += [one for one in _exchanged(folder) if one.file not in known]
     if found.is_closed(all_):
         return count, tuple(broken)
     return count, (*broken, *_harm(packs, all_, found))
@@ -182,7 +183,9 @@ def _exchanged(folder: str) -> Iterator[Damage]:
         except OSError:
             continue  # told with the records that cannot be read
         if found is None:
-            what = say("the record {name} is gone, and DSec did not delete it (records/~written has it)", name=name)
+            what = say(
+                "the record {name} is gone, and DSec did not delete it (records.written has it)", name=name
+            )
         elif found != seal and len(found) == len(seal):
             what = say("the record {name} is another one than was written under this name", name=name)
         else:
