@@ -6,6 +6,7 @@ import shlex
 
 from dsec_cli.contract.forms import is_env_name
 from dsec_cli.importing.draft import Command
+from dsec_cli.importing.shellwords import split_line
 from dsec_cli.lint.rules.shell_syntax_without_shell import shell_syntax
 from dsec_cli.lint.rules.variable_not_expanded import reference
 from dsec_cli.source.secrets import is_placeholder, is_reference, name_strength, tokens
@@ -64,7 +65,7 @@ def _is_secret(name: str, value: str) -> bool:
 
 def _splits(line: str) -> bool:
     try:
-        return bool(shlex.split(line))
+        return bool(split_line(line))
     except ValueError:
         return False
 

@@ -9,6 +9,7 @@ import shlex
 
 from dsec.record import Record
 from dsec_cli.importing.sbatch import Option, parse
+from dsec_cli.importing.shellwords import MOST_OF_A_LINE
 from dsec_cli.source.text import Span
 
 TYPE_CHECKING = False
@@ -104,6 +105,8 @@ def _submission(source: SourceText, span: Span, line: str, *, at: int, condition
 
 def _words(text: str) -> tuple[list[str], bool]:
     """Words up to the end of the command, and whether the line could not be split."""
+    if len(text) > MOST_OF_A_LINE:
+        return [], True
     lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
     lexer.whitespace_split = True
     lexer.commenters = "#"

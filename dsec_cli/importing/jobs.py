@@ -5,6 +5,7 @@ from __future__ import annotations
 from dsec_cli.importing import slurmvalues
 from dsec_cli.importing.cardnames import gpu_type
 from dsec_cli.importing.draft import Gpu
+from dsec_cli.importing.notes import LONGEST
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class Wants:
 
     def left(self, option: Option, why: str) -> None:
         """Tell that an option, or a part of it, is not mapped."""
-        shown = f"--{option.name}={option.value}" if option.value else f"--{option.name}"
+        shown = f"--{option.name}={option.value[:LONGEST]}" if option.value else f"--{option.name}"
         self._notes.left(option.source, option.span, shown, why)
 
     def open(self, option: Option, why: str) -> None:

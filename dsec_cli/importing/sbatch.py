@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import shlex
-
 from dsec.record import Record
+from dsec_cli.importing.shellwords import split_line
 from dsec_cli.source.text import Span
 
 TYPE_CHECKING = False
@@ -93,7 +92,7 @@ def read_script(source: SourceText) -> Script:
             interpreter = _interpreter(bare[2:]) or "bash"
         elif line.startswith(MARK) and line[len(MARK) : len(MARK) + 1] in (" ", "\t", "\n", ""):
             try:
-                words = shlex.split(bare[len(MARK) :], comments=True)
+                words = split_line(bare[len(MARK) :], comments=True)
             except ValueError:
                 garbled.append(span)
                 continue

@@ -8,6 +8,7 @@ of it (`RUN="srun -n 8"`).
 from __future__ import annotations
 
 import re
+import shlex
 
 from dsec_cli.source.text import Span
 
@@ -33,6 +34,17 @@ _PARTS = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+
+
+MOST_OF_A_LINE = 16_384
+"""Characters that are split into words: Python's splitter takes time by their square."""
+
+
+def split_line(line: str, *, comments: bool = False) -> list[str]:
+    """The words of a line, as a shell splits them; raises ValueError, also for a line that is too long."""
+    if len(line) > MOST_OF_A_LINE:
+        raise ValueError("too long a line")
+    return shlex.split(line, comments=comments)
 
 
 def command_words(text: str, start: int, names: Collection[str]) -> Iterator[tuple[str, Span]]:

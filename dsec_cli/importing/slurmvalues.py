@@ -90,6 +90,10 @@ def array(text: str) -> tuple[tuple[int, ...], str] | None:
     return (tuple(dict.fromkeys(found)), most) if found else None
 
 
+MOST_WAITS = 2_000
+"""Items of one list, and jobs of one item: a command line holds no more."""
+
+
 class Wait(Record):
     """One item of a --dependency list: `afterok` and the jobs it names."""
 
@@ -99,9 +103,10 @@ class Wait(Record):
 
 def waits(text: str) -> tuple[tuple[Wait, ...], bool]:
     """The items, and whether any one of them suffices (`?` between them)."""
-    found = []
-    for item in text.replace("?", ",").split(","):
-        type_, *jobs = item.strip().split(":")
+    found: dict[Wait, None] = {}
+    for item in dict.fromkeys(text.replace("?", ",").split(",", MOST_WAITS)[:MOST_WAITS]):
+        type_, *jobs = item.strip().split(":", MOST_WAITS)
         if type_:
-            found.append(Wait(type_.lower(), tuple(job.partition("+")[0] for job in jobs if job)))
+            names = dict.fromkeys(job.partition("+")[0] for job in jobs[:MOST_WAITS] if job)
+            found[Wait(type_.lower(), tuple(names))] = None
     return tuple(found), "?" in text

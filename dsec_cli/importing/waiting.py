@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dsec_cli.importing.driver import variables
+from dsec_cli.importing.notes import LONGEST
 from dsec_cli.importing.slurmvalues import waits
 from dsec_cli.words import say
 
@@ -64,7 +65,8 @@ def needs_of(
 
 
 def _left(option: Option, notes: Notes, why: str) -> None:
-    notes.left(option.source, option.span, f"--dependency={option.value}", why)
+    shown = option.value[:LONGEST]  # the whole list may be long, and it is told once for each of its jobs
+    notes.left(option.source, option.span, f"--dependency={shown}", why)
 
 
 def _same_name(at: int, jobs: Sequence[Job], of_job: Sequence[Sequence[Step]]) -> list[str]:

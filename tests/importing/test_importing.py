@@ -19,6 +19,8 @@ from dsec_cli.commands.pipeline import prepare
 from dsec_cli.diagnostics import Severity
 from dsec_cli.importing.draft import Draft
 from dsec_cli.importing.kind import Imported, ImportProblem, convert, kinds
+from dsec_cli.importing.notes import Notes
+from dsec_cli.importing.shellwords import MOST_OF_A_LINE
 from dsec_cli.lint.linter import lint
 from dsec_cli.options_import import KINDS
 from dsec_cli.source.text import SourceText
@@ -375,3 +377,36 @@ def test_a_file_that_comes_to_nothing_says_why(kind: str, text: str, why: str) -
         convert(BY_NAME[kind], (SourceText("f", text.encode()),), {})
     assert caught.value.hint is not None
     assert why in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#SBATCH --dependency=" + "afterok:1," * 50_000,
+        "#SBATCH --dependency=afterok" + ":1" * 50_000,
+        "#SBATCH --dependency=afterok" + "".join(f":{at}" for at in range(20_000)),
+        "#SBATCH --gres=" + "gpu:1,license:x," * 20_000,
+        "#SBATCH --export=" + "A=1,B," * 20_000,
+        "#SBATCH --array=" + "0-1," * 20_000,
+        "#SBATCH -N1\n" + "srun x; " * 20_000,
+        "#SBATCH -N1\n" + "echo $1 ${2}\n" * 10_000,
+        "#SBATCH -N1\n" + "'" * 20_000 + "${" * 10_000,
+    ],
+    ids=["items", "jobs", "others", "gres", "export", "array", "programs", "arguments", "quotes"],
+)
+def test_a_long_option_is_read_within_bounds(text: str, monkeypatch) -> None:
+    calls = 0
+    left = Notes.left
+
+    def counted(*args) -> None:
+        nonlocal calls
+        calls += 1
+        assert len(args[3]) < 1000
+        left(*args)
+
+    monkeypatch.setattr(Notes, "left", counted)
+    found = convert(BY_NAME["slurm"], (SourceText("f", f"#!/bin/bash\n{text}\nx\n".encode()),), {})
+    assert found.steps >= 1
+    assert calls < 50_000
+    long = any(len(line) > MOST_OF_A_LINE for line in text.splitlines() if line.startswith("#SBATCH"))
+    assert long == any("could not be split" in one.why for one in found.left)

@@ -10,6 +10,7 @@ from dsec_cli.importing.draft import Command, Draft, Gpu, Step
 from dsec_cli.importing.kind import ImportProblem, Kind
 from dsec_cli.importing.naming import Ids, legal
 from dsec_cli.importing.quantities import binary_size, thousandths
+from dsec_cli.importing.shellwords import split_line
 from dsec_cli.importing.tables import Table, documents, span_of
 from dsec_cli.lint.rules.variable_not_expanded import reference
 from dsec_cli.source.tree import Mapping, Scalar
@@ -175,7 +176,7 @@ def _words(table: Table, key: str) -> tuple[str, ...]:
         return tuple(_fill(table, key, text) for text in table.texts(key))
     line = _fill(table, key, node.text)
     try:
-        return tuple(shlex.split(line))
+        return tuple(split_line(line))
     except ValueError:
         table.left(key, "a line that cannot be split into words")
         return ()

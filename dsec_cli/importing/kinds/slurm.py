@@ -38,7 +38,7 @@ def read(sources: tuple[SourceText, ...], beside: Beside, notes: Notes) -> Draft
         jobs += [_submitted(call, scripts, notes) for call in found]
     used = {job.script.source.name for job in jobs if job.script is not None}
     jobs += [_alone(scripts[source.name], notes) for source in sources if _waits(source, scripts, used)]
-    if not any(job.options or job.call for job in jobs):
+    if not any(job.options or job.call or (job.script and job.script.garbled) for job in jobs):
         raise ImportProblem(
             say("{name} has neither {mark} lines nor calls of sbatch", name=sources[0].name, mark=MARK),
             hint="is it a Slurm script?",
@@ -106,7 +106,7 @@ def _job(script: Script | None, given: Iterable[Option], call: Submission | None
     if script is not None:
         options = {option.name: option for option in script.options}
         for span in script.garbled:
-            notes.left(script.source, span, MARK, "a line that could not be split into words")
+            notes.open(script.source, span, MARK, "a line that could not be split into words")
     options |= {option.name: option for option in given}
     return Job(options, script, call, notes)
 
