@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _QUICK = frozenset(("code", "dag", "plan", "run", "resume", "snapshot"))
 """Commands of which looking for garbage, and taking the interpreter apart, is a good part."""
+_NOT_FOUND_OUT = 3
 _INTERRUPTED = 130
 """As `exit` has it, which is not imported yet where this is needed."""
 
@@ -69,6 +70,9 @@ def _enter(program: str, *, lints: bool = False) -> int:
         return _entered(program, lints=lints)
     except KeyboardInterrupt:  # while modules were imported, or the cache was asked
         return leave(_INTERRUPTED)
+    except (MemoryError, OSError) as problem:  # so little is left that not even our modules can be imported
+        os.write(2, f"dsec: error: {problem or 'out of memory'}\n".encode("utf-8", "replace"))
+        return leave(_NOT_FOUND_OUT)
 
 
 def _entered(program: str, *, lints: bool) -> int:
