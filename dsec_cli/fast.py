@@ -71,7 +71,7 @@ def _enter(program: str, *, lints: bool = False) -> int:
     except KeyboardInterrupt:  # while modules were imported, or the cache was asked
         return leave(_INTERRUPTED)
     except (MemoryError, OSError) as problem:  # so little is left that not even our modules can be imported
-        os.write(2, f"dsec: error: {problem or 'out of memory'}\n".encode("utf-8", "replace"))
+        os.write(2, f"dsec: error: {str(problem) or 'out of memory'}\n".encode("utf-8", "replace"))
         return leave(_NOT_FOUND_OUT)
 
 
