@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dsec.words import Said
     from dsec_cli.contract.values import Contract, Gpu, Step
     from dsec_cli.dag.graph import StepGraph
+    from dsec_cli.source.tree import Path
 
 
 class Settled(Record):
@@ -147,12 +148,28 @@ def _refused(step: Step, refusal: Refusal) -> Said:
     return say("{cause}; Step {step} {refusal}", "no-place", cause=refusal.cause, step=step.id, refusal=text)
 
 
+def _place(step: Step, inventory: Inventory) -> Path:
+    """The value that asks for too much; where it cannot be told, the demand as a whole."""
+    own, gpu = step.demand, step.demand.gpu
+    if own.memory is not None and inventory.memory_bytes is not None and own.memory > inventory.memory_bytes:
+        return (*own.path, "memory")
+    if own.cpu_m is not None and own.cpu_m > inventory.cpu_m:
+        return (*own.path, "cpu")
+    if gpu is None or step.kind == "task":
+        return gpu.path if gpu is not None else own.path
+    most = max((device.memory_bytes or 0 for device in inventory.devices), default=0)
+    if gpu.count is not None and gpu.count > len(inventory.devices):
+        return (*gpu.path, "count")
+    if gpu.memory is not None and not gpu.memory.nominal and 0 < most < gpu.memory.bytes:
+        return (*gpu.path, "memory")
+    return (*gpu.path, "type") if gpu.type is not None else gpu.path
+
+
 def _refusal_finding(step: Step, demand: Demand, refusal: Refusal, inventory: Inventory) -> Finding:
-    gpu = step.demand.gpu
     return Finding(
         code="DS210",
         severity=Severity.ERROR,
-        where=(gpu.path if gpu is not None else step.demand.path) or step.path,
+        where=_place(step, inventory) or step.path,
         message=_refused(step, refusal),
         reason=say(
             "the inventory ({origin}) cannot meet this demand, even with nothing else running",
