@@ -22,6 +22,8 @@ from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from dsec.core.placement import Slot
     from dsec.engines.local import Outcome, Session
     from dsec.inventory import Inventory
@@ -120,6 +122,46 @@ def warn_of_others(plan: Plan, inventory: Inventory, lang: str | None) -> None:
 
 def _gib(slot: Slot) -> int:
     return (slot.device.memory_bytes or 0) >> 30
+
+
+_FROM = " comes from "
+
+
+def referred(
+    plan: Plan, environ: Mapping[str, str]
+) -> tuple[tuple[tuple[str, str], ...], list[tuple[str, str]]]:
+    """Variables whose value stands in another one (`env://NAME`), and those whose value nobody gives.
+
+    A plan holds no secrets: it says in a note where each one is.
+    """
+    given: list[tuple[str, str]] = []
+    missing: list[tuple[str, str]] = []
+    for note in plan.notes:
+        name, mark, rest = note.partition(_FROM)
+        source = rest.partition(": a plan holds no secrets")[0]
+        if not mark or source == rest:
+            continue
+        other = source.removeprefix("env://") if source.startswith("env://") else name
+        if other in environ:
+            given += [(name, environ[other])] * (other != name)
+        elif name not in environ:
+            missing.append((name, source))
+    return tuple(given), missing
+
+
+def variables_of(plan: Plan, lang: str | None) -> tuple[tuple[str, str], ...]:
+    """What `env://` sources give; of what nobody gives it is said that Steps will not have it."""
+    given, missing = referred(plan, os.environ)
+    from dsec_cli.commands.speaking import listener
+
+    for name, source in missing:
+        line = say(
+            "warning: {name} will be missing: nothing is fetched from {source}; set it where the run starts",
+            name=name,
+            source=source,
+        )
+        sys.stderr.write(f"dsec: {listener(lang)(line)}\n")
+    return given
 
 
 def observer_for(args: Args, session: Session) -> Observer:

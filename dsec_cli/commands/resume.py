@@ -15,7 +15,14 @@ from dsec.rundir import missing_output
 from dsec.sweep import ancestors
 from dsec.warden import end_run
 from dsec.wardship import await_last
-from dsec_cli.commands.carrying import carry_out, check_feasible, inventory_for, metrics_of, probe_of
+from dsec_cli.commands.carrying import (
+    carry_out,
+    check_feasible,
+    inventory_for,
+    metrics_of,
+    probe_of,
+    variables_of,
+)
 from dsec_cli.commands.depending import keep, look
 from dsec_cli.commands.hosting import check_host
 from dsec_cli.commands.statefolder import find
@@ -98,7 +105,7 @@ def _session(run: RunDir, plan: Plan, journal: Journal, args: Args) -> Session |
         number,
         args.keep_going,
         told.fold,
-        looked.variables + probe_of(args, run),
+        looked.variables + variables_of(plan, args.lang) + probe_of(args, run),
     )
 
 

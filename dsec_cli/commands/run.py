@@ -25,6 +25,7 @@ from dsec_cli.commands.carrying import (
     machine_for,
     metrics_of,
     probe_of,
+    variables_of,
     write_whole,
 )
 from dsec_cli.commands.depending import keep, look
@@ -71,7 +72,7 @@ def main(args: Args) -> int:
         1,
         args.keep_going,
         Fold(),
-        looked.variables + probe_of(args, run),
+        looked.variables + variables_of(plan, args.lang) + probe_of(args, run),
     )
     return carry_out(session, journal=journal, args=args, metrics=metrics)
 
@@ -130,13 +131,29 @@ def _new_run(prepared: Prepared, job: str | None) -> tuple[RunDir, Journal]:
     except (FileExistsError, BlockingIOError):  # of two who begin it at once, the second
         raise UsageError(
             say("there is a run {name!r} already in {state}", name=name, state=state),
-            hint=say("dsec resume {name} continues it; or take another --job-id", name=name),
+            hint=_way_on(RunDir(name, f"{state}/runs/{name}")),
         ) from None
     except OSError as problem:
         raise FileProblem(
             say("{filename}: {why}", filename=problem.filename or state, why=system(problem)),
             hint=say("{remedy}; DSEC_HOME names another folder for the state", remedy=remedy(problem)),
         ) from None
+
+
+def _way_on(run: RunDir) -> str:
+    """What can be done about a run that is there already; one that goes on cannot be resumed."""
+    from dsec.errors import DSecError
+    from dsec.resume import is_alive, read_run
+
+    try:
+        alive = is_alive(read_run(run))
+    except DSecError:
+        alive = False
+    if alive:
+        return say(
+            "it is running: dsec status {name} shows how far it is; or take another --job-id", name=run.job
+        )
+    return say("dsec resume {name} continues it; or take another --job-id", name=run.job)
 
 
 def _write_down(run: RunDir, journal: Journal, prepared: Prepared, looked: Looked) -> None:

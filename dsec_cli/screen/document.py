@@ -36,7 +36,10 @@ def document(scene: Scene, wish: Wish) -> dict[str, object]:
         "gpu_most_ms": None if budget is None else budget.most_ms,
         "devices_problem": scene.problem,
         "devices": [_device(scene, one, held.get(one.uuid, [])) for one in scene.readings],
-        "steps": [_step(scene, one) for one in watch.standings(scene.now_us, watch.steps)],
+        "steps": [
+            _step(scene, one)
+            for one in watch.standings(scene.now_us, watch.steps, dead=scene.state == "dead")
+        ],
         "waiting_total": many,
         "waiting": [one._asdict() for one in waits],
         "paused": [one._asdict() for one in watch.fold.paused.values()],

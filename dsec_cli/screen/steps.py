@@ -19,7 +19,15 @@ if TYPE_CHECKING:
 
     Tell = Callable[[str], str]
 
-_URGENCY = {"running": 0, "paused": 1, "failed": 1, "waiting to retry": 1, "dropped": 2, "waiting": 3}
+_URGENCY = {
+    "running": 0,
+    "paused": 1,
+    "failed": 1,
+    "cut off": 1,
+    "waiting to retry": 1,
+    "dropped": 2,
+    "waiting": 3,
+}
 _STYLES = {
     "running": CYAN,
     "done": GREEN,
@@ -62,7 +70,7 @@ def steps(scene: Scene, wish: Wish, width: int, room: int, tell: Tell) -> list[L
         (fitted("RSS", 9, right=True), DIM),
         *([(fitted("CPU", 7, right=True), DIM)] if width >= 100 else []),
     ]
-    rows = scene.watch.standings(scene.now_us, names)
+    rows = scene.watch.standings(scene.now_us, names, dead=scene.state == "dead")
     return [head, *(_row(scene, one, name_width, width, many, one.step == chosen, tell) for one in rows)]
 
 

@@ -104,15 +104,19 @@ class Watch:
         """Whether the instance is done, or was given up."""
         return (step, iteration) in self.fold.finished or (step, iteration) in self.fold.dropped
 
-    def standings(self, now_us: int, chosen: Iterable[str]) -> list[Standing]:
-        """The rows of these Steps."""
+    def standings(self, now_us: int, chosen: Iterable[str], *, dead: bool = False) -> list[Standing]:
+        """The rows of these Steps; `dead`: the executor is gone, and nothing of the run is running."""
+        if dead:
+            rows = [self._standing(step, now_us, None, paused=False) for step in chosen]
+            cut = {step for step, _ in self.fold.running}
+            return [one._replace(state="cut off") if one.step in cut else one for one in rows]
         running: dict[str, Spawn] = {}
         for (step, _), begun in self.fold.running.items():
             running.setdefault(step, begun)
         paused = {step: pause for (step, _), pause in self.fold.paused.items()}
-        return [self._standing(step, now_us, running.get(step), step in paused) for step in chosen]
+        return [self._standing(step, now_us, running.get(step), paused=step in paused) for step in chosen]
 
-    def _standing(self, step: str, now_us: int, begun: Spawn | None, paused: bool) -> Standing:
+    def _standing(self, step: str, now_us: int, begun: Spawn | None, *, paused: bool) -> Standing:
         row = self.progress.steps[step]
         state = "paused" if paused else row.state if begun is None or row.running else "running"
         if begun is None and state == "running":

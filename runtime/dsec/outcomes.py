@@ -182,6 +182,7 @@ STATES = {
     "worker-lost": say("worker-lost"),
     "ok": say("ok"),
     "paused": say("paused"),
+    "cut off": say("cut off"),
     "ready": say("ready"),
     "blocked": say("blocked"),
     "dirty": say("dirty"),
