@@ -140,6 +140,27 @@ _WITHOUT = frozenset(
     f"langchain_{name}" for name in ("classic", "community", "core", "experimental", "mcp_adapters", "tests")
 )
 """Packages of LangChain that are no provider's."""
+_PACKAGES = frozenset((
+    "ai21", "aleph_alpha_client", "anthropic", "baseten", "cerebras", "cohere", "dashscope",
+    "deepinfra", "dspy", "fireworks", "google", "groq", "haystack", "instructor", "langchain",
+    "litellm", "llama_index", "mistralai", "openai", "portkey_ai", "replicate", "smolagents",
+    "together", "vertexai", "voyageai", "writerai", "xai_sdk", "zhipuai", "agno", "autogen",
+    "azure", "ibm_watsonx_ai", "semantic_kernel", "volcenginesdkarkruntime", "chromadb", "lancedb",
+    "marqo", "meilisearch", "milvus", "opensearchpy", "pgvector", "pinecone", "pymilvus",
+    "qdrant_client", "turbopuffer", "typesense", "upstash_vector", "vespa", "weaviate", "zilliz",
+    "langchain_classic", "langchain_community", "langchain_experimental", "mem0", "zep_cloud",
+    "letta_client",
+))  # fmt: skip
+"""Packages that hold clients of models and of vector databases."""
+_ASKERS = (
+    "Client", "LLM", "LM", "Model", "Embeddings", "Embedding", "VectorStore", "VectorDB",
+    "PGVector", "Chat", "Generator", "Embedder", "Reranker", "Rerank", "Pinecone", "Milvus",
+    "Qdrant", "Chroma", "Weaviate", "Redis", "OpenAI", "Anthropic", "Together", "Groq", "Mistral",
+    "Cohere", "Bedrock", "Saver", "Memory", "Ark", "Dashscope", "ZhipuAI", "Fireworks", "Cerebras",
+    "Credential", "ServerModel", "Elasticsearch", "MongoDBAtlasVectorSearch", "LanceDB",
+    "Neo4jVector", "OpenSearchVectorSearch", "AzureSearch", "SupabaseVectorStore",
+)  # fmt: skip
+"""How the classes of such packages end that ask somebody."""
 _NO_CLIENTS = ("Fake", "Fallback", "Function", "Mock", "Replay", "Test")
 
 
@@ -149,7 +170,9 @@ def _unlisted(site: Site) -> bool:
     if not last[:1].isupper() or last.startswith(_NO_CLIENTS):
         return False
     if site.name.startswith("langchain_") and package not in _WITHOUT:
-        asks = last.startswith("Chat") or last.endswith(("Embeddings", "LLM"))
+        asks = last.startswith("Chat") or last.endswith(_ASKERS)
+    elif package in _PACKAGES and not site.name.startswith(_MODELS):
+        asks = last.endswith(_ASKERS) and not last.startswith("Base")
     else:
         asks = site.name.startswith(_MODELS)
         asks = asks and (package not in ("autogen_ext", "pydantic_ai") or last.endswith(("Client", "Model")))

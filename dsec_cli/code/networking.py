@@ -222,7 +222,9 @@ def _asks_hub(site: Site) -> bool:
     offline = site.values(None, ("local_files_only",))
     if offline == (Const(True),):
         return True
-    model = site.texts(0, ("pretrained_model_name_or_path", "repo_id", "path", "model_name_or_path"))
+    model = site.texts(
+        0, ("pretrained_model_name_or_path", "repo_id", "path", "model_name_or_path", "model", "model_path")
+    )
     if model is not None and site.last != "push_to_hub" and all(_is_path(text.text) for text in model):
         return False
     add_host(site, *known.HUB, "https")

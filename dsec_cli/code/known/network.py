@@ -148,7 +148,9 @@ HUB_CALLS = frozenset(
         "dataset_info", "repo_info", "create_repo", "delete_repo", "create_commit", "HfFileSystem", "hf_open",
     )),
      "datasets.load_dataset", "sentence_transformers.SentenceTransformer", "transformers.pipeline",
-     "evaluate.load")
+     "evaluate.load",
+     "vllm.LLM", "vllm.AsyncLLMEngine.from_engine_args", "sglang.Engine", "unsloth.FastLanguageModel.from_pretrained",
+     "trl.SFTTrainer", "trl.GRPOTrainer", "trl.DPOTrainer", "trl.PPOTrainer", "open_clip.create_model_and_transforms")
 )  # fmt: skip
 """Calls that fetch from (or send to) the Hugging Face hub by name."""
 HUB_PACKAGES = (
@@ -159,11 +161,16 @@ HUB_PACKAGES = (
     "datasets",
     "sentence_transformers",
     "tokenizers",
+    "unsloth",
+    "optimum",
+    "trl",
+    "accelerate",
 )
 """Packages whose `from_pretrained` and `push_to_hub` speak to the hub."""
 BASE_NAMES = (
     "base_url", "api_base", "openai_api_base", "endpoint_url", "endpoint", "azure_endpoint", "server_url",
-    "inference_server_url", "api_url", "host", "url",
+    "inference_server_url", "api_url", "host", "url", "uri",
+    "connection", "connection_string",
 )  # fmt: skip
 """Arguments by which clients of services are sent to another address."""
 ASKING = ("get", "post", "put", "patch", "delete", "head", "request", "stream", "connect", "goto", "fetch")
