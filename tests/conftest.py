@@ -17,7 +17,7 @@ from hypothesis.database import DirectoryBasedExampleDatabase
 # Shared machines stall; a slow example is no failure here. Speed is measured by benchmarks.
 # `make test` takes the same examples each time, so that it is never red by chance. The battery draws new
 # ones (DSEC_TEST_EXAMPLES=new): a failure prints its seed, and is tried first in the next run.
-COMMON = {"deadline": None, "max_examples": 60, "suppress_health_check": [HealthCheck.too_slow]}
+COMMON = {"deadline": None, "max_examples": 40, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("same", derandomize=True, database=None, **COMMON)
 settings.register_profile(
     "new", print_blob=True, database=DirectoryBasedExampleDatabase(".hypothesis/examples"), **COMMON

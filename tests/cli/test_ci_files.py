@@ -25,7 +25,10 @@ from dsec_cli.source.yaml import parse
 
 from .conftest import ROOT, command
 
-pytestmark = pytest.mark.skipif(not shutil.which("bash"), reason="runners have bash, this machine has not")
+pytestmark = [
+    pytest.mark.battery,
+    pytest.mark.skipif(not shutil.which("bash"), reason="runners have bash, this machine has not"),
+]
 CLEAN = (ROOT / "examples" / "hello" / "dsandbox.yaml").read_bytes()
 BAD = (ROOT / "examples" / "bad" / "dsandbox.yaml").read_bytes()
 
@@ -121,7 +124,6 @@ def outputs(runner: Path) -> dict[str, str]:
     return dict(line.split("=", 1) for line in lines)
 
 
-@pytest.mark.battery
 def test_the_action_passes_a_clean_repository(runner: Path, repository: Path) -> None:
     done = step("lint", repository, {"paths": "jobs/good\n\njobs/a b $(touch pwned)\n"}, runner)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
@@ -161,7 +163,6 @@ def test_the_action_says_what_it_gives() -> None:
     assert all(one["description"] for one in (*ACTION["inputs"].values(), *ACTION["outputs"].values()))
 
 
-@pytest.mark.battery
 def test_the_gitlab_job_writes_its_reports(repository: Path, wheel: Path) -> None:
     (job,) = read("ci/gitlab/ds-contract-lint.yml").values()
     environment = offline() | job["variables"]

@@ -92,6 +92,7 @@ def test_what_init_writes_is_in_its_usual_form_and_lints_clean(ds: Ds) -> None:
     assert ran.returncode == 0, ran.stdout.decode()
 
 
+@pytest.mark.battery
 def test_our_own_contracts_are_in_their_usual_form(ds: Ds) -> None:
     for path in sorted((ROOT / "examples").glob("**/*.yaml")):
         ran = ds("dsec", "fmt", "--diff", os.fspath(path))

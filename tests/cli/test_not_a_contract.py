@@ -50,6 +50,7 @@ def test_an_empty_file_is_told_alike_by_all(ds: Callable[..., Ran], tmp_path: Pa
 CUT, OTHER_FORMAT, KEY_ADDED = "cut", "other format", "key added"
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize(
     ("damage", "what"),
     [

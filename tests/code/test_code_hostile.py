@@ -142,6 +142,7 @@ DOUBLED = {
 }  # fmt: skip
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("name", DOUBLED)
 def test_what_doubles_with_every_line_ends(name: str, reading, monkeypatch) -> None:
     questions = 0
@@ -264,6 +265,7 @@ LINES = st.lists(
 HEAD = "import os, requests, subprocess\nfrom pathlib import Path\nfrom langchain_core.tools import Tool\n"
 
 
+@pytest.mark.battery
 @given(LINES, LINES)
 @settings(max_examples=150, deadline=None)
 def test_any_small_project(first: list[str], second: list[str]) -> None:

@@ -250,6 +250,7 @@ def read(text: str) -> Document:
 kinds = st.sampled_from(sorted(ROOTS)).flatmap(lambda kind: st.tuples(st.just(kind), section(ROOTS[kind])))
 
 
+@pytest.mark.battery
 @given(kinds, st.integers(0, 2**32))
 @settings(max_examples=100)
 def test_legal_documents_are_legal_to_all(drawn_document: tuple[str, Any], seed: int) -> None:

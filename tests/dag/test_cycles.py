@@ -214,6 +214,7 @@ print(order_steps(step_graph(build_all(tree, "ds_config.yaml")[0].contract)).fou
 """
 
 
+@pytest.mark.battery
 def test_the_same_report_under_every_hash_seed():
     outputs = {
         subprocess.run(
@@ -264,6 +265,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("shape", SHAPES)
 def test_large_cyclic_graphs_are_answered_in_seconds(make, shape):
     needs = [sorted(set(some)) for some in SHAPES[shape](4_000, random.Random(1))]

@@ -322,6 +322,7 @@ def brute(demand: Demand, boxes: Inventory) -> bool:
     )
 
 
+@pytest.mark.battery
 @settings(max_examples=300, deadline=None)
 @given(inventories(), demands)
 def test_feasible_exactly_when_some_devices_would_do(boxes: Inventory, demand: Demand) -> None:

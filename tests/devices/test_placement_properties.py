@@ -7,6 +7,7 @@ kept, no Step spans machines, tokens are never overdrawn, and the same is grante
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from machines import DEMANDS, TURNS, joined, machines
@@ -150,6 +151,7 @@ def test_the_order_of_the_devices_does_not_matter(
     assert (one and [slot.device.uuid for slot in one]) == (two and [slot.device.uuid for slot in two])
 
 
+@pytest.mark.battery
 @settings(max_examples=100, deadline=None)
 @given(machines(), st.lists(st.tuples(DEMANDS, st.integers(1, 9)), min_size=1, max_size=12), st.booleans())
 def test_a_schedule_keeps_the_promises_at_every_event(

@@ -133,6 +133,7 @@ def test_what_is_wrong_with_a_notification_is_logged_in_a_line() -> None:
     assert done.returncode == 0
 
 
+@pytest.mark.battery
 def test_the_editor_introduces_itself_first() -> None:
     early = message(HOVER, {"textDocument": HERE, "position": {"line": 0, "character": 0}}, id=7)
     done = subprocess.run(DSEC, input=early + SESSION + END, capture_output=True, timeout=60)

@@ -95,6 +95,7 @@ def warm(example_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path
     return run(copied(example_folder, tmp_path_factory.mktemp("warm")), "dsandbox.yaml", "loop")
 
 
+@pytest.mark.battery
 def test_workers_and_one_process_agree(warm: Path, in_process: str) -> None:
     assert final_hash(warm) == in_process
     assert [line["iteration"] for line in metrics(warm)] == list(range(ITERATIONS))

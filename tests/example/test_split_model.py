@@ -44,6 +44,7 @@ def results(folder, job):
     return found
 
 
+@pytest.mark.battery
 def test_parts_on_two_cards_give_what_one_card_gives(example):
     for job, inventory in (("split", "two-small.yaml"), ("whole", "one-large.yaml")):
         done = dsec(example, "run", "--inventory", inventory, "--job-id", job)

@@ -99,6 +99,7 @@ def visited(names: tuple[str, ...], folder: Path) -> None:
         editor.server.communicate()
 
 
+@pytest.mark.battery
 def test_hostile_files_are_answered_in_an_editor(tmp_path: Path) -> None:
     visited(SAMPLE, tmp_path)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.battery
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -33,7 +34,6 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return venv / "bin"
 
 
-@pytest.mark.battery
 @pytest.mark.parametrize("program", ["dsec", "ds-contract-lint", "ds-dag-analyze", "ds-netcheck", "dsctl"])
 def test_programs_start_anywhere(installed: Path, tmp_path: Path, program: str) -> None:
     environment = {**os.environ, "PATH": f"{installed}:{os.environ['PATH']}"}

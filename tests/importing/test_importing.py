@@ -72,6 +72,7 @@ def test_golden(case: Path) -> None:
     assert found == path.read_text(encoding="utf-8")
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("case", CASES, ids=_id)
 def test_lint_finds_nothing_that_is_not_listed(case: Path) -> None:
     found = read(case)
@@ -286,6 +287,7 @@ def test_damaged_inputs_are_answered(at: int, kind: str | None, cuts) -> None:
     _checked(kind or name, text)
 
 
+@pytest.mark.battery
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the recorded workflows are not beside this checkout")
 def test_recorded_workflows_import_and_have_a_plan(tmp_path: Path) -> None:
     machine = profile("builtin:8xh100-sxm-80gb")

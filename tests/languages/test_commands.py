@@ -113,6 +113,7 @@ def test_no_english_sentence_is_left(folder: Path, line: str) -> None:
     assert english(said(folder, line)) == []
 
 
+@pytest.mark.battery
 def test_a_run_is_told_in_chinese(folder: Path) -> None:
     for line in ("run good.yaml --job-id r", "status r", "report r", "logs r", "cancel r", "resume r"):
         text = said(folder, line)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -95,6 +96,7 @@ def edits(draw: st.DrawFn) -> list[tuple[int, int, str]]:
     return draw(st.lists(one, min_size=1, max_size=6))
 
 
+@pytest.mark.battery
 @settings(max_examples=50, deadline=None)
 @given(edits())
 @example([(500, 0, "# k\n"), (300, 0, "  - id: S6\n    run: y\n"), (300, 22, "")])

@@ -124,6 +124,7 @@ def test_flows_of_a_plan(ds: Callable[..., Ran], tmp_path: Path) -> None:
     assert (other.size_bytes, other.target_place) == (4 << 20, "right")
 
 
+@pytest.mark.battery
 def test_a_plan_is_replayed_between_its_machines(ds: Callable[..., Ran], tmp_path: Path) -> None:
     (tmp_path / "dsandbox.yaml").write_text(CONTRACT)
     (tmp_path / "two.yaml").write_text(INVENTORY)

@@ -110,6 +110,7 @@ def test_this_host_is_set_shorter(measure: Measure) -> None:
     assert (sizes.here_bytes, sizes.peer_bytes, sizes.forward_bytes) == (1400, 1500, 1400)
 
 
+@pytest.mark.battery
 def test_a_hop_that_is_shorter_and_says_so(measure: Measure) -> None:
     outcome = measure("router-mtu=1400", probes=("sizes",))
     assert outcome.wrong() == {("mtu", "note", "10.77.1.2")}
@@ -136,6 +137,7 @@ def test_fragments_that_a_hop_drops(measure: Measure) -> None:
     assert outcome.router["rule_packets"] >= 3
 
 
+@pytest.mark.battery
 def test_marks_of_congestion(measure: Measure) -> None:
     outcome = measure("ecn-mark=20", probes=("echo", "stream"))
     assert outcome.wrong() == {("ecn", "problem", "path")}
@@ -209,6 +211,7 @@ def test_a_link_is_counted_once_however_many_send(measure: Measure, streams: int
     assert found.lasting_bps <= 50_000_000 * 1448 / 1514 * 1.05
 
 
+@pytest.mark.battery
 def test_frames_that_nobody_knows_are_no_loss_of_ours(measure: Measure) -> None:
     outcome = measure("frames", probes=("stream", "back"), span_ms=300)
     assert outcome.wrong() == set()
@@ -220,6 +223,7 @@ def test_frames_that_nobody_knows_are_no_loss_of_ours(measure: Measure) -> None:
     assert f"rx_dropped of eth0 rose by {rose}" in text_of(outcome, "nic")
 
 
+@pytest.mark.battery
 def test_loss_of_the_way_back(measure: Measure) -> None:
     outcome = measure("back-loss=5", probes=("echo", "stream", "back"), span_ms=800)
     assert ("loss", "problem", "path") in outcome.wrong()
@@ -238,6 +242,7 @@ def relayed(measure: Measure) -> Measure:
     return measure
 
 
+@pytest.mark.battery
 def test_packets_that_a_hop_damages(measure: Measure) -> None:
     """The receiving kernel's count of wrong checksums is what is told, and nobody's failure to fetch them."""
     outcome = relayed(measure)("damage=5", probes=("stream",), rate=8_000_000, flow="here:b:16KiB@60/s")

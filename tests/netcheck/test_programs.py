@@ -167,6 +167,7 @@ def test_another_token_is_told(serve: Callable[..., Serving], ds: Callable[..., 
     assert (ran.returncode, b"holds no token" in ran.stderr) == (3, True)
 
 
+@pytest.mark.battery
 def test_a_peer_that_is_not_there(ds: Callable[..., Ran], tmp_path: Path) -> None:
     (tmp_path / "token").write_text("f" * 64)
     with socket.create_server(("127.0.0.1", 0)) as sock:
@@ -247,6 +248,7 @@ def test_a_server_keeps_within_its_limits(serve: Callable[..., Serving], ds: Cal
     assert server.process.returncode == 0
 
 
+@pytest.mark.battery
 def test_a_server_keeps_one_limit_for_all_sessions(
     serve: Callable[..., Serving], ds: Callable[..., Ran]
 ) -> None:

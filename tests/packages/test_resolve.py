@@ -93,6 +93,7 @@ def test_a_package_that_nobody_offers(server: Server) -> None:
     assert found.conflict.other.words == "index -> tokenizers <=0.13.3"
 
 
+@pytest.mark.battery
 def test_early_and_yanked_versions_only_where_they_are_named(server: Server) -> None:
     assert resolve(entries(trl=">=0.8"), index(server), KNOWN).versions["trl"] == "0.9.6"
     assert resolve(entries(trl="==0.9.7"), index(server), KNOWN).versions["trl"] == "0.9.7"

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from making import Make
@@ -53,6 +54,7 @@ def plan_of(contract):
     )
 
 
+@pytest.mark.battery
 @settings(max_examples=25)
 @given(contract=contracts())
 def test_a_plan_is_in_order_no_worse_than_a_queue_and_the_same_again(contract):

@@ -293,6 +293,7 @@ def command(*words: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.battery
 def test_the_command_answers_with_its_exit_code(tmp_path: Path) -> None:
     build(WELL_MEANT / "plain.c", tmp_path)
     build(HOSTILE / "child.c", tmp_path)

@@ -32,6 +32,7 @@ def details(job):
     return [one["detail"] for one in job.events("notice") if one["kind"] == "budget"]
 
 
+@pytest.mark.battery
 def test_a_run_that_would_take_much_more_is_ended_in_order(job, hold):
     out = hold("sleep 0.5", count=60, expect=3)
     assert "max_gpu_hours is used up: 0.000" in out

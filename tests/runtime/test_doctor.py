@@ -59,6 +59,7 @@ def found_by(job, out):
     return str(job.run_dir) in out
 
 
+@pytest.mark.battery
 def test_both_killed_and_doctor_ends_what_is_left(job, kit, left):
     bystander = subprocess.Popen(["sleep", f"700.{left}"], env={"DSEC_RUN": "j"})
     try:

@@ -107,6 +107,7 @@ def odd_plans(draw, plain):
     return seal(plain._replace(tool=draw(TEXTS), steps=steps, hash=""))
 
 
+@pytest.mark.battery
 @given(data=st.data())
 def test_both_readers_agree_whatever_a_plan_says(kit, data):
     plan = data.draw(odd_plans(kit.plan(kit.step("A"), kit.step("B"))))

@@ -204,6 +204,7 @@ def test_without_a_contract_only_the_plugin_is_installed(user: User) -> None:
     assert user.dsec("list") == "skill-manager 1.0.0: trusted no longer (signed by me)\n"
 
 
+@pytest.mark.battery
 def test_keys_are_kept_well(user: User) -> None:
     said = user.dsec("keygen")
     secret = user.folder / "home" / ".ds" / "keys" / "plugin.key"

@@ -94,6 +94,7 @@ def test_a_driver_that_cannot_be_asked(machine: Machine, program: str, code: int
     assert done.stderr
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("program", sorted(PROGRAMS))
 def test_an_old_driver(machine: Machine, program: str) -> None:
     done = see(machine, program, BOX + "driver 470.57.02\n", old=1)

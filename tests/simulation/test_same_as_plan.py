@@ -1,5 +1,6 @@
 """A simulated plan runs as it was planned: the same Steps at the same times on the same devices."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scenes import GIB, box, scene, step
@@ -57,6 +58,7 @@ def searched(seed, most=24):
     return Contest(successors, topological(successors), works, MIXED), successors, MIXED
 
 
+@pytest.mark.battery
 @settings(max_examples=60)
 @given(made=contests())
 def test_every_step_starts_when_and_where_it_was_planned(made):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from .shell import Shell
 
 
+@pytest.mark.battery
 def test_what_the_machine_was_fit_for_is_in_the_snapshot(shell: Shell) -> None:
     assert "checks        absent: dsec doctor has not been run" in shell.ok("snapshot create --name none")
     state = shell.project / ".dsec"

@@ -40,6 +40,7 @@ def test_results_that_differ_are_told(shell: Shell) -> None:
     assert "result differs: policy" in text
 
 
+@pytest.mark.battery
 def test_another_machine(shell: Shell) -> None:
     shell.ok("run -q --job-id first")
     shell.ok("snapshot create --name v1 --inventory builtin:8xa100-sxm-80gb")
@@ -53,6 +54,7 @@ def test_another_machine(shell: Shell) -> None:
     assert "h100-sxm-80gb" in text
 
 
+@pytest.mark.battery
 def test_what_is_in_the_way_for_programs(shell: Shell) -> None:
     shell.ok("run -q --job-id first")
     shell.ok("snapshot create --name v1 --inventory builtin:8xa100-sxm-80gb")
@@ -116,6 +118,7 @@ def test_data_that_was_named_is_looked_at_again(shell: Shell) -> None:
     assert "stopped: 1 differs" in text
 
 
+@pytest.mark.battery
 def test_data_that_git_ignores_is_linked_when_asked(shell: Shell) -> None:
     script = '#!/bin/sh\ncat data/x.txt extra/y.txt > "$DSEC_RUN_DIR/policy"\n'
     write(
@@ -143,6 +146,7 @@ def test_a_described_machine_is_found_from_the_folder_it_was_named_in(shell: She
     assert "1 equal" in shell.ok("snapshot run v1 -q --inventory box.yaml")
 
 
+@pytest.mark.battery
 def test_work_areas_and_environments_go(shell: Shell) -> None:
     shell.ok("run -q --job-id first")
     shell.ok("snapshot create --name v1")
