@@ -42,7 +42,7 @@ class Policy(Section):
 class Unseen(Section):
     """What a plugin's author says about a place that its scan cannot see into."""
 
-    heading = "plugin.allow_unknown[]"
+    heading = "allow_unknown[]"
     reason: Text = required("The code that the scan gives.", "A 5.5", example="exec-child")
     where: Text | None = optional("An address, or a function on the way; all places without it.", "A 5.5")
     why: Text = required("Why it is meant.", "A 5.5", example="runs /usr/bin/git only")

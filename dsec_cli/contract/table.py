@@ -171,7 +171,7 @@ SECTIONS: dict[str, tuple[str, tuple[str, ...], dict[str, tuple[Any, ...]]]] = {
         "warmup_steps": ("whole", 0, 1000000),
         "auto_scale": ("bool",),
     }),
-    "Unseen": ("plugin.allow_unknown[]", ("reason", "why"), {
+    "Unseen": ("allow_unknown[]", ("reason", "why"), {
         "reason": ("text",),
         "where": ("text",),
         "why": ("text",),

@@ -43,7 +43,7 @@ MOST_OF_A_LINE = 16_384
 def split_line(line: str, *, comments: bool = False) -> list[str]:
     """The words of a line, as a shell splits them; raises ValueError, also for a line that is too long."""
     if len(line) > MOST_OF_A_LINE:
-        raise ValueError("too long a line")
+        raise ValueError(len(line))
     return shlex.split(line, comments=comments)
 
 

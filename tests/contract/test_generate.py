@@ -142,7 +142,13 @@ def test_every_example_on_the_page_can_be_copied(heading: str, key: str, example
     text, path = _written_out(heading, key, example)
     tree = parse(SourceText.from_bytes("example.yaml", text.encode()))
     assert tree.problems == (), text
-    kind = "deploy" if heading in DEPLOYMENT else "plugin" if heading == "plugin" else "contract"
+    kind = (
+        "deploy"
+        if heading in DEPLOYMENT
+        else "plugin"
+        if heading in ("plugin", "allow_unknown[]")
+        else "contract"
+    )
     checked = check(tree.documents[0], kind)
     stated: object = checked.values
     for part in path:

@@ -23,6 +23,7 @@ steps:
   - id: S1
     run: python load.py
     timeout: 60s
+    resources: {gpu: {count: 2}}
   - {id: S2, run: "python 训练🚀.py", timeout: 60s, needs: [S1, S9]}
 """
 

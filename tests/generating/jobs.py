@@ -272,6 +272,7 @@ def plugin(rng: Random) -> Document:
         "schema": "schema.json",
         "permissions": rng.sample(("read:redis", "write:s3", "read:simulation", "call:skill-registry"), 2),
         "signature": "plugin.sig",
+        "allow_unknown": [{"reason": "exec-child", "where": "run_git", "why": "runs /usr/bin/git only"}],
     }
     if rng.random() < 0.5:
         machine = Machine(rng)
@@ -333,11 +334,13 @@ def placed(rng: Random) -> Document:
         if rng.random() < 0.5
         else {"share": rng.choice(("exclusive", "mig"))}
     )
+    job["shell"] = "bash -eu"
     job["tokens"] = {"licence": rng.randrange(1, 4), "simulator": 8}
     job["steps"] = [
         {
             "id": "embed",
-            "run": "python -m placed.embed",
+            "run": "set -o pipefail\npython -m placed.embed | tee embed.log\n",
+            "shell": "bash",
             "resources": {"gpu": {"count": 1, **shared}, "tokens": {"licence": 1}},
             "timeout": "1h",
         },

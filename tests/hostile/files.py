@@ -19,7 +19,8 @@ security_policy:
       - {domain: api.example.com, ports: [443], rate_limit: 100req/min}
 steps:
   - {id: load, run: python load.py, timeout: 5m, outputs: ["{run}/data.npz"]}
-  - {id: learn, run: python learn.py, timeout: 1h, needs: [load], inputs: ["{run}/data.npz"]}
+  - {id: learn, run: python learn.py, timeout: 1h, needs: [load], inputs: ["{run}/data.npz"],
+     resources: {gpu: {count: 2}}}
 iterations: {count: 3}
 """
 """A contract without findings: what is broken below is broken in something."""

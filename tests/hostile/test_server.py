@@ -89,7 +89,7 @@ def visited(names: tuple[str, ...], folder: Path) -> None:
                 place = {"textDocument": {"uri": uri}, "position": {"line": 3, "character": 5}}
                 editor.ask("textDocument/hover", place)
                 editor.ask("textDocument/completion", place)
-            assert found == [], name
+            assert [one for one in found if one["severity"] < 3] == [], name
             assert time.monotonic() - began < LONGEST_S, name
         editor.ask("shutdown", None)
         editor.tell("exit", None)

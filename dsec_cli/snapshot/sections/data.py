@@ -113,18 +113,20 @@ def compare(pair: Pair) -> Iterator[Difference]:
             if _essence(one) != _essence(two) and not (pair.live and two is None):
                 kind = "added" if one is None else "removed" if two is None else "changed"
                 yield Difference("data", kind, str(name), _told(one), _told(two), 93, _WHY)
-                yield from _files(str(name), (one or {}).get("files"), (two or {}).get("files"))
+                yield from _files(
+                    str(name), (one or {}).get("files"), (two or {}).get("files"), {*before, *after}
+                )
     if not pair.live and pair.before.store is pair.after.store:
         yield from _taken(pair)
 
 
 def _taken(pair: Pair) -> Iterator[Difference]:
-    """Files of data that both sides took in as a whole."""
+    """Files of folders that both sides took in as a whole."""
     trees = [
         {
             row["path"]: side.trees[f"data-{at}"]
             for at, row in enumerate(side.data["named"])
-            if f"data-{at}" in side.trees
+            if f"data-{at}" in side.trees and not row.get("file")
         }
         for side in (pair.before, pair.after)
     ]
@@ -136,11 +138,15 @@ def _taken(pair: Pair) -> Iterator[Difference]:
                 yield Difference("data", kind, f"{path}/{spelled(change.path)}", was, now, 93, _WHY)
 
 
-def _files(path: str, before: Plain, after: Plain) -> Iterator[Difference]:
-    """Which files of a folder differ, where both sides know them one by one."""
+def _files(path: str, before: Plain, after: Plain, told: set[str]) -> Iterator[Difference]:
+    """Which files of a folder differ, where both sides know them; those `told` have a line of their own."""
     if not before or not after:
         return
-    names = [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
+    names = [
+        name
+        for name in sorted({*before, *after})
+        if before.get(name) != after.get(name) and f"{path}/{name}" not in told
+    ]
     for name in names[:_TOLD]:
         kind = "added" if name not in before else "removed" if name not in after else "changed"
         yield Difference("data", kind, f"{path}/{name}", before.get(name, ""), after.get(name, ""), 93, _WHY)
