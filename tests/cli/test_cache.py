@@ -249,7 +249,7 @@ def test_files_of_the_program_count(contract: Path, folder: Path, tmp_path: Path
     rules = copy / "dsec_cli" / "lint" / "rules"
     program = f"import sys; sys.path.insert(0, {str(copy)!r}); sys.argv[0] = 'ds-contract-lint'; "
     program += "from dsec_cli.fast import contract_lint; sys.exit(contract_lint())"
-    words = [sys.executable, "-c", program, contract.name]
+    words = [sys.executable, "-B", "-c", program, contract.name]  # byte code in its folders would count, too
 
     def said() -> bytes:
         return subprocess.run(words, cwd=contract.parent, capture_output=True, check=False).stdout
