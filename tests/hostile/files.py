@@ -242,7 +242,9 @@ GRAPHS = {
         b"    egress:\n", b"    egress:\n" + b"      - {domain: '*.a.b', ports: [443]}\n" * 3000
     ),
     "odd-egresses": GOOD.replace(b"api.example.com", "'http://user:pw@[::1]:99999/中?x#\\0'".encode()),
-    "odd-paths": GOOD.replace(b"{run}/data-{iteration}.npz", b"{run}/../../../{}/{x}/{0}/{{run}}/\\0/{run!r:>9999999}"),
+    "odd-paths": GOOD.replace(
+        b"{run}/data-{iteration}.npz", b"{run}/../../../{}/{x}/{0}/{{run}}/\\0/{run!r:>9999999}"
+    ),
     "odd-commands": GOOD.replace(b"python load.py", b'"python \'load"').replace(b"python learn.py", b'"\\0"'),
     "words-where-numbers-are": GOOD.replace(b"count: 2", b"count: two").replace(b"count: 3", b"count: [3]"),
     "everything-a-list": GOOD.replace(b"{", b"[").replace(b"}", b"]"),
