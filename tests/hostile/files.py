@@ -4,7 +4,7 @@ from __future__ import annotations
 
 GOOD = b"""\
 baseline:
-  gpu: {count: 2, memory: 24Gi, type: a100-pcie-40gb}
+  gpu: {count: 2, memory: 24Gi, type: a100-sxm-80gb}
 elasticity:
   gpu: {min_count: 2, max_count: 4}
 fault_tolerance: {level: critical, checkpoint_grace_period: 30s}
