@@ -49,6 +49,8 @@ def _in_group(line: str, group: str, argv: list[str], names: tuple[str, ...]) ->
     """The second word of a command is wrong; None where there is none, or it asks for help."""
     if not argv or argv[0] in HELP:
         return None
+    if argv[0].startswith("-"):
+        return _no_option(argv[0], say("options come after the command: {program} COMMAND", program=line))
     known = [name.partition(" ")[2] for name in names if name.startswith(f"{group} ")]
     return UsageError(
         say("{program} has no command {word!r}", program=line, word=argv[0]),
@@ -159,6 +161,10 @@ def _unknown(row: Command, line: str, name: str) -> UsageError:
         if name.partition("-")[0] == argument.lower():
             usage = " ".join((line, *names[:at]))
             return _no_option(f"--{name}", say("{name} is an argument: {usage}", name=argument, usage=usage))
+    # Some commands have one format, and the others a choice of them.
+    chosen = next((option[0] for option in row[4] if name in option[4]), "")
+    if chosen:
+        return _no_option(f"--{name}", say("did you mean {word!r}?", word=f"--{chosen} {name}"))
     from dsec_cli.contract.suggest import nearest
 
     best = nearest(name, sorted(option[0] for option in row[4]))

@@ -155,11 +155,20 @@ def variables_of(plan: Plan, lang: str | None) -> tuple[tuple[str, str], ...]:
     from dsec_cli.commands.speaking import listener
 
     for name, source in missing:
-        line = say(
-            "warning: {name} will be missing: nothing is fetched from {source}; set it where the run starts",
-            name=name,
-            source=source,
-        )
+        if source.startswith("env://"):
+            line = say(
+                "warning: {name} will be missing: the variable {other} is not set here;"
+                " set it and start again",
+                name=name,
+                other=source.removeprefix("env://"),
+            )
+        else:
+            line = say(
+                "warning: {name} will be missing: nothing is fetched from {source};"
+                " set it where the run starts",
+                name=name,
+                source=source,
+            )
         sys.stderr.write(f"dsec: {listener(lang)(line)}\n")
     return given
 

@@ -89,6 +89,9 @@ def _refused(found: Checked, args: Args, here: Installed | None) -> str:
         to_stderr(f"dsec: {found.manifest.comment} is taken without a trusted signature: {why}\n")
         return ""
     flag = {"rollback": "--allow-rollback"}.get(status) or ("--allow-unsigned" if status in _DOUBTFUL else "")
+    if status == "unknown-key":
+        trust = f"dsec plugin trust KEY --plugins {found.manifest.name}"
+        return f"{status}: {why} (hint: if you trust who signed it: {trust}; {flag} takes it all the same)"
     return f"{status}: {why}" + (f" (hint: {flag} takes it all the same)" if flag else "")
 
 
@@ -166,7 +169,7 @@ def _install(
         if verdict == "violations":
             return _no(manifest.comment, said)
         if verdict == "incomplete" and not args.allow_incomplete:
-            _no(manifest.comment, f"{said} (hint: --allow-incomplete takes it all the same)")
+            _no(manifest.comment, said)
             return UNKNOWN
         emit(_told(found, said, merged, contract))
         if args.dry_run:
@@ -235,12 +238,23 @@ def scanned(aside: str, package: Package) -> tuple[str, str, dict[str, object]]:
     return found.verdict(), _line(found, entry), allowed
 
 
+def _unseen(found: Scan, entry: str) -> str:
+    """What the scan lacks, and what to do about it: where it lacks a disassembler, nothing else counts."""
+    if any(one.code == "no-disassembler" for one in found.blind()):
+        return (
+            f"no disassembler is installed, so the code of {entry} was not read"
+            " (hint: pip install 'dsec[scan]'; --allow-incomplete takes it all the same)"
+        )
+    count = len(found.blind())
+    places = "place" if count == 1 else "places"
+    return f"{count} {places} of {entry} cannot be seen into (hint: --allow-incomplete takes it all the same)"
+
+
 def _line(found: Scan, entry: str) -> str:
     verdict = found.verdict()
     if verdict == "violations":
         return "; ".join(f"{one.code}: {one.message}" for one in found.violations()[:5])
     if verdict == "incomplete":
-        count = len(found.blind())
-        return f"{count} {'place' if count == 1 else 'places'} of {entry} cannot be seen into"
+        return _unseen(found, entry)
     needs = ", ".join(one.permission for one in found.needs) or "no permission"
     return f"{entry} uses {needs}, as declared"

@@ -12,7 +12,7 @@ from dsec_cli.diagnostics import Edit, Finding, Fix
 from dsec_cli.source.resolve import resolve
 from dsec_cli.source.spelling import spelled
 from dsec_cli.source.text import Span
-from dsec_cli.source.tree import Scalar, Sequence
+from dsec_cli.source.tree import Mapping, Scalar, Sequence
 from dsec_cli.words import say
 
 
@@ -51,6 +51,8 @@ def _as_entries(finding: Finding, node: Scalar) -> Finding:
     where, text = finding.where, node.text
     if isinstance(where, Span):
         return finding
+    if where[-2:-1] == (_VARIABLES,):
+        return _variable(finding, text.partition("=")[0])
     if where[-1:] == ("gpu",) and text.isascii() and text.isdecimal():
         return _instead(finding, node, f"{{count: {int(text)}}}")
     if where[:1] == ("dependencies",) and len(where) == 2:
@@ -63,6 +65,29 @@ def _as_entries(finding: Finding, node: Scalar) -> Finding:
             version = f', version: "{rest}"' if rest else ""
             return _instead(finding, node, f"{{package: {name}{version}}}")
     return finding
+
+
+_VARIABLES = "env_vars"
+
+
+def as_list(finding: Finding, node: Mapping) -> Finding:
+    """The finding of a mapping in place of a list; variables are often written as `NAME: value`."""
+    if not isinstance(finding.where, Span) and finding.where[-1:] == (_VARIABLES,) and node.entries:
+        first = node.entries[0].key
+        return _variable(finding, first.text if isinstance(first, Scalar) else "")
+    return finding._replace(help=say("begin each entry with `- `"))
+
+
+def _variable(finding: Finding, name: str) -> Finding:
+    """How a variable is written. Its value may be a secret, so it is not repeated."""
+    if not name.replace("_", "a").isalnum():
+        name = "NAME"
+    return finding._replace(
+        help=say(
+            "write `- {{name: {name}, value: ...}}`, and for a secret `- {{name: {name}, source: env://{name}}}`",
+            name=name,
+        )
+    )
 
 
 def _instead(finding: Finding, node: Scalar, text: str) -> Finding:

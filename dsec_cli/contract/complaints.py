@@ -106,7 +106,9 @@ def wrong_type(node: Node, value: object, at: Path, want: str) -> Finding:
 
         return as_mapping(finding, node)
     if isinstance(node, Mapping) and want.startswith("a list"):
-        return finding._replace(help=say("begin each entry with `- `"))
+        from dsec_cli.contract.amending import as_list
+
+        return as_list(finding, node)
     if isinstance(node, Sequence) and len(node.items) == 1 and isinstance(node.items[0], Scalar):
         return finding._replace(help=say("write {text} without the brackets", text=node.items[0].text))
     return finding

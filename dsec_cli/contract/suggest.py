@@ -40,6 +40,8 @@ TRAINER_KEYS = {
 """Keys of trainer libraries that find their way into contracts, and what DSec has for them."""
 
 SYNONYMS = {
+    "tolerance": "level",
+    "faulttolerance": "level",
     "dependson": "needs",
     "depends": "needs",
     "deps": "needs",

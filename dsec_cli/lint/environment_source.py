@@ -29,8 +29,11 @@ def with_source(facts: Facts, finding: Finding, path: Path, name: str) -> Findin
 
 
 def _in_place(facts: Facts, path: Path, name: str) -> tuple[Edit, ...]:
-    """`value: ${NAME}` becomes `source: env://NAME`."""
-    key, value = renamed(facts, path, "source"), replaced(facts, path, f"env://{name}")
+    """`value: ${NAME}`, and `source: $NAME`, become `source: env://NAME`."""
+    value = replaced(facts, path, f"env://{name}")
+    if path[-1] == "source":
+        return value
+    key = renamed(facts, path, "source")
     return (*key, *value) if key and value else ()
 
 

@@ -38,6 +38,11 @@ SAID = [
     ("dsctl config gte", "ACTION cannot be 'gte'", "did you mean 'get'?"),
     ("dsec status --job-id x", "there is no option --job-id", "JOB is an argument: dsec status JOB"),
     ("dsec logs x --step=S1", "there is no option --step", "STEP is an argument: dsec logs JOB STEP"),
+    ("dsec lint --json", "there is no option --json", "did you mean '--format json'?"),
+    ("ds-netcheck --loopback", "there is no option --loopback",
+     "options come after the command: ds-netcheck COMMAND"),
+    ("dsec snapshot --name x", "there is no option --name",
+     "options come after the command: dsec snapshot COMMAND"),
     ("dsec cancel --jobs", "there is no option --jobs", "dsec cancel --help lists them all"),
 ]  # fmt: skip
 

@@ -33,6 +33,15 @@ def test_what_nobody_gives_is_said(capsys, monkeypatch):
     )
 
 
+def test_a_variable_that_is_not_set_here_is_named(capsys, monkeypatch):
+    monkeypatch.delenv("KEY", raising=False)
+    monkeypatch.delenv("OTHER", raising=False)
+    assert variables_of(noted(("KEY", "env://OTHER")), "en") == ()
+    assert capsys.readouterr().err == (
+        "dsec: warning: KEY will be missing: the variable OTHER is not set here; set it and start again\n"
+    )
+
+
 def test_a_dead_runs_steps_are_not_running(job, kit):
     job.save(kit.plan(kit.step("A", argv=["sleep", "600"]), kit.step("B", "A")))
     process = job.start("run", "plan.json", "--job-id", "j")

@@ -1,6 +1,8 @@
 """Chinese for what a contract's values must be."""
 
 TEXTS: dict[str, str] = {
+    "write `- {{name: {name}, value: ...}}`, and for a secret `- {{name: {name}, source: env://{name}}}`": "请写 `- {{name: {name}, value: ...}}`；密钥则写 `- {{name: {name}, source: env://{name}}}`",
+    "write source: env://{name}": "请写 source: env://{name}",
     "begin each entry with `- `": "每个条目以 `- ` 开头",
     "write {text} without the brackets": "写 {text}，去掉方括号",
     "a comment needs a space before its `#`": "注释的 `#` 前面需要空格",

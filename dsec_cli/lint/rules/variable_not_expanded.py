@@ -56,9 +56,9 @@ def check(facts: Facts) -> Iterator[Finding]:
     """Variables in environments, in working folders, and in the paths of inputs, outputs and mounts."""
     contract = facts.contract
     for one in contract.env_vars:
-        found = reference(one.value) if one.value is not None else None
-        if found is not None:
-            yield _of_variable(facts, (*one.path, "value"), one.name or "?", found=found)
+        for key, text in (("value", one.value), ("source", one.source)):
+            if text is not None and (found := reference(text)) is not None:
+                yield _of_variable(facts, (*one.path, key), one.name or "?", found=found)
     for step in contract.steps:
         for name, value in step.env:
             found = reference(value)
@@ -127,6 +127,8 @@ def _of_variable(facts: Facts, path: Path, name: str, *, found: Reference) -> Fi
     )
     finding = _finding(path, found, advice, name=name)
     if not same:
+        if found.whole and path[-1] == "source":
+            return finding._replace(help=say("write source: env://{name}", name=found.name))
         return finding
     from dsec_cli.lint.environment_source import with_source  # only a finding pays for it
 
