@@ -13,7 +13,9 @@ ARGS = cast("Any", SimpleNamespace(allow_unsigned=False, allow_rollback=False))
 def judged(status: str, why: str) -> Any:
     return SimpleNamespace(
         standing=SimpleNamespace(status=status, why=why, signer=None),
-        manifest=SimpleNamespace(name="word-count", comment="word-count 1.0.0", version="1.0.0", expires=None),
+        manifest=SimpleNamespace(
+            name="word-count", comment="word-count 1.0.0", version="1.0.0", expires=None
+        ),
     )
 
 
