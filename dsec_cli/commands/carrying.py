@@ -149,6 +149,16 @@ def referred(
     return tuple(given), missing
 
 
+def tell_of_baseline(plan: Plan, lang: str | None) -> None:
+    """What the baseline states and the machine lacks: Steps are placed by their own demands all the same."""
+    from dsec_cli.commands.speaking import listener
+
+    for note in plan.notes:
+        if note.startswith("baseline states "):
+            line = say("warning: {note}; the Steps are run all the same", note=note)
+            sys.stderr.write(f"dsec: {listener(lang)(line)}\n")
+
+
 def variables_of(plan: Plan, lang: str | None) -> tuple[tuple[str, str], ...]:
     """What `env://` sources give; of what nobody gives it is said that Steps will not have it."""
     given, missing = referred(plan, os.environ)

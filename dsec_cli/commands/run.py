@@ -25,6 +25,7 @@ from dsec_cli.commands.carrying import (
     machine_for,
     metrics_of,
     probe_of,
+    tell_of_baseline,
     variables_of,
     write_whole,
 )
@@ -58,6 +59,7 @@ def main(args: Args) -> int:
     check_host(plan, inventory, state=state)
     check_feasible(plan, inventory)
     metrics = metrics_of(args)
+    tell_of_baseline(plan, args.lang)
     looked = look(plan, args, folder=folder, state=state)
     if looked.code != YES:
         return looked.code

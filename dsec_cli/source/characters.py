@@ -35,6 +35,8 @@ _BREAKS = {
 _INVISIBLE = {"\u200b": "U+200B ZERO WIDTH SPACE", "\ufeff": "U+FEFF ZERO WIDTH NO-BREAK SPACE"}
 _MOST_PLACES = 9
 """So many are named: a file may be nothing but control characters."""
+_BINARY = 8
+"""So many kinds of control characters, NUL among them, are in no text by mistake."""
 _LONG = 10_000
 _SPACES = "\xa0\u3000 "
 _INDICATORS = frozenset(":-?")
@@ -130,8 +132,11 @@ def _hide(text: str, problems: list[Problem]) -> Prepared:
     stand_ins = _absent(present)
     restore: dict[int, str] = {}
     table: dict[int, str] = {}
+    binary = _binary(text, present)
+    if binary is not None:
+        problems.append(binary)
     for char in sorted(char for char in present if not char.isprintable() and char not in "\n\t\r"):
-        problem = _judge(text, char)
+        problem = None if binary is not None else _judge(text, char)
         if problem is not None:
             problems.append(problem)
         if char in _BREAKS or _refused(char):
@@ -139,6 +144,20 @@ def _hide(text: str, problems: list[Problem]) -> Prepared:
             table[ord(char)] = stand_in
             restore[ord(stand_in)] = char
     return Prepared(exchanged(text, table), restore, problems, next(stand_ins))
+
+
+def _binary(text: str, present: Set[str]) -> Problem | None:
+    """One problem for a program, an archive or weights: each of their characters would be one of its own."""
+    if "\0" not in present:
+        return None
+    controls = sum(1 for char in present if char not in "\n\t\r" and char not in _BREAKS and _refused(char))
+    if controls < _BINARY:
+        return None
+    message = say(
+        "this is a binary file: it holds {count} kinds of control characters", "binary", count=controls
+    )
+    places = list(islice(_occurrences(text, "\0"), 1))
+    return _problem("DS002", places, 1, message, say("name a contract, or save this one as UTF-8 text"))
 
 
 def exchanged(text: str, table: dict[int, str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from types import SimpleNamespace
 
-from dsec_cli.commands.carrying import referred, variables_of
+from dsec_cli.commands.carrying import referred, tell_of_baseline, variables_of
 
 
 def noted(*pairs):
@@ -56,3 +56,11 @@ def test_a_dead_runs_steps_are_not_running(job, kit):
     found = json.loads(job.dsec("top", "j", "--json"))
     assert (found["state"], [one["state"] for one in found["steps"]]) == ("dead", ["cut off", "waiting"])
     assert "dsec resume j continues it" in job.dsec("run", "plan.json", "--job-id", "j", expect=2)
+
+
+def test_a_machine_below_the_baseline_is_said(capsys):
+    plan = SimpleNamespace(notes=("baseline states 400 cores, the inventory has 2", "something else"))
+    tell_of_baseline(plan, "en")
+    assert capsys.readouterr().err == (
+        "dsec: warning: baseline states 400 cores, the inventory has 2; the Steps are run all the same\n"
+    )

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsec_cli.source import characters
+from dsec_cli.source.text import SourceText
 
 
 def _as_defined(text: str, at: int) -> bool:
@@ -27,3 +28,12 @@ def test_characters_are_exchanged_alike_in_short_and_long_texts(text: str) -> No
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(characters, "_LONG", 0)
         assert characters.exchanged(text, table) == text.translate(table)
+
+
+def test_a_binary_file_is_one_problem() -> None:
+    """Not one for each of its characters; text with a few control characters is still told of each."""
+    program = "\x7fELF" + "".join(map(chr, range(32))) * 3 + "name: x\n"
+    told = [one.message for one in characters.prepare(SourceText("a", program.encode())).problems]
+    assert told == ["this is a binary file: it holds 30 kinds of control characters"]
+    slips = "name: a\0b\x01\x02\n"
+    assert len(characters.prepare(SourceText("a", slips.encode())).problems) == 3

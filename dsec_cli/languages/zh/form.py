@@ -3,6 +3,8 @@
 TEXTS: dict[str, str] = {
     "write `- {{name: {name}, value: ...}}`, and for a secret `- {{name: {name}, source: env://{name}}}`": "请写 `- {{name: {name}, value: ...}}`；密钥则写 `- {{name: {name}, source: env://{name}}}`",
     "write source: env://{name}": "请写 source: env://{name}",
+    "this is a binary file: it holds {count} kinds of control characters": "这是二进制文件：含有 {count} 种控制字符",
+    "name a contract, or save this one as UTF-8 text": "请指定契约文件，或把此文件存为 UTF-8 文本",
     "begin each entry with `- `": "每个条目以 `- ` 开头",
     "write {text} without the brackets": "写 {text}，去掉方括号",
     "a comment needs a space before its `#`": "注释的 `#` 前面需要空格",

@@ -74,6 +74,7 @@ TEXTS: dict[str, str] = {
     "activate another environment, or unset {name}": "激活另一个环境，或取消 {name}",
     "it does not answer": "它没有响应",
     "{install}, for {python}": "{install}，用于 {python}",
+    "warning: {note}; the Steps are run all the same": "警告：{note}；步骤仍会运行",
     "warning: {name} will be missing: the variable {other} is not set here; set it and start again": "警告：将缺少 {name}：此处未设置环境变量 {other}；请设置后重新启动",
     "warning: {name} will be missing: nothing is fetched from {source}; set it where the run starts": "警告：将缺少 {name}：dsec 不会从 {source} 获取；请在启动任务的环境中设置它",
     "it is running: dsec status {name} shows how far it is; or take another --job-id": "它正在运行：dsec status {name} 显示进度；或换一个 --job-id",
