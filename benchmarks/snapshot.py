@@ -175,7 +175,8 @@ class Beside:
         return missed
 
     def _middle(self, tool: str, task: str, key: str) -> float:
-        return statistics.median(getattr(one, key) for one in self.used[tool, task])
+        middle: float = statistics.median(getattr(one, key) for one in self.used[tool, task])
+        return middle
 
 
 def beside(case: str, work: Path, *, rounds: int, share: float) -> bool:

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 _HASH = b'"hash":"'
 """Only the plan's own hash: those of the parts have names that end in `_hash`."""
+_ORIGIN = re.compile(rb'"origin":"[^":\\]*((?::[^"\\]*)?)"')
+"""The inventory's, the only key of that name behind the hash and before the Steps."""
 _STEPS, _AFTER = '"steps":[{"command":', '}],"tool":"'
 """Where the Steps begin and end; a quote within a string would have a backslash before it."""
 _BEGINNING = re.compile(rb'\{\s*"analysis"\s*:')
@@ -94,7 +96,12 @@ def _quick(raw: bytes) -> Plan | None:
     if raw.find(_HASH, start) >= 0:
         return None
     end = len(raw) - raw.endswith(b"\n")
-    around = memoryview(raw)[:start], memoryview(raw)[start + 64 : end]
+    origin = _ORIGIN.search(raw, start)
+    if origin is None:
+        return None
+    # As `planfile.plan_hash` does: what the file of a described inventory is called is left out.
+    seen = memoryview(raw)
+    around = seen[:start], seen[start + 64 : origin.start(1)], seen[origin.end(1) : end]
     if digest_joined(FORMAT, around) != stored.decode(errors="replace"):
         return None
     try:

@@ -41,6 +41,17 @@ def test_both_readers_agree(kit):
     assert _quick(plan_bytes(plan)) == plan == parse_strictly(plan_bytes(plan), where="p")
 
 
+@pytest.mark.parametrize("origin", ["described:bench.yaml", "described:a: b", "here", ""])
+def test_a_described_inventory_is_read_fast_whatever_its_file_is_called(kit, origin):
+    plan = kit.plan(kit.step("A"))
+    plan = seal(plan._replace(inventory=plan.inventory._replace(origin=origin), hash=""))
+    raw = plan_bytes(plan)
+    assert _quick(raw) == plan == parse_strictly(raw, where="p")
+    renamed = raw.replace(b'"origin":"described:', b'"origin":"described:other-')
+    assert _quick(renamed) == parse_strictly(renamed, where="p")
+    assert _quick(raw.replace(f'"origin":"{origin}'.encode(), b'"origin":"x' + origin.encode())) is None
+
+
 def test_both_readers_agree_on_how_the_order_was_chosen(kit):
     plan = kit.plan(kit.step("A"))
     old = plan_bytes(plan)
