@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec.cards import card, class_bytes, gives, resolve, types
+from dsec.cards import card, class_bytes, gives, resolve, spelt, types
 from dsec.plan import Demand, Terms
 
 TYPE_CHECKING = False
@@ -123,7 +123,7 @@ def _types(step: Step, gpu: Gpu, contract: Contract) -> tuple[str, ...]:
     returned names the rate and is no device's type, so that the plan is refused with it.
     """
     text = gpu_type_text(gpu, contract)
-    named = () if text is None else resolve(text) or (text.strip().lower(),)
+    named = () if text is None else resolve(text) or (spelt(text),)
     flops, memory_rate = int(step.demand.fp16_throughput or 0), int(step.demand.memory_bandwidth or 0)
     if not flops and not memory_rate:
         return named

@@ -117,7 +117,7 @@ def fits_type(wanted: str | None, device: Device, types: Types) -> bool:
     known = types.resolve(wanted)
     if known:
         return device.type in known
-    return wanted.strip().lower() in (device.type.lower(), device.model.lower())
+    return cards.spelt(wanted) in (device.type, cards.spelt(device.model))
 
 
 def fits_memory(memory: GpuMemory | None, device: Device) -> bool:

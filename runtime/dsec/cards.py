@@ -313,12 +313,19 @@ def _at_least(text: str) -> tuple[str, ...]:
     return tuple(sorted(found))
 
 
+def spelt(name: str) -> str:
+    """How a type that the table lacks is called, whoever writes it: `GeForce RTX 5060 Ti` -> rtx-5060ti."""
+    return "-".join(_words(name)) or name.strip().lower()
+
+
 def from_model(name: str, memory_bytes: int | None = None) -> str:
-    """Canonical type of a device that prints `name`; "" when unknown or ambiguous.
+    """Type of a device that prints `name`: as in the table, else as `spelt`; "" when the name tells none.
 
     `memory_bytes` decides between types that print the same name.
     """
     found = _matching(name)
+    if not found and any(char.isdecimal() for char in name):  # not "Graphics Device"
+        return spelt(name)
     if len(found) > 1 and memory_bytes is not None:
         found = tuple(type_ for type_ in found if _near(_BY_TYPE[type_], memory_bytes))
     return found[0] if len(found) == 1 else ""

@@ -40,6 +40,8 @@ TEXTS: dict[str, str] = {
     "write it again: dsec inventory --json": "请重新生成：dsec inventory --json",
     "did you mean {meant}? there are {names}": "是不是想写 {meant}？有 {names}",
     "{name} lists no GPU": "{name} 没有列出 GPU",
+    "{name} is what nvidia-smi topo -p2p printed: which GPUs there are is not in it": "{name} 是 nvidia-smi topo -p2p 的输出，其中没有列出有哪些 GPU",
+    "save nvidia-smi -q -x, or nvidia-smi -q and nvidia-smi topo -m": "保存 nvidia-smi -q -x，或 nvidia-smi -q 加 nvidia-smi topo -m",
     "{name} lists {count} GPUs but its matrix has {count_2}": "{name} 列出 {count} 张 GPU，其矩阵却有 {count_2} 块",
     "{name} declares XML entities": "{name} 声明了 XML 实体",
     "{name} is no XML: {problem}": "{name} 不是 XML：{problem}",

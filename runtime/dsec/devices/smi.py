@@ -30,11 +30,31 @@ _READERS = (smitext.queried, smitext.comma_separated, smitext.listed, smitext.ta
 
 def is_output(text: str) -> bool:
     """Whether the text holds output of nvidia-smi that says which GPUs there are."""
-    return _ROOT in text[:4000] or bool(matrix(text).names) or any(read(text) for read in _READERS)
+    return (
+        _ROOT in text[:4000]
+        or bool(matrix(text).names)
+        or any(read(text) for read in _READERS)
+        or _is_peer_matrix(text)
+    )
+
+
+_PEER = frozenset(("X", "OK", "CNS", "GNS", "TNS", "NS", "DR", "U"))
+"""Cells of `nvidia-smi topo -p2p`: whether one GPU may reach another's memory."""
+
+
+def _is_peer_matrix(text: str) -> bool:
+    rows = [line.split() for line in text[:100_000].splitlines()]
+    cells = [set(row[1:]) for row in rows if row[:1] and row[0].startswith("GPU") and "X" in row]
+    return bool(cells) and all(row <= _PEER for row in cells) and any(row != {"X"} for row in cells)
 
 
 def from_output(text: str, name: str) -> Inventory:
     """The inventory in saved output; raises InventoryProblem."""
+    if _is_peer_matrix(text):
+        raise InventoryProblem(
+            say("{name} is what nvidia-smi topo -p2p printed: which GPUs there are is not in it", name=name),
+            hint="save nvidia-smi -q -x, or nvidia-smi -q and nvidia-smi topo -m",
+        )
     xml, rest = _apart(text)
     links = matrix(rest)
     seen = _from_xml(xml, name) if xml else _printed(rest)
