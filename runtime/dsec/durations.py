@@ -11,6 +11,7 @@ import os
 
 from dsec.containment import read_beneath
 from dsec.errors import FileProblem, StoredFormError
+from dsec.hashing import digest
 from dsec.record import Record
 from dsec.wholefile import write_whole
 from dsec.words import say, system
@@ -60,10 +61,8 @@ def contract_key(file: str, name: str, *, simulated: bool = False) -> str:
 
 def work_of(argv: Sequence[str], shell: str, call: str, args: str) -> str:
     """A short name of what a Step executes: equal for equal commands."""
-    from hashlib import blake2b
-
     text = "\0".join((*argv, "", shell, call, args))
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return digest("dsec.work/1", text.encode("utf-8", "surrogatepass"))[:16]
 
 
 def read_durations(state: str, contract: str) -> dict[str, tuple[Learned, ...]]:

@@ -191,10 +191,12 @@ def test_a_run_learns_and_the_next_plan_keeps_off(job):
     own = learned["contracts"]["ds_config.yaml: ds_config"]
     assert own["ran_out"] == {"A": {"a100-sxm-80gb": 1}}
     text = (job.folder / "ds_config.yaml").read_text()
-    (job.folder / "other.yaml").write_text(
+    # In a folder of its own: beside ds_config.yaml its Steps would be stated twice.
+    (job.folder / "other").mkdir()
+    (job.folder / "other" / "other.yaml").write_text(
         "baseline: {cpu: 1}\nelasticity: {}\nfault_tolerance: {level: pauseable}\ndependencies: []\n" + text
     )
-    assert "ran out of memory" not in job.dsec("plan", "other.yaml", "--inventory", "box.json")
+    assert "ran out of memory" not in job.dsec("plan", "other/other.yaml", "--inventory", "box.json")
     after = job.dsec("plan", "ds_config.yaml", "--inventory", "box.json")
     assert "rtx-4090 0, not a100-sxm-80gb, where it ran out of memory" in " ".join(after.split())
     job.dsec("run", "ds_config.yaml", "--inventory", "box.json", "--job-id", "two", expect=1)
