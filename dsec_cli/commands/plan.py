@@ -55,7 +55,9 @@ def _planned(clean: Clean, inventories: list[Inventory], args: Args) -> int:
     if args.output is not None and not stored:
         save_plan(args.output, plan)
     tell = listener(args.lang)
-    emit(plan_bytes(plan).decode() if args.json or stored else plan_text(plan, tell) + _python(plan, tell))
+    emit(
+        plan_bytes(plan).decode() if args.json or stored else plan_text(plan, tell, here=_python(plan, tell))
+    )
     return codes.YES
 
 
@@ -63,7 +65,7 @@ def _python(plan: Plan, tell: Tell) -> str:
     """Which Python calls would run in here; no part of the plan, which may be carried out elsewhere."""
     if not needs_python(plan):
         return ""
-    return tell(say("python here: {python}", python=python_here(plan))) + "\n"
+    return tell(say("python here: {python}", python=python_here(plan)))
 
 
 def _asked(clean: Clean, args: Args) -> dict[str, int]:

@@ -44,8 +44,11 @@ _MEANING = {
 }
 
 
-def plan_text(plan: Plan, tell: Tell = str) -> str:
-    """Steps in order with their places, what the plan costs, and its hash; 80 columns, said by `tell`."""
+def plan_text(plan: Plan, tell: Tell = str, *, here: str = "") -> str:
+    """Steps in order with their places, what the plan costs, and its hash; 80 columns, said by `tell`.
+
+    `here`: a line about this machine, which is no part of the plan; it stands before the hash.
+    """
     inventory = inventory_text(plan.inventory)
     lines = [
         tell(say("plan {name}: {counts}", name=plan.name, counts=_counts(plan))),
@@ -69,6 +72,7 @@ def plan_text(plan: Plan, tell: Tell = str) -> str:
         lines += _told(tell(say("host")), text, _LABEL, deeper=2)
     for note in (*plan.notes, *plan.inventory.notes):
         lines += _told("", tell(say("note: {note}", note=note)), 0, deeper=6)
+    lines += [here] if here else []
     lines.append(tell(say("hash: {hash}", hash=plan.hash)))
     return "\n".join(map(plain, lines)) + "\n"
 
