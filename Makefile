@@ -4,8 +4,8 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PEERS ?= $(CURDIR)/.venv-peers
 export VENV PYTHON
-# Tests wait for processes half of their time: two workers for each core.
-WORKERS ?= $(shell echo $$((2 * $$(nproc))))
+# Tests wait for processes a part of their time: one worker more than there are cores.
+WORKERS ?= $(shell echo $$(($$(nproc) + 1)))
 # Byte code of the tests is kept, whatever the user's shell says: compiling them takes ten seconds a worker.
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 

@@ -99,6 +99,7 @@ def test_what_is_gone_is_told_and_dropped(ds: Ds, known: Path) -> None:
     assert lint(ds)["notes"] == []
 
 
+@pytest.mark.battery
 def test_a_partial_run_says_and_drops_nothing_about_the_rest(ds: Ds, known: Path) -> None:
     (known / "other.yaml").write_text("steps: []\nvresion: 1\n")
     assert lint(ds, "other.yaml")["notes"] == []
@@ -246,6 +247,7 @@ def test_a_file_that_could_not_be_read_is_told_when_writing(ds: Ds, known: Path)
     assert len(entries(known)) == 6
 
 
+@pytest.mark.battery
 @given(st.lists(st.sampled_from(["24G", "end", "token"]), max_size=6), st.sets(st.integers(0, 5)))
 def test_a_baseline_knows_what_it_was_written_from_and_nothing_else(
     tmp_path_factory: pytest.TempPathFactory, parts: list[str], removed: set[int]

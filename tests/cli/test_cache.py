@@ -117,6 +117,7 @@ def test_a_contract_that_appears_in_a_folder_counts(ds: Ds, contract: Path, fold
     assert b"ds_config.yaml" in ds("ds-contract-lint").stdout
 
 
+@pytest.mark.battery
 def test_options_and_environment_are_part_of_the_question(ds: Ds, contract: Path, folder: Path) -> None:
     ds("ds-contract-lint", contract.name)
     forge(folder)
@@ -127,6 +128,7 @@ def test_options_and_environment_are_part_of_the_question(ds: Ds, contract: Path
     assert ds("ds-contract-lint", contract.name).stdout == FORGED
 
 
+@pytest.mark.battery
 def test_an_inventory_is_read_anew(ds: Ds, contract: Path, folder: Path) -> None:
     path = contract.parent / "inventory.json"
     ds("dsec", "inventory", "--json", "--output", str(path))
@@ -167,6 +169,7 @@ def test_a_file_that_has_only_just_changed_is_not_remembered(folder: Path, contr
     assert not caching.keep(ticket, b"x", 0)
 
 
+@pytest.mark.battery
 def test_damaged_entries_are_misses(ds: Ds, contract: Path, folder: Path) -> None:
     first = ds("ds-contract-lint", contract.name)
     [entry] = entries(folder)
@@ -241,6 +244,7 @@ def test_names_that_were_tried_count(folder: Path, tmp_path: Path) -> None:
     assert cached._entry(ticket) is None
 
 
+@pytest.mark.battery
 def test_files_of_the_program_count(contract: Path, folder: Path, tmp_path: Path) -> None:
     """A copy of the program whose rule is edited, or which is given another rule, answers anew."""
     copy = tmp_path / "copy"
@@ -274,6 +278,7 @@ def test_files_of_the_program_count(contract: Path, folder: Path, tmp_path: Path
     assert said() == first
 
 
+@pytest.mark.battery
 def test_the_folder_stays_within_bounds(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(caching, "MOST_ENTRIES", 5)
     keys = [str(number) * cached.DIGEST for number in range(9)]

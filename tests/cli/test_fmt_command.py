@@ -37,6 +37,7 @@ def test_files_are_formatted_in_place(ds: Ds, file: Path) -> None:
     assert file.stat().st_ino == before.st_ino, "what is in its form already is not written again"
 
 
+@pytest.mark.battery
 def test_check_and_diff_write_nothing(ds: Ds, file: Path, tmp_path: Path) -> None:
     for option in ("--check", "--diff"):
         assert ds("dsec", "fmt", option).returncode == 1

@@ -90,6 +90,7 @@ WORDS = sorted(
 )
 
 
+@pytest.mark.battery
 @settings(max_examples=60)
 @given(st.sampled_from(sorted(ROWS)), st.lists(st.sampled_from(WORDS), max_size=5))
 def test_any_command_line_reads_the_same(name: str, words: list[str]) -> None:

@@ -59,6 +59,7 @@ def test_an_ignore_ends_with_its_day(ds: Ds, bad: Path) -> None:
     assert "2020-12-31" in note
 
 
+@pytest.mark.battery
 def test_an_ignore_that_silences_nothing_is_told(ds: Ds, bad: Path) -> None:
     (bad / ".dsec.toml").write_text(
         '[[lint.per-file-ignores]]\nfiles = "*.yaml"\ncodes = "DS503"\nreason = "used"\n'

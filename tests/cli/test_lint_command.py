@@ -136,6 +136,7 @@ def test_a_file_named_twice_is_checked_once(ds: Ds, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize(
     "data",
     [
@@ -235,6 +236,7 @@ def test_output_to_where_it_cannot_go(ds: Ds, tmp_path: Path) -> None:
     one_line(ds("ds-contract-lint", "-o", "."), "could not be written")
 
 
+@pytest.mark.battery
 def test_colours(ds: Ds, tmp_path: Path) -> None:
     (tmp_path / "dsandbox.yaml").write_bytes(BAD)
 
@@ -292,6 +294,7 @@ def test_a_terminal_gets_colours(tmp_path: Path) -> None:
     assert "\x1b[" not in on_terminal([], tmp_path, TERM="xterm", NO_COLOR="1")[1]
 
 
+@pytest.mark.battery
 def test_a_reader_that_has_enough(tmp_path: Path) -> None:
     shutil.copy(ROOT / "examples" / "bad" / "dsandbox.yaml", tmp_path)
     (tmp_path / "many.yaml").write_bytes(b"".join(b"key%d: 1\n" % at for at in range(3000)))

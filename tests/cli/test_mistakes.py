@@ -137,6 +137,7 @@ def test_what_cannot_be_read_has_a_mistake(program: str, name: str, words: list[
         assert wrong.hint
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("words", [("dsec", "--help"), ("dsec",), ("dsec", "run", "--help"), ("dsctl", "-h")])
 def test_a_help_page_without_a_reader_ends_with_141(words: tuple[str, ...]) -> None:
     reader, writer = os.pipe()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +21,7 @@ def whole(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
+@pytest.mark.battery
 @given(VALUES)
 def test_a_value_is_written_as_by_the_standard_library(value: object) -> None:
     assert pretty(value) == whole(value)

@@ -24,6 +24,7 @@ def test_every_rule_is_listed(ds: Ds) -> None:
     assert [row.split()[1] for row in rows] == [rule.severity.value for rule in RULES]
 
 
+@pytest.mark.battery
 def test_the_list_for_programs(ds: Ds) -> None:
     document = json.loads(ds("dsec", "rules", "--json").stdout)
     assert document["format"] == "dsec.rules/1"

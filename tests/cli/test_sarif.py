@@ -137,6 +137,7 @@ def test_every_result_has_a_physical_location() -> None:
     ]
 
 
+@pytest.mark.battery
 @given(st.text(max_size=40), st.integers(0, 40), st.integers(0, 40))
 def test_lines_and_columns_count_from_1(content: str, start: int, length: int) -> None:
     text = SourceText.from_bytes("x.yaml", content.encode("utf-8", "replace"))
@@ -256,6 +257,7 @@ def test_rules_have_what_code_hosts_show() -> None:
         assert rule["help"]["markdown"]
 
 
+@pytest.mark.battery
 def test_a_slow_pipe_gets_the_whole_document(tmp_path: Path) -> None:
     """Other linters have been seen to lose the end of what they write to a pipe; -u is the hard case."""
     (tmp_path / "x.yaml").write_bytes(b"".join(b"key%d: 1\n" % number for number in range(1500)))

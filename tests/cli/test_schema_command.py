@@ -20,6 +20,7 @@ from .conftest import ROOT, Ran
 Ds = Callable[..., Ran]
 
 
+@pytest.mark.battery
 def test_the_list_names_every_kind_and_its_version(ds: Ds) -> None:
     ran = ds("dsec", "schema", "list")
     rows = [line.split(maxsplit=2) for line in ran.stdout.decode().splitlines()]
@@ -28,6 +29,7 @@ def test_the_list_names_every_kind_and_its_version(ds: Ds) -> None:
     assert ran.returncode == 0
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("kind", FILES)
 def test_every_kind_is_printed_as_it_lies_in_the_repository(ds: Ds, kind: str) -> None:
     ran = ds("dsec", "schema", "print", kind)
@@ -38,6 +40,7 @@ def test_every_kind_is_printed_as_it_lies_in_the_repository(ds: Ds, kind: str) -
     assert body["$id"] == f"urn:dsec:schema:{FILES[kind]}:{LANGUAGE_VERSION}"
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("name", OWN)
 def test_our_own_files_have_schemas_too(ds: Ds, name: str) -> None:
     ran = ds("dsec", "schema", "print", name)
@@ -63,6 +66,7 @@ def test_a_file_names_its_kind(ds: Ds, named: str, kind: str) -> None:
     assert ds("dsec", "schema", "print", named).stdout == ds("dsec", "schema", "print", kind).stdout
 
 
+@pytest.mark.battery
 def test_without_a_kind_it_is_the_contract_s_and_goes_to_a_file(ds: Ds, tmp_path: Path) -> None:
     assert ds("dsec", "schema", "print", "-o", "x.json").stdout == b""
     schema = json.loads((tmp_path / "x.json").read_bytes())
@@ -72,6 +76,7 @@ def test_without_a_kind_it_is_the_contract_s_and_goes_to_a_file(ds: Ds, tmp_path
     assert list(Draft202012Validator(schema).iter_errors({"baseline": 1}))
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize(
     ("words", "said"),
     [(["print", "contrct"], "did you mean 'contract'?"), (["list", "contract"], "list takes no 'contract'")],

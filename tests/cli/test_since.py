@@ -164,6 +164,7 @@ def test_with_a_baseline(ds: Ds, repository: Path) -> None:
     assert not [note for note in document["notes"] if "no longer" in note]
 
 
+@pytest.mark.battery
 def test_a_submodule_is_compared_with_the_commit_that_was_recorded(
     ds: Ds, repository: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

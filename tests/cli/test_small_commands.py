@@ -165,11 +165,13 @@ def test_init_says_how_a_folder_is_named(ds: Ds, name: str) -> None:
     assert f"dsec init --dir {shlex.quote(name)}".encode() in ran.stderr
 
 
+@pytest.mark.battery
 def test_what_init_says_next_can_be_pasted(ds: Ds, tmp_path: Path) -> None:
     said = ds("dsec", "init", "--dir", "my job").stdout.decode()
     assert "next: dsec lint 'my job/dsandbox.yaml', then dsec run 'my job/dsandbox.yaml'" in said
 
 
+@pytest.mark.battery
 def test_init_leaves_nothing_where_it_cannot_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of the two files in turn meets a full disk."""
     from dsec_cli.commands import init
@@ -188,6 +190,7 @@ def test_init_leaves_nothing_where_it_cannot_write(tmp_path: Path, monkeypatch: 
         assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.battery
 def test_init_names_the_job_after_the_folder(ds: Ds, tmp_path: Path) -> None:
     assert ds("dsec", "init", "--dir", "训练 job/.x y").returncode == 0
     assert "\nname: x-y\n" in (tmp_path / "训练 job" / ".x y" / "dsandbox.yaml").read_text()

@@ -73,6 +73,7 @@ def test_places_in_the_code_go_along(reading) -> None:
     assert found[0].place.file == "env.yaml"
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("start", [BASE, BASE + "security_policy:\n  network:\n    egress:\n      - {domain: z.com}\n",
                                    BASE + "security_policy: {filesystem: {write_allowed: [/tmp]}}\n",
                                    BASE + "runtime_context:\n  env_vars:\n    - name: A\n      value: b\n"])  # fmt: skip

@@ -37,6 +37,7 @@ DEEP = {
 }
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("name", DEEP)
 def test_deep_and_odd_texts(name: str, reading) -> None:
     needs = reading.needs(a=DEEP[name], b="open('still read')")
@@ -82,6 +83,7 @@ WIDE = {
 }  # fmt: skip
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("name", WIDE)
 def test_what_branches_without_end_ends(name: str, reading) -> None:
     needs = reading.needs(**WIDE[name])

@@ -18,6 +18,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.battery
 @given(VALUES)
 def test_like_the_standard_library(value: object) -> None:
     expected = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)

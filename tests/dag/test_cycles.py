@@ -306,6 +306,7 @@ def cycle_blocks(text):
     return [block for block in text.split("\n\n") if "DS503" in block.split("\n")[0]]
 
 
+@pytest.mark.battery
 def test_every_command_words_a_cycle_the_same(tmp_path):
     name = pairs_contract(tmp_path, 2)
     linted = cycle_blocks(call(tmp_path, "contract_lint", "--no-cache", name).stdout)
@@ -322,6 +323,7 @@ def test_every_command_words_a_cycle_the_same(tmp_path):
         assert cycle_blocks(done.stderr) == linted
 
 
+@pytest.mark.battery
 def test_many_cycles_are_counted_beyond_what_anybody_reads(tmp_path):
     name = pairs_contract(tmp_path, 130)
     done = call(tmp_path, "dag_analyze", name)

@@ -66,6 +66,7 @@ def test_long_times_make_no_line_longer_than_80_columns(picture):
     assert max(map(cells, shown.splitlines())) <= 80
 
 
+@pytest.mark.battery
 def test_steps_of_a_kind_are_one_node_on_each_level_and_no_edge_is_lost(picture):
     many = picture(rounds(120))
     drawn = folded(many)
@@ -83,6 +84,7 @@ def test_steps_of_a_kind_are_one_node_on_each_level_and_no_edge_is_lost(picture)
     assert "-->|x 120|" in shown
 
 
+@pytest.mark.battery
 def test_few_steps_are_drawn_each(picture):
     few = picture(rounds(90))
     assert folded(few).classes == [[at] for at in range(184)]
@@ -96,6 +98,7 @@ def test_kinds_are_folded_over_levels_where_there_are_too_many_of_these(picture)
     assert drawn.bundles == [], "what the Steps of a class need of each other is not drawn"
 
 
+@pytest.mark.battery
 def test_a_cycle_is_shown_step_by_step(picture):
     more = (
         "  - {id: S1, run: 'true', timeout: 1m, needs: [S2]}\n"
@@ -106,6 +109,7 @@ def test_a_cycle_is_shown_step_by_step(picture):
     assert dot.render(looped).count("#c1121f") > 2
 
 
+@pytest.mark.battery
 def test_a_run_is_counted_by_state(picture):
     seen = {f"rollout-0-{at}": Observed("done" if at < 90 else "running", 1, 1, None) for at in range(120)}
     shown = picture(rounds(120), Run("job", "running", seen))
@@ -119,6 +123,7 @@ def test_every_view_says_on_how_many_gpus_a_step_may_start(picture):
         assert len(re.findall("starts on 1 to 4 GPUs", view.render(few))) == 8
 
 
+@pytest.mark.battery
 @pytest.mark.skipif(shutil.which("dot") is None, reason="graphviz's dot is not installed")
 def test_graphviz_reads_it(picture):
     shown = dot.render(picture(rounds(120))).encode()

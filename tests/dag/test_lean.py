@@ -1,5 +1,6 @@
 """The list schedule of Steps that take processors and memory alone is the one that the machine makes."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,6 +38,7 @@ def tasks(draw, most=24):
     return works, inventory, graph_of(successors, tails), order, manner
 
 
+@pytest.mark.battery
 @given(task=tasks())
 def test_it_decides_as_the_machine_does(task):
     works, inventory, graph, order, manner = task

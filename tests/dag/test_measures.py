@@ -211,6 +211,7 @@ def test_weights_beyond_64_bits_are_measured_one_by_one():
     assert found.length == 2**70 * len(found.nodes.levels)
 
 
+@pytest.mark.battery
 def test_numpy_is_not_imported_for_a_graph_that_does_not_need_it():
     script = (
         "import sys\nfrom dsec.core.measures import circles, measure\n"
@@ -240,6 +241,7 @@ def test_a_chain_costs_what_it_costs_one_by_one(monkeypatch):
     assert mixed < 2 * least()
 
 
+@pytest.mark.battery
 @given(graph=dags(), data=st.data())
 def test_peaks_are_those_of_every_instant(graph, data):
     weights = [data.draw(st.integers(0, 4)) for _ in graph]

@@ -157,6 +157,7 @@ def test_iterations_of_a_chain_overlap_as_far_as_they_may(in_flight, carried, pe
     assert (found.loop.period if found.loop is not None else None) == loop
 
 
+@pytest.mark.battery
 @given(job=jobs(), in_flight=st.integers(1, 4), data=st.data())
 def test_overlap_is_never_faster_than_its_loop_nor_slower_than_one_by_one(job, in_flight, data):
     successors, works = job

@@ -284,6 +284,7 @@ def test_numbers_are_drawn_from_the_content_alone():
     assert {drawn.below(3) for _ in range(50)} == {0, 1, 2}
 
 
+@pytest.mark.battery
 @settings(max_examples=20)
 @given(case=contests(most=10, inventory=machine([("slow", 1000, 40)] * 3)))
 def test_devices_of_one_speed_are_tried_in_one_way(case):

@@ -60,6 +60,7 @@ def test_a_folder_has_the_documented_hash_in_any_order_of_writing(
     assert content_hash(str(root), "sha256") == f"sha256:{defined(tree)}"
 
 
+@pytest.mark.battery
 @settings(max_examples=40, deadline=None)
 @given(TREE, TREE)
 def test_two_trees_have_one_hash_only_if_they_are_the_same(

@@ -156,6 +156,7 @@ def test_the_place_is_where_the_contract_lies_as_seen_from_here(job: Job) -> Non
     assert err.startswith(f"conf/c.yaml:{FIRST_LINE}:5: error: ")
 
 
+@pytest.mark.battery
 def test_a_missing_registry_is_not_known_but_a_plain_no_outweighs_it(job: Job) -> None:
     job.env["DSEC_REGISTRY"] = "/nowhere/registry"
     job.state(reward())
@@ -166,6 +167,7 @@ def test_a_missing_registry_is_not_known_but_a_plain_no_outweighs_it(job: Job) -
     assert err.endswith("of 2 dependencies 1 not as stated, 1 could not be looked at: nothing was started\n")
 
 
+@pytest.mark.battery
 def test_the_registry_is_the_users_setting_or_in_the_home_folder(job: Job) -> None:
     del job.env["DSEC_REGISTRY"]
     job.state(reward(content_hash=RIGHT))
@@ -180,6 +182,7 @@ def test_the_registry_is_the_users_setting_or_in_the_home_folder(job: Job) -> No
     job.dsec("run", "--job-id", "k")
 
 
+@pytest.mark.battery
 def test_what_is_not_verified_is_said_whatever_the_output(job: Job) -> None:
     git = "{name: sim_env, version: v4.2, type: environment, source: 'git+ssh://git@host/sim@main'}"
     job.state(reward(), git)

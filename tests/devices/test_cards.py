@@ -155,6 +155,7 @@ def test_nearest(text: str, near: str) -> None:
     assert cards.nearest(text) == near
 
 
+@pytest.mark.battery
 @settings(max_examples=200, deadline=None)
 @given(st.text(alphabet=string.printable, max_size=40))
 def test_any_text_is_read(text: str) -> None:

@@ -235,6 +235,7 @@ _documents = st.recursive(
 )
 
 
+@pytest.mark.battery
 @settings(max_examples=150)
 @given(_documents)
 def test_any_document_is_an_inventory_or_a_problem(document: object) -> None:

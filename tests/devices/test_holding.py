@@ -84,6 +84,7 @@ def test_real_processes_hold_what_they_were_given(
     until(lambda: one.ask("processes", uuid(0)) == {}, "the process that ended still holds its device")
 
 
+@pytest.mark.battery
 def test_processes_of_other_simulations_hold_nothing(watch: Begin, holders: Callable[..., object]) -> None:
     holders(uuid(0), SIM_GPU_SCENARIO="/nowhere")
     child = holders(uuid(1))
@@ -93,6 +94,7 @@ def test_processes_of_other_simulations_hold_nothing(watch: Begin, holders: Call
     assert list(one.ask("processes", uuid(1))) == [str(child.pid)]  # type: ignore[attr-defined]
 
 
+@pytest.mark.battery
 def test_devices_are_as_busy_and_full_as_their_processes(
     watch: Begin, holders: Callable[..., object]
 ) -> None:

@@ -332,6 +332,7 @@ def test_feasible_exactly_when_some_devices_would_do(boxes: Inventory, demand: D
     assert (Ledger(boxes).grant(demand) is not None) == possible
 
 
+@pytest.mark.battery
 @settings(max_examples=100, deadline=None)
 @given(inventories(), demands, st.randoms(use_true_random=False))
 def test_the_order_of_the_list_does_not_matter(boxes: Inventory, demand: Demand, random: object) -> None:

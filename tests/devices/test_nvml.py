@@ -247,6 +247,7 @@ def test_a_library_that_takes_its_caller_down_is_a_note(
 HOLDERS = "import sys; from dsec.devices import nvml; print(nvml.holders(sys.argv[1]))"
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("old", [0, 1, 2])
 @pytest.mark.parametrize(
     ("extra", "uuid", "answer"),
@@ -297,6 +298,7 @@ def test_without_a_compiler(pure: Any) -> None:
     assert [device.type for device in mig.devices] == ["mig:1c.3g.71gb"]
 
 
+@pytest.mark.battery
 def test_both_fakes_agree(pure: Any, read: Any) -> None:
     for scenario in (H100, H100 + "gpu 3 lost 2\n", "count 0\n", "init 9\n"):
         one, two = pure(scenario), read(scenario)

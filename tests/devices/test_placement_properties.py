@@ -78,6 +78,7 @@ def played(inventory: Inventory, demands: list[Demand], turns: list[tuple[bool, 
     return told
 
 
+@pytest.mark.battery
 @settings(max_examples=100, deadline=None)
 @given(machines(), st.lists(DEMANDS, min_size=1, max_size=4), TURNS)
 def test_promises_are_kept_at_every_moment(
@@ -119,6 +120,7 @@ def test_planner_and_runtime_grant_alike(
     assert state == grants.empty
 
 
+@pytest.mark.battery
 @settings(max_examples=100, deadline=None)
 @given(machines(), DEMANDS)
 def test_what_is_called_feasible_is_granted_and_what_is_not_says_why(
@@ -130,6 +132,7 @@ def test_what_is_called_feasible_is_granted_and_what_is_not_says_why(
         assert refusal.text
 
 
+@pytest.mark.battery
 @settings(max_examples=100, deadline=None)
 @given(machines(), DEMANDS)
 def test_what_is_preferred_is_had_where_there_is_enough(inventory: Inventory, demand: Demand) -> None:
@@ -140,6 +143,7 @@ def test_what_is_preferred_is_had_where_there_is_enough(inventory: Inventory, de
     assert (choose(plain, slots(inventory)) is None) == (choose(wished, slots(inventory)) is None)
 
 
+@pytest.mark.battery
 @settings(max_examples=100, deadline=None)
 @given(machines(), DEMANDS, st.permutations(range(8)))
 def test_the_order_of_the_devices_does_not_matter(

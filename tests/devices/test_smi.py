@@ -228,6 +228,7 @@ def test_sizes_as_printed(text: str | None, size: int | None) -> None:
     assert smitext.mib(text) == (None if size is None else size * MIB)
 
 
+@pytest.mark.battery
 @settings(max_examples=150, deadline=None)
 @given(
     st.text(max_size=60),

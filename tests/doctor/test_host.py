@@ -280,6 +280,7 @@ def test_a_check_that_hangs_or_fails_takes_no_other_along(tmp_path: Path) -> Non
     never.set()
 
 
+@pytest.mark.battery
 def test_the_command(ds: Callable[..., Ran], tmp_path: Path) -> None:
     ran = ds("dsec", "doctor", "--json", PYTHONDONTWRITEBYTECODE="1")
     assert ran.returncode == 1

@@ -96,6 +96,7 @@ def test_a_run_says_why_it_refuses(
     assert not (tmp_path / "state" / "runs").exists()
 
 
+@pytest.mark.battery
 def test_a_fit_machine_runs_the_plan(ds: Callable[..., Ran], machine: Machine, tmp_path: Path) -> None:
     plan_of(ds, tmp_path)
     ran = run(machine, tmp_path, H100)

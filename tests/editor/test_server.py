@@ -194,6 +194,7 @@ def test_hover_completion_and_the_way_to_a_step(tmp_path: Path) -> None:
     session(tmp_path, talk)
 
 
+@pytest.mark.battery
 def test_a_fix_is_offered_and_mends(tmp_path: Path) -> None:
     text = WRONG.replace("24G,", "24Gi,").replace(", S9", "").replace("level: critical", "levle: critical")
 

@@ -38,6 +38,7 @@ def check(answers: Iterator[Answer], *, most_s: float | None = CPU_S) -> None:
         assert most_s is None or one.cpu_s < most_s, str(one)
 
 
+@pytest.mark.battery
 def test_a_good_contract_is_fine_everywhere(folder: Path) -> None:
     answers = list(everything(folder, GOOD))
     assert [(one.words, one.code) for one in answers if one.code] == [
@@ -89,6 +90,7 @@ def test_every_changed_hostile_file_is_answered(name: str, change: str, folder: 
 PARTS = 8
 
 
+@pytest.mark.battery
 def test_a_sample_of_the_yaml_test_suite_is_answered(yaml_inputs: dict[str, bytes], folder: Path) -> None:
     for name in sorted(yaml_inputs)[::40]:
         check(everything(folder, yaml_inputs[name]), most_s=None)
@@ -122,6 +124,7 @@ BESIDE = {
 """What commands read beside a contract, broken."""
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("name", BESIDE)
 def test_broken_files_beside_a_contract_are_told(name: str, folder: Path) -> None:
     place = folder / name

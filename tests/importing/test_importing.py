@@ -381,6 +381,7 @@ def test_a_file_that_comes_to_nothing_says_why(kind: str, text: str, why: str) -
     assert why in caught.value.hint
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize(
     "text",
     [

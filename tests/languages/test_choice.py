@@ -101,6 +101,7 @@ def test_a_baseline_of_one_language_holds_in_the_other(lint: Lint) -> None:
     assert "nothing found" in lint("--baseline", "b.json", code=0)
 
 
+@pytest.mark.battery
 def test_the_configuration_and_the_settings_name_a_language(lint: Lint, tmp_path: Path) -> None:
     home = tmp_path / "home"
     (home / ".ds").mkdir(parents=True)

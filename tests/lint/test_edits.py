@@ -322,6 +322,7 @@ DO = {
 }
 
 
+@pytest.mark.battery
 @given(documents(), st.sampled_from(sorted(DO)), st.data())
 def test_an_edit_does_what_it_says_and_nothing_else(text: str, what: str, data: st.DataObject) -> None:
     try:

@@ -291,6 +291,7 @@ def test_what_was_accepted_is_not_read_and_linted_again() -> None:
     assert asked.count(outcome.text.text) == asked.count(f"tree of {outcome.text.text}") == 1
 
 
+@pytest.mark.battery
 def test_a_small_file_is_tried_to_the_last_fix() -> None:
     text = source("".join(f"k{number}: {'worse' if number % 2 else 'bad'}\n" for number in range(60)))
     outcome = fixed(text, together(words("bad", "good"), words("worse", "worse # worse")))

@@ -91,6 +91,7 @@ def test_goldens_belong_to_cases() -> None:
 SAMPLES = [path for path in CASES + WHOLE if path.stat().st_size < 3000]
 
 
+@pytest.mark.battery
 @given(st.sampled_from(SAMPLES), st.data())
 @settings(max_examples=40)
 def test_any_text_can_be_mended_and_once_is_enough(path: Path, data: st.DataObject) -> None:

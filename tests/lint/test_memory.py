@@ -113,6 +113,7 @@ def test_lint_after_changes_is_a_first_lint(changes: list[tuple[int, int, str]])
         assert again.all(source, NOTHING) == first.all(source, NOTHING)
 
 
+@pytest.mark.battery
 @settings(max_examples=40, deadline=None)
 @given(edits())
 def test_contract_after_changes_is_a_first_contract(changes: list[tuple[int, int, str]]) -> None:

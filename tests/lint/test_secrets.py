@@ -244,6 +244,7 @@ def test_entropy_and_randomness() -> None:
     assert not is_reference("vault://")
 
 
+@pytest.mark.battery
 @given(st.text(max_size=200))
 def test_any_text_is_scanned(text: str) -> None:
     for hit in tokens(text, 0, len(text)):

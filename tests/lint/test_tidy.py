@@ -128,6 +128,7 @@ def test_contracts_say_the_same_afterwards(path: Path) -> None:
     check(path.read_bytes())
 
 
+@pytest.mark.battery
 def test_the_public_suite_says_the_same_afterwards(yaml_inputs: dict[str, bytes]) -> None:
     for data in yaml_inputs.values():
         check(data)

@@ -102,6 +102,7 @@ def test_a_peer_that_is_set_shorter(measure: Measure) -> None:
     assert (sizes.here_bytes, sizes.peer_bytes, sizes.forward_by) == (1500, 1400, "silent")
 
 
+@pytest.mark.battery
 def test_this_host_is_set_shorter(measure: Measure) -> None:
     outcome = measure("here-mtu=1400", probes=("sizes",))
     assert outcome.wrong() == {("mtu", "problem", "here")}
@@ -191,6 +192,7 @@ def test_a_filter_of_this_host_is_this_hosts(measure: Measure) -> None:
     assert "went away" not in text_of(outcome, "reach")
 
 
+@pytest.mark.battery
 def test_ports_for_data_that_are_refused_are_no_dead_peer(measure: Measure) -> None:
     outcome = measure("data-ports-blocked", probes=("echo", "bulk"), span_ms=200)
     assert outcome.wrong() == {("reach", "unknown", "path")}
@@ -295,6 +297,7 @@ def test_a_peer_with_another_token(measure: Measure) -> None:
     assert outcome.leg.refused
 
 
+@pytest.mark.battery
 def test_the_command_in_the_lab_and_its_end(measure: Measure) -> None:
     """The lab's exit code is the command's; what does not start is told in one line."""
     for words, code, said in (

@@ -377,6 +377,7 @@ def test_an_allowed_address_however_it_is_written(
         assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
+@pytest.mark.battery
 def test_a_report_is_kept_though_it_cannot_be_written(ds: Callable[..., Ran], tmp_path: Path) -> None:
     ran = ds("dsec", "netcheck", "run", *FAST, "--probes", "echo", "-o", "nowhere/one.html")
     assert (ran.returncode, ran.stderr.count(b"\n")) == (3, 1)
@@ -448,6 +449,7 @@ def test_damaged_reports(ds: Callable[..., Ran], tmp_path: Path, text: str) -> N
     assert ran.stderr.count(b"\n") == 1
 
 
+@pytest.mark.battery
 def test_help_and_docs_name_every_fault_of_the_lab(ds: Callable[..., Ran]) -> None:
     helped = " ".join(ds("dsec", "netcheck", "lab", "--help").stdout.decode().split())
     told = (Path(__file__).resolve().parents[2] / "docs" / "how-to" / "netcheck.md").read_text()

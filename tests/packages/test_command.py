@@ -94,6 +94,7 @@ def test_an_environment_is_read_and_not_run(ds: Ds, tmp_path: Path, venv: Path, 
     assert "warning[DS111] trl 0.9.6 is installed, >=0.10 is wanted" in ran.stdout
 
 
+@pytest.mark.battery
 def test_the_python_of_an_environment_is_held_against_the_contract(
     ds: Ds, tmp_path: Path, venv: Path
 ) -> None:

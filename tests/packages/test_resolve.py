@@ -263,6 +263,7 @@ def contract(folder: Path, **texts: str) -> Path:
     return path
 
 
+@pytest.mark.battery
 def test_the_command(server: Server, tmp_path: Path, ds: Callable[..., object]) -> None:
     contract(tmp_path, trl="==0.9.6", transformers="==4.20.1")
     ran = ds("packages", "--resolve", "--index", f"{server.base}/simple", "--python", "3.11.4", "--json")

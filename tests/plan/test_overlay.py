@@ -78,6 +78,7 @@ def test_the_picture_of_a_run_is_made_as_the_documents_have_it(ran):
     assert "run abc123: failed" in done.stdout
 
 
+@pytest.mark.battery
 def test_a_run_of_another_contract_is_said_to_be_one(ran):
     (ran / "other.yaml").write_text(CONTRACT)
     done = call("dag_analyze", "other.yaml", "--job-id", "abc123", cwd=ran)

@@ -173,6 +173,7 @@ def test_a_cut_across_two_files_shows_each_edge_in_its_own(job):
     assert "ds_config.yaml:3" in done.stderr
 
 
+@pytest.mark.battery
 def test_diff_says_what_changed_and_nothing_for_the_same(job):
     plan(job, "-o", "old.json")
     text = (JOB + STEPS).replace("python load.py, timeout: 60s", "python load.py, timeout: 90s")
@@ -215,6 +216,7 @@ def test_the_same_bytes_under_every_hash_seed_and_from_every_folder(job, tmp_pat
     assert outputs.pop().startswith('{"analysis"')
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("inventory", ["pairs.yaml", "lab.yaml"])
 def test_links_groups_and_tokens_are_the_same_bytes_under_every_hash_seed(tmp_path, inventory):
     folder = examples.copied("links", tmp_path / "links")
@@ -262,6 +264,7 @@ def test_a_matrix_without_types_asks_for_them(job):
     assert "add what nvidia-smi -q or -L printed" in done.stderr
 
 
+@pytest.mark.battery
 def test_another_contract_of_the_folder_learned_for_itself(job):
     (job / "other.yaml").write_text((job / "dsandbox.yaml").read_text())
     (job / ".dsec").mkdir()

@@ -71,6 +71,7 @@ def test_a_plan_is_in_order_no_worse_than_a_queue_and_the_same_again(contract):
     assert plan_bytes(parse_plan(data, where="x")) == data == plan_bytes(read_quickly(data, name="x"))
 
 
+@pytest.mark.battery
 def test_the_file_is_the_same_under_any_hash_seed(tmp_path):
     text = "name: seeds\nbaseline: {cpu: 2, memory: 4Gi}\nelasticity: {}\n"
     text += "fault_tolerance: {level: elastic}\ndependencies: []\nsteps:\n"

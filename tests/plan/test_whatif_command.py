@@ -87,6 +87,7 @@ def test_scenarios_of_two_machines_are_one_table(job):
     assert max(map(len, done.stdout.splitlines())) <= 80
 
 
+@pytest.mark.battery
 def test_a_comparison_is_the_same_bytes_whatever_the_hash_seed(job):
     args = ("--what-if", "step=act,split=3,step=load,remove", "--noise", "0.5", "--json")
     one, other = (plan(job, *args, PYTHONHASHSEED=seed) for seed in ("1", "77"))
@@ -189,6 +190,7 @@ def estimates(done):
     }
 
 
+@pytest.mark.battery
 def test_durations_come_from_plans_traces_and_learned_ones(job):
     (job / "trace.json").write_text(json.dumps(TRACE))
     parts = {"act.0": {"ms": 900, "n": 1}, "act.all-reduce": {"ms": 30, "n": 1}}
@@ -226,6 +228,7 @@ def test_a_file_without_durations_is_refused_in_one_line(job, text):
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.battery
 def test_durations_of_a_run_are_the_medians_it_measured(job):
     contract = job / "dsandbox.yaml"
     text = JOB.replace("    resources: {gpu: {count: 1}}\n    layers: {memory: 10Gi, count: 4}\n", "")

@@ -246,6 +246,7 @@ def misfits(data: bytes) -> dict[str, bytes]:
     return found
 
 
+@pytest.mark.battery
 def test_what_a_loader_refuses_is_no_clean_file(tmp_path: Path) -> None:
     (tmp_path / "p.c").write_text(PLAIN_SOURCE)
     path = build(tmp_path / "p.c", tmp_path)

@@ -80,6 +80,7 @@ def test_what_nothing_calls_is_linked_only(tmp_path: Path) -> None:
     assert any(call.name == "connect" and call.tier == "linked" for call in found.calls or ())
 
 
+@pytest.mark.battery
 def test_both_disassemblers_agree(tmp_path: Path) -> None:
     for name in ("constructor", "administrator", "overlap", "lookup_constant", "borrows_a_gate"):
         path = build(HOSTILE / f"{name}.c", tmp_path)
@@ -338,6 +339,7 @@ def test_wrong_input_is_one_line(tmp_path: Path) -> None:
         assert "Traceback" not in ran.stderr
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupted_scan_leaves_nothing(number: int, code: int, tmp_path: Path) -> None:
     path = build(WELL_MEANT / "plain.c", tmp_path)

@@ -88,6 +88,7 @@ def test_the_second_of_two_commands_is_told_in_one_line(job, kit):
     assert told in job.dsec("run", "plan.json", "--job-id", "j", expect=2)
 
 
+@pytest.mark.battery
 def test_two_commands_at_once_run_every_step_once(job, kit):
     job.save(kit.plan(kit.step("A", shell="echo x >> all; sleep 0.2")))
     for number in range(3):

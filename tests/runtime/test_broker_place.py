@@ -35,6 +35,7 @@ _REQUESTS = st.lists(
 )
 
 
+@pytest.mark.battery
 @given(st.integers(0, 10**6), st.lists(_NAMES), _REQUESTS, st.lists(_NAMES))
 def test_what_is_packed_is_read(seen, back, requests, soft):
     read = messages.read(messages.now(seen, back, requests, soft))

@@ -52,6 +52,7 @@ def test_a_run_that_would_take_much_more_is_ended_in_order(job, hold):
     assert "## Settlement" in (job.run_dir / "report.md").read_text()
 
 
+@pytest.mark.battery
 def test_a_run_of_which_nothing_is_known_is_warned_of_and_finishes(job, hold):
     hold("sleep 2", count=1, expect=0)
     [detail] = details(job)

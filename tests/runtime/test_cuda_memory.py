@@ -112,6 +112,7 @@ def ended(process: Any) -> str:
     return out
 
 
+@pytest.mark.battery
 def test_the_gpu_is_lent_while_its_memory_is_away(job: Any, begin: Callable[..., Any], fake: Path) -> None:
     out = ended(begin())
     assert (job.run_dir / "work/order").read_text().split() == ["urgent", "long"]

@@ -70,6 +70,7 @@ def _kinds(job):
     return [(one["kind"], one["step"]) for one in job.events("notice")]
 
 
+@pytest.mark.battery
 def test_gpu_3_of_8_is_lost_in_mid_run_and_seven_go_on(job, kit, machine):
     there = machine()
     there.begin(_plan(kit), kit)
@@ -98,6 +99,7 @@ def test_a_driver_upgraded_under_a_running_job_is_said_and_ends_nothing(job, kit
     assert sorted(job.ends()) == [(f"S{at}", "ok") for at in range(8)]
 
 
+@pytest.mark.battery
 def test_what_a_hot_gpu_runs_saves_its_state_and_goes_on_elsewhere(job, kit, machine):
     (job.folder / "saves.py").write_text(SAVES)
     there = machine(2)

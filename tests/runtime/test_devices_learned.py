@@ -176,6 +176,7 @@ def test_what_programs_write_when_memory_ran_out(tmp_path, text, answer):
     assert says_out_of_memory(str(tmp_path / "none"), text) is answer
 
 
+@pytest.mark.battery
 def test_a_run_learns_and_the_next_plan_keeps_off(job):
     (job.folder / "box.json").write_text(
         json.dumps({"gpus": [{"type": "rtx-4090"}, {"type": "a100-sxm-80gb"}], "cpu": 4})

@@ -63,6 +63,7 @@ def test_a_change_of_bounds_is_a_difference_between_plans(folder, capfd):
     assert "1 to 8 GPUs -> 1 to 4 GPUs" in capfd.readouterr().out
 
 
+@pytest.mark.battery
 def test_the_run_starts_it_with_more_and_tells_it(folder):
     # A machine that DSec brings along is for planning; one that a file describes may be run on.
     assert run("dsec", ["inventory", "--inventory", BOX, "--json", "-o", "box.json"]) == 0

@@ -94,6 +94,7 @@ steps:
 """
 
 
+@pytest.mark.battery
 def test_packages_are_those_of_the_active_environment(job, other):
     (job.folder / "dsandbox.yaml").write_text(CONTRACT)
     (job.folder / "mod.py").write_text(MODULE)

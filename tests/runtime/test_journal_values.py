@@ -67,6 +67,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.battery
 @given(JSON)
 def test_any_json_gives_an_event_or_words(value):
     with contextlib.suppress(StoredFormError):
@@ -89,6 +90,7 @@ def test_a_header_with_a_wrong_value_is_refused(field):
         read_header([json.dumps(good | {field: []})], name="journal")
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("inside", [b"\xff\xfe", b"\0" * (65 << 20)])
 def test_a_packed_record_is_bounded_and_is_text(inside):
     packed = PACKED + b'"' + b2a_base64(compress(inside), newline=False) + b'","records":1}'

@@ -58,6 +58,7 @@ def test_a_first_record_of_which_only_the_head_reached_the_disk_is_no_damage(tmp
         read(torn.replace(b" ", b"x", 1), name="j")
 
 
+@pytest.mark.battery
 @given(
     sizes=st.lists(st.integers(1, 900), min_size=1, max_size=40),
     syncs=st.sets(st.integers(0, 39)),

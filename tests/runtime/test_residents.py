@@ -108,6 +108,7 @@ def jobs(draw):
     return steps
 
 
+@pytest.mark.battery
 @settings(max_examples=60)
 @given(jobs(), st.integers(1, 3))
 def test_no_gpu_is_in_two_hands_and_every_call_is_served(steps, count):

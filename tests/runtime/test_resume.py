@@ -151,6 +151,7 @@ def test_survivors_are_ended_before_anything_starts(job, kit):
     assert job.ends() == [("A", "ok")]
 
 
+@pytest.mark.battery
 def test_an_output_that_is_gone_is_made_again(job, kit):
     small_job(job, kit)
     job.dsec("run", "plan.json", "--job-id", "j", "--quiet")

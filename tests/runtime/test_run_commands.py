@@ -26,6 +26,7 @@ def begun(job):
     return (job.run_dir / "journal").exists() and job.events("spawn")
 
 
+@pytest.mark.battery
 def test_cancel_ends_a_run_and_says_so(job, kit):
     job.save(kit.plan(kit.step("A", argv=["sleep", "60"])))
     process = job.start("run", "plan.json", "--job-id", "j")
@@ -93,6 +94,7 @@ def test_logs_of_steps_iterations_and_attempts(job, kit):
     assert "iterations: 0 to 1" in job.dsec("logs", "j", "A", "--iteration", "2", expect=2)
 
 
+@pytest.mark.battery
 def test_logs_say_why_nothing_was_printed(job, kit):
     plan = kit.plan(kit.step("A", argv=["no-such-program"]), kit.step("B", "A"))
     job.run(plan, expect=1)
@@ -116,6 +118,7 @@ def test_logs_follow_until_the_end(job, kit):
     ]
 
 
+@pytest.mark.battery
 def test_the_report_counts_and_the_durations_are_learned(job, kit):
     steps = [
         kit.step("A", argv=["sleep", "0.2"], estimate_ms=100),
@@ -167,6 +170,7 @@ def test_a_run_folder_can_be_named_from_anywhere(job, kit, tmp_path):
     assert "j: succeeded" in other.dsec("status")
 
 
+@pytest.mark.battery
 def test_an_interrupted_step_is_stopped_and_no_failure(job, kit):
     job.save(kit.plan(kit.step("A", argv=["sleep", "60"])))
     process = job.start("run", "plan.json", "--job-id", "j")
@@ -184,6 +188,7 @@ def test_an_interrupted_step_is_stopped_and_no_failure(job, kit):
     assert "- A was stopped because the run was ending (log: logs/A@0.1.log)" in shown
 
 
+@pytest.mark.battery
 def test_a_report_of_a_run_that_goes_on_is_of_this_moment(job, kit):
     job.save(kit.plan(kit.step("A"), kit.step("B", "A", argv=["sleep", "60"])))
     job.start("run", "plan.json", "--job-id", "j")

@@ -212,6 +212,7 @@ for at in range(100000):
 """
 
 
+@pytest.mark.battery
 def test_killed_at_any_moment_there_is_always_a_whole_state(tmp_path):
     env = {**os.environ, "PYTHONPATH": str(ROOT / "runtime")}
     for wait in range(6):

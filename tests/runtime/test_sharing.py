@@ -57,6 +57,7 @@ def test_two_queues_share_the_box_evenly(gpu_box, kit):
     assert min(shares) / sum(shares) > 0.3, shares
 
 
+@pytest.mark.battery
 def test_small_steps_do_not_keep_a_large_one_of_another_run_waiting(gpu_box, kit):
     small = queue(gpu_box, "small", 60, shell="sleep 0.1")
     large = queue(gpu_box, "large", 1, shell="true", gpus=GPUS)
@@ -116,6 +117,7 @@ def test_what_may_be_thrown_away_makes_room_for_a_critical_step_of_another_run(g
     assert not gpu_box.twice()
 
 
+@pytest.mark.battery
 def test_what_cannot_save_its_state_is_left_alone_by_a_critical_step_of_another_run(gpu_box, kit):
     one = queue(gpu_box, "one", 1, shell="sleep 1", gpus=GPUS)
     first = gpu_box.start(one)
@@ -175,6 +177,7 @@ def test_what_another_run_holds_for_now_is_no_reason_to_refuse_a_plan(gpu_box, k
     assert not gpu_box.twice()
 
 
+@pytest.mark.battery
 def test_status_says_whose_gpus_a_step_waits_for(gpu_box, kit):
     first = gpu_box.start(queue(gpu_box, "one", 1, shell=WAITS, gpus=GPUS))
     kit.wait_for(lambda: gpu_box.held("one") == GPUS)

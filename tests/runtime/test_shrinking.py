@@ -90,6 +90,7 @@ def ended(process: Any) -> str:
     return out
 
 
+@pytest.mark.battery
 def test_it_goes_on_with_the_fewest_and_others_have_the_rest(job: Any, begin: Callable[..., Any]) -> None:
     out = " ".join(ended(begin()).split())
     assert (job.run_dir / "work/order").read_text().split() == ["urgent", "elastic"]
@@ -129,6 +130,7 @@ def test_who_does_not_let_go_in_time_keeps_all_and_that_is_said(
     assert (job.run_dir / "work/order").read_text().split() == ["elastic", "urgent"]
 
 
+@pytest.mark.battery
 def test_who_did_not_say_so_is_not_asked(job: Any, begin: Callable[..., Any], kit: SimpleNamespace) -> None:
     process = begin("silent")
     kit.wait_for(lambda: (job.run_dir / "journal").exists() and ("wait", "ok") in job.ends())

@@ -171,6 +171,7 @@ def test_a_step_saves_its_state_when_asked_and_goes_on_from_there(job, mix, kit)
     assert ends == [(1, "gave-way"), (2, "ok")]
 
 
+@pytest.mark.battery
 def test_a_command_of_the_contract_saves_it(job, mix, kit):
     saves = "test -d /proc/$DSEC_PID && echo 7 > $DSEC_RUN_DIR/state"
     plan = mix(_saving(job, "mute"), level="elastic", checkpoint=saves)

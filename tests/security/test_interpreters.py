@@ -55,6 +55,7 @@ def starts(tree: ast.Module) -> Iterator[tuple[str, str, int]]:
                 yield ast.unparse(one), ast.unparse(behind).strip("*'\"b"), node.lineno
 
 
+@pytest.mark.battery
 def test_every_interpreter_is_isolated() -> None:
     found = [(name, *start) for name, tree in sources() for start in starts(tree)]
     safe = set(SAFE) | {"APART", "map(os.fsencode, WORKER)"}
@@ -66,6 +67,7 @@ def test_every_interpreter_is_isolated() -> None:
     assert interpreter.WORKER[0] in SAFE
 
 
+@pytest.mark.battery
 def test_nobody_starts_python_by_a_name_of_the_folder() -> None:
     """`-m` stands only where an isolating option stands before it."""
     for name, tree in sources():
@@ -133,6 +135,7 @@ def test_the_plants_are_found_where_nothing_guards(planted: Path) -> None:
     assert ran(planted)
 
 
+@pytest.mark.battery
 def test_doctor_runs_none_of_them(planted: Path) -> None:
     done = started("dsec", planted, "doctor")
     assert (ran(planted), done.returncode in (0, 1)) == ([], True), done.stderr

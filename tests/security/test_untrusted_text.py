@@ -50,6 +50,7 @@ def hostile(clone: Path) -> Path:
     return clone
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize(
     "words",
     [

@@ -159,6 +159,7 @@ def test_a_version_is_what_it_was_signed_as(user: User) -> None:
     assert "1.0.0 is installed with other files" in said
 
 
+@pytest.mark.battery
 def test_permissions_that_the_signer_may_not_give(user: User) -> None:
     user.dsec("keygen")
     user.dsec("trust", "home/.ds/keys/plugin.pub", "--name", "me", "--permissions", "read:*")
@@ -178,6 +179,7 @@ def test_a_binary_that_does_more_than_is_declared_is_refused(user: User) -> None
     assert user.dsec("list").startswith("no plugins in ")
 
 
+@pytest.mark.battery
 def test_a_contract_that_would_be_wrong_is_left_alone(user: User) -> None:
     user.binary()
     text = CONTRACT.replace("{min_count: 0, max_count: 0}", "{min_count: 0, max_count: 0}\n  memory_max: 1")

@@ -219,6 +219,7 @@ def taking(folder: Path, **limits: int) -> PluginProcess:
     )
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize(
     ("what", "limits", "said"),
     [

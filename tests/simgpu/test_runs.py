@@ -90,6 +90,7 @@ def test_a_run_is_watched(run: Callable[..., Any]) -> None:
     assert {sample["problem"] for sample in samples} == {""}
 
 
+@pytest.mark.battery
 def test_a_driver_that_is_updated_harms_no_running_step(run: Callable[..., Any]) -> None:
     """The monitor says what is wrong, and the run goes on."""
     update = 'sleep 0.5; printf "down 18\\ninit 18\\n" >> "$SCENARIO"; sleep 1.5'
@@ -100,6 +101,7 @@ def test_a_driver_that_is_updated_harms_no_running_step(run: Callable[..., Any])
     assert samples[-1]["devices"] == []
 
 
+@pytest.mark.battery
 def test_a_gpu_that_is_lost_leaves_the_others_watched(run: Callable[..., Any]) -> None:
     lose = 'sleep 0.5; printf "gpu 1 lost 1\\n" >> "$SCENARIO"; sleep 1.5'
     done, samples, _ = run(BOX.replace("count 2", "count 3"), step("one", lose))
@@ -174,6 +176,7 @@ if os.environ["DSEC_ATTEMPT"] == "1":
 """
 
 
+@pytest.mark.battery
 def test_a_monitor_that_begins_anew_knows_a_lost_gpu_by_its_name(
     run: Callable[..., Any], tmp_path: Path
 ) -> None:

@@ -59,6 +59,7 @@ def sim(cache: str, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess
 INVENTORY = ("--", *DSEC, "inventory", "--json")
 
 
+@pytest.mark.battery
 def test_a_box_of_eight(sim: Callable[..., subprocess.CompletedProcess[str]]) -> None:
     done = sim("--profile", "8xh100", *INVENTORY)
     assert done.returncode == 0

@@ -147,6 +147,7 @@ def runs(draw):
     return steps, frozenset(able), draw(st.integers(1, 2)), choices, draw(st.booleans()), elastic
 
 
+@pytest.mark.battery
 @given(drawn=runs())
 @settings(max_examples=150)
 def test_any_run_ends_with_everything_done_once(drawn):

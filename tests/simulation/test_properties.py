@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scenes import box, need, step, work
@@ -177,6 +178,7 @@ def test_the_same_scene_gives_the_same_history(scene):
     assert measure(scene, first) == measure(scene, second)
 
 
+@pytest.mark.battery
 @given(scene=scenes())
 def test_figures_are_within_their_ranges(scene):
     history = simulate(scene)

@@ -65,6 +65,7 @@ def test_every_step_starts_when_and_where_it_was_planned(made):
     runs_as_planned(made, best_order(made[0]).best)
 
 
+@pytest.mark.battery
 def test_steps_that_are_given_other_devices_than_most_run_as_planned():
     every = [(made, best_order(made[0]).best) for made in map(searched, range(6))]
     assert any(best.choices is not None and len(set(best.choices)) > 1 for _, best in every)

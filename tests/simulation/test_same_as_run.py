@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scenes import GIB, box, scene, step
@@ -145,6 +146,7 @@ def plans(draw):
     return steps, machine, draw(st.integers(1, 3)), draw(st.integers(1, 2)), spans
 
 
+@pytest.mark.battery
 @settings(max_examples=50)
 @given(drawn=plans(), quick=st.booleans(), others=st.sets(st.integers(0, 9)))
 def test_the_executor_starts_what_a_simulation_starts(drawn, quick, others):

@@ -98,6 +98,7 @@ def test_golden_output(folder, capfd, name):
         assert max(map(cells, found.splitlines())) <= 80
 
 
+@pytest.mark.battery
 def test_the_same_bytes_in_any_process(folder):
     script = "import sys; from dsec_cli.fast import dsec; sys.exit(dsec())"
     texts = []

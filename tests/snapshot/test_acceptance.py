@@ -94,6 +94,7 @@ def test_one_that_was_in_the_clear_is_not_shown(tmp_path: Path, store: Store, st
     assert compare(view, other)
 
 
+@pytest.mark.battery
 def test_what_was_accepted_stays_so(shell: Shell) -> None:
     (shell.project / "a.py").write_text(f'api_key = "{DRAWN}"\n')
 

@@ -31,6 +31,7 @@ def test_marks_of_a_run(shell: Shell) -> None:
     assert "snapshot:" not in shell.ok("run --snapshots never --job-id unmarked")
 
 
+@pytest.mark.battery
 def test_a_run_that_is_over_at_once_has_a_mark_of_its_finish(shell: Shell) -> None:
     assert "snapshot: marked-finish" in shell.ok("run --snapshots always --job-id marked")
     assert [one["name"] for one in json.loads(shell.ok("snapshot list --json"))["snapshots"]] == [

@@ -49,6 +49,7 @@ def test_the_whole_story(shell: Shell) -> None:
     assert (runs / "again/work/policy").read_bytes() == (runs / "first/work/policy").read_bytes()
 
 
+@pytest.mark.battery
 def test_nothing_secret_by_the_commands(shell: Shell) -> None:
     secret, token = "aRgV-7Kq9mW2vB4nZ8pLt5", "ghp_aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX2"
     git(shell.project, "remote", "add", "origin", f"https://{token}@h/x.git")
@@ -147,6 +148,7 @@ def test_damage_is_found_and_named(shell: Shell) -> None:
     assert json.loads(shell.ok("snapshot verify --json", 1))["intact"] is False
 
 
+@pytest.mark.battery
 def test_forgetting(shell: Shell) -> None:
     shell.ok("snapshot create --name v1")
     shell.ok("snapshot create --name v2")

@@ -161,6 +161,7 @@ def test_a_restore_that_fails_leaves_nothing(tmp_path: Path, store: Store, state
     assert not [name for name in os.listdir(tmp_path) if name.startswith((".dsec", "out"))]
 
 
+@pytest.mark.battery
 def test_the_files_of_a_run_come_back(shell: Shell) -> None:
     shell.ok("run -q --job-id first")
     shell.ok("snapshot create --name v1 --full-state")

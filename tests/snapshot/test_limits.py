@@ -242,6 +242,7 @@ def test_repositories_in_data_are_left_out(tmp_path: Path, store: Store, state: 
         assert "not taken: data/.git, data/sub/.git (of git)" in side.reason
 
 
+@pytest.mark.battery
 def test_what_is_taken_away_is_all(tmp_path: Path) -> None:
     """However deep, and whatever may not be written to."""
     room = tmp_path / "room"

@@ -50,6 +50,7 @@ def rebasing(shell: Shell) -> None:
         git(shell.project, "rebase", "other")
 
 
+@pytest.mark.battery
 @pytest.mark.usefixtures("rebasing")
 def test_in_the_middle_of_a_rebase(shell: Shell) -> None:
     shell.ok("snapshot create --name v1")
@@ -61,6 +62,7 @@ def test_in_the_middle_of_a_rebase(shell: Shell) -> None:
     assert "<<<<<<<" in (shell.project / "out" / "train.sh").read_text()
 
 
+@pytest.mark.battery
 def test_shallow_clones_and_worktrees(shell: Shell, tmp_path: Path) -> None:
     origin = shell.project
     git(origin, "commit", "-q", "--allow-empty", "-m", "second")

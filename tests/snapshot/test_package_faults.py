@@ -112,6 +112,7 @@ def test_killed_at_any_effect_of_an_import(package: Path, tmp_path: Path) -> Non
     assert len(ends) > 18
 
 
+@pytest.mark.battery
 def test_a_disk_that_gets_full_at_any_effect_of_an_import(package: Path, tmp_path: Path) -> None:
     for at in itertools.count(1):
         place, disk = str(tmp_path / f"store-{at}"), FailingDisk(at)

@@ -12,6 +12,7 @@ from .kit import write
 from .shell import TRAIN, Shell
 
 
+@pytest.mark.battery
 def test_drift_is_allowed_when_asked_and_the_recorded_code_runs(shell: Shell) -> None:
     shell.ok("run -q --job-id first")
     shell.ok("snapshot create --name v1")
@@ -23,6 +24,7 @@ def test_drift_is_allowed_when_asked_and_the_recorded_code_runs(shell: Shell) ->
     assert policy.read_text().startswith("policy 3")
 
 
+@pytest.mark.battery
 def test_variables_are_put_back(shell: Shell) -> None:
     shell.ok("run -q --job-id first", OMP_NUM_THREADS="2")
     shell.ok("snapshot create --name v1", OMP_NUM_THREADS="2")
@@ -68,6 +70,7 @@ def test_what_is_in_the_way_for_programs(shell: Shell) -> None:
     assert "--dry-run" in shell.ok("snapshot run v1 --json", 2)
 
 
+@pytest.mark.battery
 def test_restoring_parts_and_refusing_to_overwrite(shell: Shell, tmp_path: Path) -> None:
     shell.ok("snapshot create --name v1")
     shell.ok(f"snapshot restore v1 train.sh --to {tmp_path}/part")
@@ -81,6 +84,7 @@ def test_restoring_parts_and_refusing_to_overwrite(shell: Shell, tmp_path: Path)
     assert (tmp_path / "empty" / "train.sh").read_text() == TRAIN
 
 
+@pytest.mark.battery
 def test_a_mount_that_is_gone_is_told_with_what_would_bring_it_back(shell: Shell) -> None:
     from dsec.store import open_store
     from dsec_cli.snapshot.manifest import encode, identity

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from dsec.sdk import seeds
 
 from .shell import CONTRACT, Shell
 
 
+@pytest.mark.battery
 def test_a_step_tells_its_seeds(shell: Shell) -> None:
     (shell.project / "train.py").write_text(
         "from dsec.sdk import seeds\nimport sys\nseeds(torch=sys.argv[1], cursor=64)\n"

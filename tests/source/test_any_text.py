@@ -65,6 +65,7 @@ def _check(data: bytes) -> None:
     check(source, parse(source))
 
 
+@pytest.mark.battery
 @given(YAMLISH)
 @settings(max_examples=400)
 @example("? &x\n? !!str\n")

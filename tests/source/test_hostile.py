@@ -76,6 +76,7 @@ FILES: dict[str, tuple[bytes, set[str]]] = {
 }
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("name", FILES)
 def test_hostile_files(name: str) -> None:
     data, codes = FILES[name]

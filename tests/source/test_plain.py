@@ -256,6 +256,7 @@ def test_twenty_thousand_mutants() -> None:
 LINES = st.lists(st.sampled_from([*PIECES, "key", "x y", "  ", "    ", "\n- ", "\nb: "]), max_size=24)
 
 
+@pytest.mark.battery
 @given(LINES.map("".join))
 @settings(max_examples=500)
 @example("a: 1\n b: 2\n")

@@ -176,6 +176,7 @@ def test_old_states_go_and_what_new_ones_need_stays(tmp_path: Path) -> None:
     assert (state.load(str(tmp_path)).tensors["weights"] == weights).all()
 
 
+@pytest.mark.battery
 def test_going_back_makes_the_older_point_the_newest_state(tmp_path: Path) -> None:
     for at in (5, 6, 3):
         with state.Saver(tmp_path, keep=0) as saver:

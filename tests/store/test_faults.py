@@ -123,6 +123,7 @@ while True:
 """
 
 
+@pytest.mark.battery
 @pytest.mark.parametrize("what", ["create", "prune"])
 def test_killed_at_any_write(two, folder, what):
     here = str(Path(__file__).parents[2])
