@@ -28,7 +28,7 @@ _REDIRECTS = 5
 class Limits(Record):
     """What asking an index may cost."""
 
-    page_bytes: int = 64 << 20
+    page_bytes: int = 32 << 20
     """Of a project's page."""
     metadata_bytes: int = 4 << 20
     silence_s: float = 15.0

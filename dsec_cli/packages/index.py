@@ -61,11 +61,25 @@ class Release(Record):
     """The wheel that they are the metadata of."""
 
 
+MOST_FILES = 100_000
+"""On the page of one project; the fullest pages of public indexes list some ten thousand."""
+
+
 def files_of(document: object, name: str) -> tuple[File, ...]:
     """The files that a project's page lists; what is no package file is left out. Raises IndexProblem."""
     listed = document.get("files") if isinstance(document, dict) else None
     if not isinstance(listed, list):
         raise IndexProblem(say("the index's page of {name} lists no files", name=name), hint="check --index")
+    if len(listed) > MOST_FILES:
+        raise IndexProblem(
+            say(
+                "the index's page of {name} lists {count} files, more than {most}",
+                name=name,
+                count=len(listed),
+                most=MOST_FILES,
+            ),
+            hint="check --index",
+        )
     found = (_file(one, name) for one in listed)
     return tuple(one for one in found if one is not None)
 

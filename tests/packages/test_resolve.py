@@ -305,3 +305,13 @@ def test_the_command_offline(server: Server, tmp_path: Path, ds: Callable[..., o
 @given(st.binary(max_size=400), st.integers(0, 500))
 def test_any_bytes_are_a_wheel_or_none(data: bytes, size: int) -> None:
     assert metadata_of(max(size, len(data)), data, lambda start, end: bytes(end - start), most=1000) == b""
+
+
+def test_a_page_of_more_files_than_any_index_lists_is_refused(monkeypatch) -> None:
+    from dsec_cli.packages import index
+
+    monkeypatch.setattr(index, "MOST_FILES", 3)
+    files = [{"filename": f"a-{at}.0-py3-none-any.whl", "url": "x"} for at in range(4)]
+    assert len(files_of({"files": files[:3]}, "a")) == 3
+    with pytest.raises(IndexProblem, match="lists 4 files, more than 3"):
+        files_of({"files": files}, "a")

@@ -24,6 +24,7 @@ TEXTS: dict[str, str] = {
     "state narrower ranges, or try again without --resolve": "把版本范围写窄一些，或不加 --resolve 再试",
     "check PIP_CERT": "检查 PIP_CERT",
     "mend it": "修好它",
+    "the index's page of {name} lists {count} files, more than {most}": "索引中 {name} 的页面列出了 {count} 个文件，超过 {most} 个",
     "the index's page of {name} lists no files": "索引中 {name} 的页面没有列出文件",
     "check --index": "检查 --index",
     "{where} is no table of the format {format}": "{where} 不是 {format} 格式的表",
