@@ -7,12 +7,12 @@ from dsec_cli.languages.zh import (
     dependencies,
     doctor,
     errors,
-    fitting,
     form,
     formats,
     health,
     importing,
     indexes,
+    launcher_sizes,
     leftovers,
     linter,
     netcheck,
@@ -40,7 +40,7 @@ from dsec_cli.languages.zh import (
 )
 
 PARTS = (
-    code, dependencies, doctor, errors, fitting, form, formats, health, importing, indexes, leftovers, linter, packaging, netcheck, netcheck_reports, plugin_scan, plugins, probing,
+    code, dependencies, doctor, errors, form, formats, health, importing, indexes, launcher_sizes, leftovers, linter, packaging, netcheck, netcheck_reports, plugin_scan, plugins, probing,
     resources, runs, scenarios, security, settling, sharing, simulating_gpus, simulation, snapshots, steps, storing, system, text, tolerance, trust, watching,
 )  # fmt: skip
 """All but the pages."""
