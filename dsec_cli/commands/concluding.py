@@ -70,7 +70,7 @@ def _advice(session: Session, outcome: Outcome, report: dict[str, Any], called: 
         return [say("it cannot be resumed: its folder was removed")]
     if outcome.word != "failed":
         return [say("go on with: dsec resume {job}", job=called)]
-    lines: list[str] = [say("mend it and go on with: dsec resume {job}", job=called)]
+    lines: list[str] = [say("fix it and go on with: dsec resume {job}", job=called)]
     if any(may_lie_in_plan(one["cause"], one["code"]) for one in report["failures"]):
         lines.append(say("a run keeps its own plan: after mending the contract start a new one: dsec run"))
     return lines

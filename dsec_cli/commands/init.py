@@ -32,7 +32,7 @@ TEMPLATE = """\
 version: "1.0.0"
 name: {name}
 
-# The standing resources: without them the job does not start.
+# The standing resources: what the job needs at all times; a plan warns where the machine has less.
 baseline:
   # gpu:               # for work on GPUs; the type is never guessed
   #   count: 1

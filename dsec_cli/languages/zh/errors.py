@@ -225,7 +225,7 @@ TEXTS: dict[str, str] = {
     "wrote {path}": "已写出 {path}",
     "next: {lint}, then {run}": "下一步：{lint}，然后 {run}",
     "What this training job needs, what it may grow to, and the Steps it is made of.": "这个训练任务需要什么、可以扩展到多大、由哪些 Step 组成。",
-    "The standing resources: without them the job does not start.": "资源基线：没有它们，任务不会启动。",
+    "The standing resources: what the job needs at all times; a plan warns where the machine has less.": "资源基线：任务始终需要的资源；机器不足时，计划会给出警告。",
     "How far the job may grow. Minimum counts are at least the baseline's.": "弹性边界：任务可以扩展到多大。最小数目不低于资源基线。",
     "How the job takes an interruption: critical, pauseable, elastic or discardable.": "任务如何应对中断：critical、pauseable、elastic 或 discardable。",
     "Models, data sets and packages that are loaded, with exact versions:": "要加载的模型、数据集和软件包，写明确切版本：",

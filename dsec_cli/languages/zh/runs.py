@@ -200,7 +200,7 @@ TEXTS: dict[str, str] = {
     "{job}: {outcome} in {time} (CPU {cpu}, executor {own})": "{job}：{outcome}，用时 {time}（CPU {cpu}，执行器 {own}）",
     "report: {path}": "报告：{path}",
     "go on with: dsec resume {job}": "继续：dsec resume {job}",
-    "mend it and go on with: dsec resume {job}": "修好后继续：dsec resume {job}",
+    "fix it and go on with: dsec resume {job}": "修好后继续：dsec resume {job}",
     "{outcome} ({detail})": "{outcome}（{detail}）",
     "warning: the report could not be written: {why}": "警告：报告无法写出：{why}",
     "{path} (empty)": "{path}（空）",
