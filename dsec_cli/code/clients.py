@@ -93,8 +93,12 @@ def _hosts(site: Site, entry: Entry) -> None:
         site.unknown("egress", reason)
 
 
+def _is_given_key(site: Site) -> bool:
+    return any(keyword.arg is not None and keyword.arg.endswith(_KEYS) for keyword in site.call.keywords)
+
+
 def _keys(site: Site, entry: Entry) -> None:
-    given = any(keyword.arg is not None and keyword.arg.endswith(_KEYS) for keyword in site.call.keywords)
+    given = _is_given_key(site)
     for one in entry.env:
         if given and one.secret:
             continue
@@ -141,7 +145,7 @@ _WITHOUT = frozenset(
 )
 """Packages of LangChain that are no provider's."""
 _PACKAGES = frozenset((
-    "ai21", "aleph_alpha_client", "anthropic", "baseten", "cerebras", "cohere", "dashscope",
+    "ai21", "aleph_alpha_client", "baseten", "cerebras", "cohere", "dashscope",
     "deepinfra", "dspy", "fireworks", "google", "groq", "haystack", "instructor", "langchain",
     "litellm", "llama_index", "mistralai", "openai", "portkey_ai", "replicate", "smolagents",
     "together", "vertexai", "voyageai", "writerai", "xai_sdk", "zhipuai", "agno", "autogen",
@@ -173,6 +177,8 @@ def _unlisted(site: Site) -> bool:
         asks = last.startswith("Chat") or last.endswith(_ASKERS)
     elif package in _PACKAGES and not site.name.startswith(_MODELS):
         asks = last.endswith(_ASKERS) and not last.startswith("Base")
+    elif last.removeprefix("Async").lower() == package.replace("_", "") and _is_given_key(site):
+        asks = True  # a class that is called as its package is, and takes a key
     else:
         asks = site.name.startswith(_MODELS)
         asks = asks and (package not in ("autogen_ext", "pydantic_ai") or last.endswith(("Client", "Model")))

@@ -117,7 +117,6 @@ _TRIVIAL = re.compile(
                 ),
                 *(
                     "openai",
-                    "anthropic",
                     "gemini",
                     "azure",
                     "aws",

@@ -21,6 +21,8 @@ CLIENTS = {
     "llama_index.vector_stores.qdrant.QdrantVectorStore(client=c)": "",
     "ai21.AI21Client()": "",
     "voyageai.Client()": "",
+    "acme_ai.AcmeAI(api_key=k)": "",
+    "acme_ai.AsyncAcmeAI(api_key=k)": "",
     "lancedb.LanceDB(uri='https://l.host')": "l.host",
 }
 
@@ -37,7 +39,13 @@ def test_a_client_is_known_or_said_to_be_unknown(call: str, reading) -> None:
 
 
 @pytest.mark.parametrize(
-    "call", ["langchain.prompts.PromptTemplate('x')", "dspy.Signature('a -> b')", "openai.BaseModel()"]
+    "call",
+    [
+        "langchain.prompts.PromptTemplate('x')",
+        "dspy.Signature('a -> b')",
+        "openai.BaseModel()",
+        "flask.Flask('x')",
+    ],
 )
 def test_what_asks_nobody_is_not_told(call: str, reading) -> None:
     needs = reading.needs(a=f"import {call.partition('(')[0].rpartition('.')[0]}\n{call}")
