@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec_cli.options_shared import INVENTORY, JOB, JSON, LANG, NO_RUN, USAGE
+from dsec_cli.options_shared import JOB, JSON, LANG, NO_RUN, USAGE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,6 +36,16 @@ METRICS: tuple[Option, ...] = (
         None,
         "Serve the run's metrics for Prometheus on this port of this machine (ADDRESS:PORT: to others, too).",
     ),
+)
+
+INVENTORY: Option = (
+    "inventory",
+    "",
+    "value",
+    "FILE",
+    (),
+    None,
+    "Plan for the machine that FILE or builtin:NAME describes, and take no more of this one than it has.",
 )
 
 PROBE: Option = (

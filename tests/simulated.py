@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from dsec.simgpu.building import NoCompilerError, library
+from dsec.simgpu.scenario import box, of_box
 
 ROOT = Path(__file__).resolve().parents[1]
 FIRST = "GPU-000000a0-0000-4000-8000-000000000000"
@@ -88,6 +89,22 @@ for line in sys.stdin:
         value = [one._asdict() for one in value]
     print(json.dumps(value), flush=True)
 """
+
+
+@pytest.fixture
+def simulated_box(tmp_path: Path, nvml_library: Callable[..., str]) -> Callable[[str], dict[str, str]]:
+    """Variables of programs that are to be on a simulated box of that name, alone."""
+
+    def environ(name: str) -> dict[str, str]:
+        rules = tmp_path / "box.rules"
+        rules.write_text(of_box(box(name)))
+        return {
+            "LD_LIBRARY_PATH": nvml_library(),
+            "SIM_GPU_SCENARIO": str(rules),
+            "DSEC_BROKER": "off",
+        }
+
+    return environ
 
 
 class Watch:

@@ -11,6 +11,7 @@ import time
 from dsec import wholefile
 from dsec.engines.local import execute
 from dsec.errors import DSecError, FileProblem, PlanProblem
+from dsec.inventory import within
 from dsec.markup import terminal_lines
 from dsec.ports import Nobody
 from dsec.progress import Progress
@@ -38,27 +39,46 @@ if TYPE_CHECKING:
 HUNG_UP = 129
 
 
-def machine_for(plan: Plan, inventory: Inventory, path: str | None) -> Inventory:
-    """The machine that a run takes: never a built-in one, of which no GPU is anywhere.
+def machine_for(plan: Plan, described: Inventory, path: str | None, *, lang: str | None = None) -> Inventory:
+    """The machine that a run takes: this one, as far as the description at `path` goes.
 
-    A contract that was planned for one runs where its plan would, on what is here.
+    Nothing runs on GPUs, processors or memory that are described and not here: a contract that is planned for
+    another machine runs where its stored plan would, on what is here, or not at all.
     """
-    from dsec.devices.profiles import PREFIX
+    if path is None:
+        return described
+    here = inventory_for(plan, None)
+    if any(step.demand.gpu_count for step in plan.steps):
+        _tell_of_absent(described, here, path, lang)
+    return within(here, described)
 
-    if path is None or not path.startswith(PREFIX) or not inventory.devices:
-        return inventory
-    return inventory_for(plan, None) if any(step.demand.gpu_count for step in plan.steps) else inventory
+
+def _tell_of_absent(described: Inventory, here: Inventory, path: str, lang: str | None) -> None:
+    """Say which of the described GPUs are not on this machine."""
+    from dsec_cli.commands.speaking import listener
+
+    absent = {device.uuid for device in described.devices} - {device.uuid for device in here.devices}
+    if not absent:
+        return
+    line = say(
+        "note: {absent} of the {count} GPUs of {path} are not on this machine; the run takes only GPUs that"
+        " are here (dsec sim-gpu simulates others)",
+        absent=len(absent),
+        count=len(described.devices),
+        path=path,
+    )
+    sys.stderr.write(f"dsec: {listener(lang)(line)}\n")
 
 
-def inventory_for(plan: Plan, path: str | None) -> Inventory:
-    """What the plan may use: the machine described at `path`, or this one.
+def inventory_for(plan: Plan, path: str | None, *, lang: str | None = None) -> Inventory:
+    """What the plan may use: this machine, as far as the description at `path` goes.
 
     GPUs are read only for a plan that wants some: opening the driver costs more than a small run.
     """
     if path is not None:
         from dsec_cli.commands.inventory import read_inventory
 
-        return machine_for(plan, read_inventory(path), path)
+        return machine_for(plan, read_inventory(path), path, lang=lang)
     if any(step.demand.gpu_count for step in plan.steps):
         from dsec.broker.asked import without_others
         from dsec.devices.nvml import read

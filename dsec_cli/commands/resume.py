@@ -85,7 +85,7 @@ def _session(run: RunDir, plan: Plan, journal: Journal, args: Args) -> Session |
     )
     if _behind(past) == len(plan.steps) * plan.iterations.count:
         return _nothing_left(run, told, args)
-    inventory = inventory_for(plan, args.inventory)
+    inventory = inventory_for(plan, args.inventory, lang=args.lang)
     state = os.path.dirname(os.path.dirname(run.path))
     check_host(plan, inventory, state=state)
     check_feasible(plan, inventory)

@@ -51,7 +51,7 @@ def main(args: Args) -> int:
         raise UsageError(
             say("{job!r} cannot be a job id", job=args.job_id), hint="letters, digits, . _ and -, at most 128"
         )
-    prepared = _stored(args.file, args.inventory) or _compile(args.file, args.inventory, args.lang)
+    prepared = _stored(args.file, args.inventory, args.lang) or _compile(args.file, args.inventory, args.lang)
     if prepared is None:
         return NO
     plan, folder, inventory = prepared.plan, prepared.folder, prepared.inventory
@@ -90,7 +90,7 @@ class Prepared(Record):
     inventory: Inventory
 
 
-def _stored(path: str | None, inventory_path: str | None) -> Prepared | None:
+def _stored(path: str | None, inventory_path: str | None, lang: str | None) -> Prepared | None:
     """The plan in the file `path`; None where that is a contract."""
     if path is None or os.path.isdir(path):
         return None
@@ -105,7 +105,7 @@ def _stored(path: str | None, inventory_path: str | None) -> Prepared | None:
     if not is_plan(raw):
         return None
     plan = parse_plan(raw, name=path)
-    return Prepared(plan, raw, folder_of(path, plan), inventory_for(plan, inventory_path))
+    return Prepared(plan, raw, folder_of(path, plan), inventory_for(plan, inventory_path, lang=lang))
 
 
 def _compile(path: str | None, inventory_path: str | None, lang: str | None) -> Prepared | None:
@@ -121,7 +121,7 @@ def _compile(path: str | None, inventory_path: str | None, lang: str | None) -> 
     if isinstance(plan, Refused):
         show(plan, lang)
         return None
-    machine = machine_for(plan, inventory, inventory_path)
+    machine = machine_for(plan, inventory, inventory_path, lang=lang)
     return Prepared(plan, plan_bytes(plan), os.path.dirname(os.path.abspath(path)), machine)
 
 

@@ -91,3 +91,18 @@ def steady(inventory: Inventory) -> Inventory:
     """The inventory without readings that change from minute to minute, so that equal machines are equal."""
     devices = tuple(device._replace(free_bytes=None) for device in inventory.devices)
     return inventory._replace(disk_bytes=None, devices=devices)
+
+
+def within(here: Inventory, described: Inventory) -> Inventory:
+    """This machine as far as a description of it goes: the GPUs named there, and no more of the rest.
+
+    A description that names GPUs, and none of this machine's, is of another one: all that are here count.
+    """
+    named = {device.uuid for device in described.devices}
+    devices = tuple(device for device in here.devices if device.uuid in named)
+    known = [size for size in (here.memory_bytes, described.memory_bytes) if size is not None]
+    return here._replace(
+        cpu_m=min(here.cpu_m, described.cpu_m),
+        memory_bytes=min(known, default=None),
+        devices=devices if devices or not named else here.devices,
+    )

@@ -18,12 +18,12 @@ PATHS = [str(ROOT), str(ROOT / "runtime"), *(path for path in sys.path if path.e
 SCRIPT = "import sys; from dsec_cli.fast import dsec as run; sys.exit(run())"
 
 
-def dsec(folder, *args):
+def dsec(folder, *args, **environ):
     threads = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "BLIS")}
     return subprocess.run(
         [sys.executable, "-c", SCRIPT, *args],
         cwd=folder,
-        env={**os.environ, **threads, "PYTHONPATH": os.pathsep.join(PATHS)},
+        env={**os.environ, **threads, "PYTHONPATH": os.pathsep.join(PATHS), **environ},
         capture_output=True,
         text=True,
         check=False,
@@ -45,9 +45,9 @@ def results(folder, job):
 
 
 @pytest.mark.battery
-def test_parts_on_two_cards_give_what_one_card_gives(example):
-    for job, inventory in (("split", "two-small.yaml"), ("whole", "one-large.yaml")):
-        done = dsec(example, "run", "--inventory", inventory, "--job-id", job)
+def test_parts_on_two_cards_give_what_one_card_gives(example, simulated_box):
+    for job, box in (("split", "2xa100-sxm-40gb"), ("whole", "1xa100-sxm-80gb")):
+        done = dsec(example, "run", "--job-id", job, **simulated_box(box))
         assert done.returncode == 0, done.stdout + done.stderr
     split, whole = results(example, "split"), results(example, "whole")
     assert split.keys() == whole.keys()
@@ -75,10 +75,10 @@ def test_a_split_plan_is_run_from_its_file_without_any_card(example):
 
 
 @pytest.mark.battery
-def test_a_part_that_writes_the_name_of_the_whole_is_told_so(example):
+def test_a_part_that_writes_the_name_of_the_whole_is_told_so(example, simulated_box):
     model = example / "model.py"
     model.write_text(model.read_text().replace("context.part(", "str("))
-    done = dsec(example, "run", "--inventory", "two-small.yaml", "--job-id", "wrong")
+    done = dsec(example, "run", "--job-id", "wrong", **simulated_box("2xa100-sxm-40gb"))
     assert done.returncode == 1
     assert "did not write a declared output: " in done.stdout
     assert "hidden-0.part0.npz" in done.stdout + done.stderr

@@ -177,19 +177,19 @@ def test_what_programs_write_when_memory_ran_out(tmp_path, text, answer):
 
 
 @pytest.mark.battery
-def test_a_run_learns_and_the_next_plan_keeps_off(job):
-    (job.folder / "box.json").write_text(
-        json.dumps({"gpus": [{"type": "rtx-4090"}, {"type": "a100-sxm-80gb"}], "cpu": 4})
-    )
+def test_a_run_learns_and_the_next_plan_keeps_off(job, simulated_box):
+    job.env |= simulated_box("2xa100-sxm-80gb")
+    with open(job.env["SIM_GPU_SCENARIO"], "a") as rules:
+        rules.write("gpu 0 name NVIDIA GeForce RTX 4090\ngpu 0 total 24564\n")
     (job.folder / "ds_config.yaml").write_text(
         "steps:\n  - {id: A, run: [sh, -c, 'echo CUDA out of memory; exit 1'], timeout: 9s,"
         " resources: {gpu: {count: 1, memory: 10Gi}}}\n"
     )
-    plan = job.dsec("plan", "ds_config.yaml", "--inventory", "box.json")
+    plan = job.dsec("plan", "ds_config.yaml")
     assert "gpu of any type x1: a100-sxm-80gb 1" in plan
-    job.dsec("run", "ds_config.yaml", "--inventory", "box.json", "--job-id", "one", expect=1)
+    job.dsec("run", "ds_config.yaml", "--job-id", "one", expect=1)
     learned = json.loads((job.folder / ".dsec" / "devices.json").read_text())
-    own = learned["contracts"]["ds_config.yaml: ds_config"]
+    (own,) = learned["contracts"].values()
     assert own["ran_out"] == {"A": {"a100-sxm-80gb": 1}}
     text = (job.folder / "ds_config.yaml").read_text()
     # In a folder of its own: beside ds_config.yaml its Steps would be stated twice.
@@ -197,9 +197,9 @@ def test_a_run_learns_and_the_next_plan_keeps_off(job):
     (job.folder / "other" / "other.yaml").write_text(
         "baseline: {cpu: 1}\nelasticity: {}\nfault_tolerance: {level: pauseable}\ndependencies: []\n" + text
     )
-    assert "ran out of memory" not in job.dsec("plan", "other/other.yaml", "--inventory", "box.json")
-    after = job.dsec("plan", "ds_config.yaml", "--inventory", "box.json")
+    assert "ran out of memory" not in job.dsec("plan", "other/other.yaml")
+    after = job.dsec("plan", "ds_config.yaml")
     assert "rtx-4090 0, not a100-sxm-80gb, where it ran out of memory" in " ".join(after.split())
-    job.dsec("run", "ds_config.yaml", "--inventory", "box.json", "--job-id", "two", expect=1)
-    last = job.dsec("plan", "ds_config.yaml", "--inventory", "box.json")
+    job.dsec("run", "ds_config.yaml", "--job-id", "two", expect=1)
+    last = job.dsec("plan", "ds_config.yaml")
     assert "note: Step A ran out of memory on a100-sxm-80gb, rtx-4090 before" in " ".join(last.split())

@@ -64,10 +64,9 @@ def test_a_change_of_bounds_is_a_difference_between_plans(folder, capfd):
 
 
 @pytest.mark.battery
-def test_the_run_starts_it_with_more_and_tells_it(folder):
-    # A machine that DSec brings along is for planning; one that a file describes may be run on.
-    assert run("dsec", ["inventory", "--inventory", BOX, "--json", "-o", "box.json"]) == 0
-    assert run("dsec", ["run", "dsandbox.yaml", "--inventory", "box.json", "--job-id", "one", "--quiet"]) == 0
+def test_the_run_starts_it_with_more_and_tells_it(folder, job, simulated_box):
+    job.env |= simulated_box("8xa100-sxm-80gb")
+    job.dsec("run", "dsandbox.yaml", "--job-id", "one", "--quiet")
     work = folder / ".dsec/runs/one/work"
     seen = {name: (work / name).read_text().strip().split(":") for name in ("own", "inherited", "none")}
     assert (seen["own"][0], len(seen["own"][1].split(","))) == ("3", 3), "one, and three tenths of eight"

@@ -106,10 +106,11 @@ def test_only_so_many_hold_a_token_at_a_time(job, kit):
     job.run(seal(plan._replace(inventory=inventory, hash="")), expect=0)
 
 
-def test_a_run_keeps_strict_topology_and_sharing(job):
-    (job.folder / "box.yaml").write_text(
-        "cpu: 64\ngpus:\n  - {type: a100-pcie-80gb, count: 4, nvlink: pairs, numa: [0, 0, 1, 1]}\n"
-    )
+def test_a_run_keeps_strict_topology_and_sharing(job, simulated_box):
+    job.env |= simulated_box("4xa100-pcie-80gb")
+    pairs = "gpu 0 peer 1 12\ngpu 1 peer 0 12\ngpu 2 peer 3 12\ngpu 3 peer 2 12\n"
+    with open(job.env["SIM_GPU_SCENARIO"], "a") as rules:
+        rules.write(pairs)
     step = "  - {id: %s%d, run: sleep 0.05, timeout: 9s, resources: {cpu: 0.1, gpu: {%s}}}\n"
     kinds = {
         "pair": "count: 2, topology: strict",
@@ -118,7 +119,7 @@ def test_a_run_keeps_strict_topology_and_sharing(job):
     }
     steps = [step % (name, at, gpu) for at in range(4) for name, gpu in kinds.items()]
     (job.folder / "ds_config.yaml").write_text("steps:\n" + "".join(steps))
-    job.dsec("run", "ds_config.yaml", "--inventory", "box.yaml", "--job-id", "j")
+    job.dsec("run", "ds_config.yaml", "--job-id", "j")
     pairs, running = [], {}
     for event in job.events():
         if event["event"] == "spawn":

@@ -210,21 +210,21 @@ def test_a_missing_output_of_a_call(calls, kit):
 
 
 @pytest.fixture
-def inventory(job):
-    path = job.folder / "inventory.json"
-    path.write_text(json.dumps({"cpu": 4, "memory": "8GiB", "gpus": [{"type": "A100-SXM-80GB", "count": 1}]}))
-    return path
+def on_gpu(job, simulated_box):
+    """The job's commands are on a box with one GPU."""
+    job.env |= simulated_box("1xa100-sxm-80gb")
 
 
+@pytest.mark.usefixtures("on_gpu")
 @pytest.mark.battery
-def test_idle_workers_give_their_gpu_up_when_it_is_needed(calls, kit, inventory):
+def test_idle_workers_give_their_gpu_up_when_it_is_needed(calls, kit):
     one = kit.demand(gpu_count=1)
     steps = [
         kit.step("A", call="mod:count", demand=one),
         kit.step("B", "A", call="mod:count", demand=one),
         kit.step("C", "B", shell='test -n "$CUDA_VISIBLE_DEVICES"', demand=one),
     ]
-    calls.run(kit.plan(*steps, count=2), "--inventory", str(inventory))
+    calls.run(kit.plan(*steps, count=2))
     assert [one["cause"] for one in calls.events("worker-stop")] == ["evicted"] * 4
     spawns = calls.events("spawn")
     assert len({one["devices"][0] for one in spawns}) == 1
@@ -233,9 +233,10 @@ def test_idle_workers_give_their_gpu_up_when_it_is_needed(calls, kit, inventory)
     assert report["gpu_ms"] > 0
 
 
-def test_a_worker_with_its_gpu_stays_warm_while_nobody_needs_it(calls, kit, inventory):
+@pytest.mark.usefixtures("on_gpu")
+def test_a_worker_with_its_gpu_stays_warm_while_nobody_needs_it(calls, kit):
     steps = [kit.step("A", call="mod:count", demand=kit.demand(gpu_count=1)), kit.step("B", "A")]
-    calls.run(kit.plan(*steps, count=4), "--inventory", str(inventory))
+    calls.run(kit.plan(*steps, count=4))
     assert [results(calls)["A", n]["calls"] for n in range(4)] == [1, 2, 3, 4]
 
 

@@ -1,6 +1,5 @@
 """Who makes room for a critical Step, and how: with real processes."""
 
-import json
 import os
 import signal
 import sys
@@ -134,23 +133,23 @@ def test_a_critical_step_is_never_touched(job, mix):
     assert _order(job) == ["long", "urgent"]
 
 
+@pytest.fixture
+def on_gpu(job, simulated_box):
+    """The job's commands are on a box with one GPU."""
+    job.env |= simulated_box("1xa100-sxm-80gb")
+
+
 def _on_gpus(kit, plan, count=1):
     demand = kit.demand(cpu_m=100, gpu_count=count)
     steps = [one if one.id == "wait" else one._replace(demand=demand) for one in plan.steps]
     return seal(plan._replace(hash="", steps=tuple(steps)))
 
 
+@pytest.mark.usefixtures("on_gpu")
 def test_who_cannot_save_keeps_its_gpu(job, mix, kit):
-    job.run(_on_gpus(kit, mix(LOOPS, level="pauseable")), "--inventory", _box(job, 1))
+    job.run(_on_gpus(kit, mix(LOOPS, level="pauseable")))
     assert _pauses(job) == []
     assert _order(job) == ["long", "urgent"]
-
-
-def _box(job, count):
-    path = job.folder / "box.json"
-    gpus = {"type": "a100-sxm-80gb", "count": count, "memory": "80GB"}
-    path.write_text(json.dumps({"name": "box", "cpu": 2, "gpus": [gpus]}))
-    return str(path)
 
 
 def _saving(job, *words):
@@ -158,8 +157,9 @@ def _saving(job, *words):
     return f"{sys.executable} saves.py {' '.join(words)}"
 
 
+@pytest.mark.usefixtures("on_gpu")
 def test_a_step_saves_its_state_when_asked_and_goes_on_from_there(job, mix, kit):
-    job.run(_on_gpus(kit, mix(_saving(job), level="pauseable")), "--inventory", _box(job, 1))
+    job.run(_on_gpus(kit, mix(_saving(job), level="pauseable")))
     assert _order(job) == ["urgent", "long"]
     assert _pauses(job) == [("long", "saved")]
     work = job.run_dir / "work"
@@ -171,19 +171,21 @@ def test_a_step_saves_its_state_when_asked_and_goes_on_from_there(job, mix, kit)
     assert ends == [(1, "gave-way"), (2, "ok")]
 
 
+@pytest.mark.usefixtures("on_gpu")
 @pytest.mark.battery
 def test_a_command_of_the_contract_saves_it(job, mix, kit):
     saves = "test -d /proc/$DSEC_PID && echo 7 > $DSEC_RUN_DIR/state"
     plan = mix(_saving(job, "mute"), level="elastic", checkpoint=saves)
-    job.run(_on_gpus(kit, plan), "--inventory", _box(job, 1))
+    job.run(_on_gpus(kit, plan))
     assert _order(job) == ["urgent", "long"]
     assert _pauses(job) == [("long", "saved")]
     assert (job.run_dir / "logs/long@0.2.log").read_text().startswith("from 7")
 
 
+@pytest.mark.usefixtures("on_gpu")
 def test_who_does_not_save_within_its_grace_is_ended_and_that_is_said(job, mix, kit):
     plan = mix(_saving(job, "mute"), level="pauseable", checkpoint="sleep 60", long_grace=300)
-    job.run(_on_gpus(kit, plan), "--inventory", _box(job, 1))
+    job.run(_on_gpus(kit, plan))
     assert _order(job) == ["urgent", "long"]
     (pause,) = job.events("pause")
     assert pause["how"] == "killed"

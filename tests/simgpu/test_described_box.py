@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from types import SimpleNamespace
 
 import pytest
 
 from dsec.devices import host
 from dsec.errors import PlanProblem
-from dsec.inventory import AMPLE_CPU_M
+from dsec.inventory import AMPLE_CPU_M, Device, Inventory, within
 from dsec.simgpu.scenario import box
 from dsec_cli.commands import carrying
 from dsec_cli.commands.sim_gpu import _environment
@@ -24,14 +25,17 @@ steps:
   - {id: train, run: "true", resources: {gpu: {count: 1}}, timeout: 1m}
 """
 BUILTIN = "builtin:8xh100-sxm-80gb"
+DESCRIBED = "gpus: [{type: h100-sxm-80gb, count: 2}]\ncpu: 64\n"
 
 
 @pytest.mark.parametrize("planned", [False, True])
-def test_a_run_never_takes_gpus_of_a_built_in_machine(tmp_path, monkeypatch, planned):
+@pytest.mark.parametrize("inventory", [BUILTIN, "box.yaml"])
+def test_a_run_never_takes_gpus_of_a_described_machine(tmp_path, monkeypatch, planned, inventory):
     """Whether the contract is named or its plan: it runs on what is here, or not at all."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
     (tmp_path / "dsandbox.yaml").write_text(CONTRACT)
+    (tmp_path / "box.yaml").write_text(DESCRIBED)
     asked: list[object] = []
 
     def here(plan, path):
@@ -40,18 +44,52 @@ def test_a_run_never_takes_gpus_of_a_built_in_machine(tmp_path, monkeypatch, pla
 
     name = "dsandbox.yaml"
     if planned:
-        assert run("dsec", ["plan", name, "--inventory", BUILTIN, "-o", "plan.json"]) == 0
+        assert run("dsec", ["plan", name, "--inventory", inventory, "-o", "plan.json"]) == 0
         name = "plan.json"
     real = carrying.inventory_for
     monkeypatch.setattr(carrying, "inventory_for", here)
     if planned:
         with pytest.raises(PlanProblem):
-            real(carrying_plan(tmp_path), BUILTIN)
+            real(carrying_plan(tmp_path), inventory)
     else:
         with pytest.raises(PlanProblem):
-            run("dsec", ["run", name, "--inventory", BUILTIN])
+            run("dsec", ["run", name, "--inventory", inventory])
     assert asked == [None]
     assert not (tmp_path / ".dsec" / "runs").exists()
+
+
+def device(uuid):
+    return Device(uuid, 0, "H100", "h100-sxm-80gb", 80 << 30, None, None, None, (), 1000, "ok")
+
+
+@pytest.mark.parametrize(
+    ("here", "described", "taken"),
+    [
+        ("abc", "bc", "bc"),  # a description of this machine may leave some out
+        ("ab", "bcd", "b"),  # or be older than it
+        ("ab", "xy", "ab"),  # another machine: all that is here, if it is fit
+        ("ab", "", ""),  # described as without GPUs
+        ("", "xy", ""),
+    ],
+)
+def test_a_run_takes_of_this_machine_what_is_described(here, described, taken):
+    machine = Inventory("nvml", 8000, 1 << 36, 1 << 40, 1, tuple(map(device, here)), ("a note",))
+    other = Inventory("described:x", 64_000, None, None, 2, tuple(map(device, described)), ())
+    found = within(machine, other)
+    assert found == machine._replace(devices=tuple(map(device, taken)))
+    small = within(machine, other._replace(cpu_m=2000, memory_bytes=1 << 30))
+    assert (small.cpu_m, small.memory_bytes) == (2000, 1 << 30)
+
+
+def test_what_is_not_here_is_said(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("dsec.devices.nvml.read", lambda: here)
+    here = Inventory("nvml", 8000, None, None, None, (device("GPU-a"),), ())
+    (tmp_path / "box.yaml").write_text(DESCRIBED)
+    plan = SimpleNamespace(steps=[SimpleNamespace(demand=SimpleNamespace(gpu_count=1))])
+    assert carrying.inventory_for(plan, "box.yaml").devices == here.devices
+    told = "dsec: note: 2 of the 2 GPUs of box.yaml are not on this machine; the run takes only GPUs"
+    assert told in capfd.readouterr().err
 
 
 def carrying_plan(folder):

@@ -6,6 +6,7 @@ TEXTS: dict[str, str] = {
     "{step} was ended and will start again: {reason}": "{step} 已被结束，之后重新开始：{reason}",
     "{step} goes on": "{step} 继续运行",
     "GPU {device} is {state}: {reason}": "GPU {device} {state}：{reason}",
+    "note: {absent} of the {count} GPUs of {path} are not on this machine; the run takes only GPUs that are here (dsec sim-gpu simulates others)": "注意：{path} 的 {count} 张 GPU 中有 {absent} 张不在本机；运行只使用本机上的 GPU（可用 dsec sim-gpu 模拟其他 GPU）",
     "{step}: {detail}": "{step}：{detail}",
     "GPU {device}: {detail}": "GPU {device}：{detail}",
     "made room and will start again": "让出了资源，之后重新开始",
