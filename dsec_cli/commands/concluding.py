@@ -108,6 +108,9 @@ def _keep(session: Session, state: RunState, report: dict[str, Any]) -> list[str
     """Write what is kept of the run; a full disk costs the report, not the run."""
     try:
         write_report(session.run, report)
+    except (OSError, DSecError) as problem:
+        return [say("warning: the report could not be written: {why}", why=_why(problem))]
+    try:
         folder = os.path.dirname(os.path.dirname(session.run.path))
         plan = session.plan
         simulated = is_simulated(session.inventory.devices)
@@ -117,9 +120,12 @@ def _keep(session: Session, state: RunState, report: dict[str, Any]) -> list[str
             on_devices = _learn_devices(folder, contract, session)
         learn(folder, contract, plan, state, on_devices)
     except (OSError, DSecError) as problem:
-        why = system(problem) if isinstance(problem, OSError) else problem.what
-        return [say("warning: the report could not be written: {why}", why=why)]
+        return [say("warning: what the run taught could not be kept: {why}", why=_why(problem))]
     return []
+
+
+def _why(problem: OSError | DSecError) -> str:
+    return system(problem) if isinstance(problem, OSError) else problem.what
 
 
 def write_report(run: RunDir, report: dict[str, Any]) -> None:

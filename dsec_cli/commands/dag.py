@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
+from dsec.durations import NAME as DURATIONS
 from dsec_cli import exit as codes
 from dsec_cli.commands.drawing import PICTURES, draw
 from dsec_cli.commands.nearest import contract_here
 from dsec_cli.commands.opened import diagnose, locator, open_contract
-from dsec_cli.commands.pipeline import Refused, errors_of, inventory_at, learned, show
+from dsec_cli.commands.pipeline import Refused, errors_of, inventory_at, learned, lessons_of, show
 from dsec_cli.commands.speaking import listener
 from dsec_cli.dag.graph import step_graph
 from dsec_cli.dag.picture import on_devices_of, picture_of
@@ -37,7 +38,8 @@ def main(args: Args) -> int:
     opened = open_contract(path)
     inventory = inventory_at(args.inventory) if args.inventory is not None else None
     graph = whole = step_graph(opened.contract)
-    known: Mapping[str, int] = {**learned(opened, inventory), **(_measured(run) if run is not None else {})}
+    taught = learned(opened, lessons_of(opened, DURATIONS, lang=args.lang), inventory)
+    known: Mapping[str, int] = {**taught, **(_measured(run) if run is not None else {})}
     contract = opened.contract
     beside: tuple[Finding, ...] = ()
     if args.split or any(step.layers for step in whole.steps):

@@ -6,8 +6,11 @@ import os
 import sys
 
 from dsec import __version__
+from dsec.containment import open_beneath
 from dsec.core.measures import circles
+from dsec.durations import NAME as DURATIONS
 from dsec.durations import contract_key, read_durations
+from dsec.errors import RunProblem
 from dsec.inventory import is_simulated
 from dsec.record import Record
 from dsec_cli.commands.opened import Opened, diagnose, locator, open_contract
@@ -27,12 +30,13 @@ from dsec_cli.report.formats.text import render
 from dsec_cli.report.output import to_stderr
 from dsec_cli.report.terminal import columns, wants_color
 from dsec_cli.source.tree import Tree
-from dsec_cli.words import say
+from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from dsec.core.experience import Experience
     from dsec.inventory import Inventory
     from dsec.plan import Plan
     from dsec_cli.contract.values import Contract
@@ -68,6 +72,8 @@ class Clean(Record):
     opened: Opened
     contract: Contract
     order: Order
+    lessons: str | None
+    """The folder of what earlier runs taught; None: it cannot be read."""
 
 
 def prepare(
@@ -76,15 +82,16 @@ def prepare(
     *,
     asked: Mapping[str, int] | None = None,
     durations: Mapping[str, int] | None = None,
+    lang: str | None = None,
 ) -> Plan | Refused:
     """Read, lint, merge, order and compile the contract at `path`; see `planned`."""
-    clean = examined(path)
+    clean = examined(path, lang=lang)
     if isinstance(clean, Refused):
         return clean
     return planned(clean, inventory, asked=asked or {}, durations=durations)
 
 
-def examined(path: str) -> Clean | Refused:
+def examined(path: str, *, lang: str | None = None) -> Clean | Refused:
     """The contract at `path`, read, linted, merged and ordered.
 
     Warnings do not stand in the way of a plan; errors do, and all of them are told at once.
@@ -99,7 +106,9 @@ def examined(path: str) -> Clean | Refused:
         raise AssertionError("every cycle is an error, and errors are refused")
     if not graph.steps:
         return _refused(opened, diagnose(opened, (_no_steps(),)))
-    return Clean(opened, opened.contract, order)
+    from dsec.devicebook import NAME as DEVICES  # drawing a graph does not pay for it
+
+    return Clean(opened, opened.contract, order, lessons_of(opened, DURATIONS, DEVICES, lang=lang))
 
 
 def planned(
@@ -110,11 +119,10 @@ def planned(
     `asked`: parts of Steps, by id, as `--split` has them. `durations`: milliseconds by Step id that
     count instead of what earlier runs took.
     """
-    from dsec.devicebook import read_devices  # drawing a graph does not pay for these
     from dsec_cli.dag.compile import Infeasible, compile_plan
 
     opened, order, contract = clean.opened, clean.order, clean.contract
-    known: Mapping[str, int] = learned(opened, inventory) if durations is None else durations
+    known: Mapping[str, int] = learned(opened, clean.lessons, inventory) if durations is None else durations
     if asked or any(step.layers for step in order.graph.steps):
         from dsec_cli.dag.splitting import split_order
 
@@ -128,7 +136,7 @@ def planned(
         inventory=inventory,
         origin=_origin(opened),
         learned=known,
-        known=read_devices(home(opened.folder, os.environ), _key(opened, inventory)),
+        known=_experience(clean, inventory),
     )
     if isinstance(plan, Infeasible):
         return _refused(opened, diagnose(opened, plan.findings))
@@ -186,12 +194,51 @@ def _facts(opened: Opened) -> Facts:
     )
 
 
-def learned(opened: Opened, inventory: Inventory | None) -> dict[str, int]:
+def lessons_of(opened: Opened, *names: str, lang: str | None = None) -> str | None:
+    """The folder of what earlier runs taught; None where one of `names` is not ours to read, as is said.
+
+    A plan is as good as its estimates, and there is one without what was learned, too.
+    """
+    try:
+        state = home(opened.folder, os.environ)
+    except RunProblem as problem:
+        _tell_untaught(say("{what} (hint: {hint})", what=problem.what, hint=problem.hint), lang)
+        return None
+    for name in names:
+        try:
+            os.close(open_beneath(state, name))
+        except FileNotFoundError:
+            continue
+        except OSError as problem:
+            _tell_untaught(say("{path}: {why}", path=os.path.join(state, name), why=system(problem)), lang)
+            return None
+    return state
+
+
+def _tell_untaught(why: str, lang: str | None) -> None:
+    from dsec_cli.commands.speaking import listener
+
+    line = say("note: planned without what earlier runs taught, which cannot be read: {why}", why=why)
+    to_stderr(f"dsec: {listener(lang)(line)}\n")
+
+
+def _experience(clean: Clean, inventory: Inventory) -> Experience:
+    from dsec.core.experience import NOTHING as UNTAUGHT
+    from dsec.devicebook import read_devices
+
+    if clean.lessons is None:
+        return UNTAUGHT
+    return read_devices(clean.lessons, _key(clean.opened, inventory))
+
+
+def learned(opened: Opened, lessons: str | None, inventory: Inventory | None) -> dict[str, int]:
     """Milliseconds per Step id, as earlier runs of the contract took for the same work.
 
-    `inventory`: the machine that is planned for; None: one that the contract describes.
+    `lessons`: see `lessons_of`. `inventory`: what is planned for; None: what the contract describes.
     """
-    known = read_durations(home(opened.folder, os.environ), _key(opened, inventory))
+    if lessons is None:
+        return {}
+    known = read_durations(lessons, _key(opened, inventory))
     if not known:
         return {}
     from dsec_cli.commands.history import matching  # the first run of a contract has none

@@ -33,7 +33,7 @@ def main(args: Args) -> int:
             "one plan is made of one contract", hint="name one file, or compare two plans with --diff"
         )
     inventories = [inventory_at(spec) for spec in args.inventory or (None,)]
-    clean = examined(args.files[0] if args.files else contract_here())
+    clean = examined(args.files[0] if args.files else contract_here(), lang=args.lang)
     if isinstance(clean, Refused):
         show(clean, args.lang)
         return codes.NO
@@ -78,7 +78,7 @@ def _asked(clean: Clean, args: Args) -> dict[str, int]:
 
 def _durations(clean: Clean, args: Args, inventory: Inventory) -> dict[str, int]:
     """What earlier runs took, and over it what `--durations` names."""
-    known = learned(clean.opened, inventory)
+    known = learned(clean.opened, clean.lessons, inventory)
     if args.durations is None:
         return known
     from dsec_cli.commands.timing import DECLARED, durations_of

@@ -117,7 +117,7 @@ def _compile(path: str | None, inventory_path: str | None, lang: str | None) -> 
     if path is None or os.path.isdir(path):
         path = contract_here(path or ".")
     inventory = inventory_at(inventory_path)
-    plan = prepare(path, inventory)
+    plan = prepare(path, inventory, lang=lang)
     if isinstance(plan, Refused):
         show(plan, lang)
         return None

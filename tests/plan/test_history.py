@@ -7,10 +7,12 @@ import pytest
 from dsec.core.experience import devices_text
 from dsec.core.lessons import walls_by_devices
 from dsec.durations import Learned, contract_key, work_of
+from dsec.errors import RunProblem
 from dsec.events import Exit, Spawn
 from dsec.inventory import Device, Inventory, is_simulated
 from dsec_cli.commands.history import matching
 from dsec_cli.dag.compile import _far_off
+from dsec_cli.fast import run
 
 TEXT = """
 name: one
@@ -21,6 +23,14 @@ steps:
   - {id: load, run: python load.py, timeout: 1h, expected_duration: 9h}
 """
 OLD = "python old.py"
+PLAIN = """
+name: plain
+baseline: {cpu: 1}
+elasticity: {}
+fault_tolerance: {level: pauseable}
+dependencies: []
+steps: [{id: a, run: "true", timeout: 9s}]
+"""
 
 
 def box(*cards: tuple[str, int]) -> Inventory:
@@ -120,3 +130,36 @@ def test_what_is_far_from_declared_is_said(make):
     assert "--durations declared" in note
     assert _far_off(steps, {"train": 30 * 60_000 * 4}) == []
     assert len(_far_off(steps, {"train": 30 * 60_000 * 6})) == 1
+
+
+@pytest.mark.parametrize("name", ["durations.json", "devices.json"])
+def test_a_plan_does_without_what_it_may_not_read(tmp_path, monkeypatch, capfd, name):
+    """As root may read everything, a link stands for a file of somebody else's; both give an OSError."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dsandbox.yaml").write_text(PLAIN)
+    assert run("dsec", ["plan", "--json"]) == 0
+    plan = capfd.readouterr().out
+    (tmp_path / ".dsec").mkdir(mode=0o700)
+    (tmp_path / ".dsec" / name).symlink_to("/etc/hostname")
+    assert run("dsec", ["plan", "--json"]) == 0
+    out, err = capfd.readouterr()
+    assert out == plan
+    (line,) = err.splitlines()
+    assert "planned without what earlier runs taught, which cannot be read" in line
+    assert f".dsec/{name}: " in line
+    assert run("dsec", ["dag"]) == 0
+    assert capfd.readouterr().err.count("\n") == (name == "durations.json")
+    assert run("dsec", ["run", "-q", "--job-id", "one"]) == 0
+    told = capfd.readouterr()
+    assert ("what the run taught could not be kept" in told.out + told.err) == (name == "durations.json")
+    assert (tmp_path / ".dsec/runs/one/report.json").exists()
+
+
+def test_a_plan_in_a_folder_whose_state_is_another_users(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("dsec.ownership.foreign", lambda path, *_, **__: "it belongs to guest")
+    (tmp_path / "dsandbox.yaml").write_text(PLAIN)
+    assert run("dsec", ["plan"]) == 0
+    assert "cannot be read: " in capfd.readouterr().err
+    with pytest.raises(RunProblem):
+        run("dsec", ["run"])

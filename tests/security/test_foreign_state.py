@@ -18,7 +18,7 @@ LOOKING = [
     ("resume",), ("cancel",), ("status",), ("logs",), ("report",), ("top", "--once"),
     ("resume", "evil"), ("cancel", "evil"), ("status", "evil"), ("logs", "evil"), ("report", "evil"),
     ("dag", "--job-id", "evil"), ("snapshot", "list"), ("snapshot", "create"),
-    ("run", "dsandbox.yaml"), ("plan", "dsandbox.yaml"), ("doctor",),
+    ("run", "dsandbox.yaml"), ("doctor",),
 ]  # fmt: skip
 
 
@@ -38,12 +38,25 @@ def test_what_somebody_else_planted_is_refused(
     dsec: Commands, shared: Path, run: Path, words: tuple[str, ...]
 ) -> None:
     given_away(shared / ".dsec")
-    if words[0] in ("run", "plan", "doctor"):
+    if words[0] in ("run", "doctor"):
         os.chdir(shared)
     ran = dsec(*words)
     assert (ran.code, "not taken" in ran.err, "belongs to nobody" in ran.err) == (3, True, True), ran
     assert f"dsctl config set safe-directory {shared}" in ran.err
     assert not (shared / "ran-as").exists()
+
+
+@needs_root
+def test_a_plan_takes_nothing_of_what_somebody_else_planted(dsec: Commands, shared: Path, run: Path) -> None:
+    os.chdir(shared)
+    (shared / ".dsec" / "durations.json").unlink(missing_ok=True)
+    clean = dsec("plan", "dsandbox.yaml", "--json")
+    (shared / ".dsec" / "durations.json").write_text('{"version": 3, "contracts": 5}')
+    given_away(shared / ".dsec")
+    ran = dsec("plan", "dsandbox.yaml", "--json")
+    assert (ran.code, ran.out) == (0, clean.out)
+    assert "belongs to nobody" in ran.err
+    assert f"dsctl config set safe-directory {shared}" in ran.err
 
 
 def opened(shared: Path) -> None:
