@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
+from itertools import combinations
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dsec.cards import GIB
-from dsec.core.groups import islands_of, link_groups
+from dsec.core.groups import _mesh, _Sharing, islands_of, link_groups
 from dsec.core.leases import Ledger
-from dsec.core.placement import feasible, place
+from dsec.core.placement import Slot, feasible, place
 from dsec.devices.described import from_document
 from dsec.inventory import Device, Inventory
 from dsec.plan import Demand, Placement, Terms
@@ -195,3 +198,44 @@ def test_groups_break_fewer_nodes_than_the_first_devices_that_are_free() -> None
         (several, first), (same, grouped) = bench.played(machine, "first"), bench.played(machine, "groups")
         assert several == same > 300
         assert grouped * 3 < first * 2
+
+
+def linked(pairs: set[tuple[int, int]], many: int) -> list[Slot]:
+    """Slots of devices, so many, of which these pairs have NVLinks; all are of one group."""
+    peers = {
+        at: {two for one, two in pairs if one == at} | {one for one, two in pairs if two == at}
+        for at in range(many)
+    }
+    found = []
+    for at in range(many):
+        device = Device(f"GPU-{at}", at, "", "a100", 40 * GIB, None, None, None, (), 500, "ok")
+        joined = frozenset(f"GPU-{other}" for other in peers[at])
+        found.append(Slot(device, islands=(0, 0, 0, at, at), group=1, peers=joined))
+    return found
+
+
+@settings(max_examples=200)
+@given(
+    st.integers(2, 8), st.integers(0, 2**28 - 1), st.integers(1, 6), st.integers(0, 255), st.integers(0, 3)
+)
+def test_a_mesh_is_the_first_of_all_sets_that_are_joined(many, links, count, used, whole):
+    pairs = {pair for bit, pair in enumerate(combinations(range(many), 2)) if links >> bit & 1}
+    group = linked(pairs, many)
+    taken = frozenset(slot for at, slot in enumerate(group) if used >> at & 1)
+    whole = min(whole, count)
+    right = (
+        list(some)
+        for some in combinations(group, count)
+        if {(one.device.index, two.device.index) for one, two in combinations(some, 2)} <= pairs
+        and sum(one not in taken for one in some) >= whole
+    )
+    assert _mesh(group, count, _Sharing(whole, taken)) == next(right, [])
+
+
+def test_links_drawn_to_take_forever_are_given_up():
+    """Thirty threes without links within: any mesh has one of each, and 3^30 sets are all but one."""
+    pairs = {(one, two) for one, two in combinations(range(90), 2) if one // 3 != two // 3}
+    group = linked(pairs, 90)
+    assert len(_mesh(group, 30, _Sharing(0, frozenset()))) == 30
+    assert _mesh(group, 31, _Sharing(0, frozenset())) == []
+    assert _mesh(linked(set(), 90), 2, _Sharing(0, frozenset())) == []

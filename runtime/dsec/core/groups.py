@@ -202,24 +202,68 @@ def _near_mesh(group: Sequence[Slot], count: int, sharing: _Sharing | None) -> l
     return []
 
 
+_MOST_LOOKS = 50_000
+"""Devices looked at in search of a mesh: boxes that people have need fewer than a hundred."""
+
+
 def _mesh(group: Sequence[Slot], count: int, sharing: _Sharing) -> list[Slot]:
-    """The first `count` of the group that are all linked to each other; none when there are not so many."""
+    """The first `count` of the group that are all linked to each other; none when there are not so many.
 
-    def grown(chosen: list[Slot], rest: Sequence[Slot], spare: int) -> list[Slot]:
+    Links may be described so that finding out takes exponential time: a group where none is found within
+    _MOST_LOOKS counts as one without. Sets of devices are the bits of a number, by place in the group.
+    """
+    peers = _peers_within(group)
+    taken = sum([1 << at for at, slot in enumerate(group) if slot in sharing.taken])
+    spare = count - sharing.whole
+    chosen: list[int] = []
+    rests = [_core(peers, count) & ~(0 if spare else taken)]
+    for _ in range(_MOST_LOOKS):
+        rest = rests[-1]
+        if rest.bit_count() < count - len(chosen):  # too few are left with whom these could be joined
+            rests.pop()
+            if not rests:
+                return []
+            chosen.pop()
+            continue
+        at = (rest & -rest).bit_length() - 1
+        rests[-1] &= rest - 1
+        chosen.append(at)
         if len(chosen) == count:
-            return chosen
-        for at in range(len(rest) - (count - len(chosen)) + 1):
-            one = rest[at]
-            left = spare - (one in sharing.taken)
-            if left < 0:
-                continue
-            linked = [other for other in rest[at + 1 :] if other.device.uuid in (one.peers or ())]
-            found = grown([*chosen, one], linked, left)
-            if found:
-                return found
-        return []
+            return [group[one] for one in chosen]
+        used = sum([taken >> one & 1 for one in chosen])
+        rests.append(rests[-1] & peers[at] & ~(taken if used == spare else 0))
+    return []
 
-    return grown([], group, count - sharing.whole)
+
+def _peers_within(group: Sequence[Slot]) -> list[int]:
+    """Per device of a group, the others of it that it is linked to, whichever of the two says so."""
+    place = {slot.device.uuid: at for at, slot in enumerate(group)}
+    peers = [0] * len(group)
+    for at, slot in enumerate(group):
+        for other in sorted({place[one] for one in slot.peers or () if one in place} - {at}):
+            peers[at] |= 1 << other
+            peers[other] |= 1 << at
+    return peers
+
+
+def _members(mask: int) -> list[int]:
+    found = []
+    while mask:
+        found.append((mask & -mask).bit_length() - 1)
+        mask &= mask - 1
+    return found
+
+
+def _core(peers: Sequence[int], count: int) -> int:
+    """The devices that are left when those with fewer than `count - 1` peers go, one after the other."""
+    core = (1 << len(peers)) - 1
+    weak = [at for at, mask in enumerate(peers) if mask.bit_count() < count - 1]
+    while weak:
+        at = weak.pop()
+        if core >> at & 1:
+            core &= ~(1 << at)
+            weak += [one for one in _members(peers[at] & core) if (peers[one] & core).bit_count() < count - 1]
+    return core
 
 
 def _group_fit(group: Sequence[Slot]) -> tuple[int, int, tuple[int, int, int], int]:
