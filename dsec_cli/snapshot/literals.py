@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import bisect
+import itertools
 import re
 
 from dsec.record import Record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 SEAM = re.compile(
     r"[\"'](?<=[\w/:.=+-][\"'])[ \t]*(?:[+.&]|\\|\.\.)?[ \t]*(?:\\?\r?\n[ \t]*(?:[+.&]|\.\.)?[ \t]*)?"
@@ -23,6 +24,24 @@ It begins with the quote, as that is what can be searched for quickly.
 
 _SHELL_SEAM = re.compile(r"[\"'](?<=[\w/:.=+-][\"'])[\"']?(?=[\w/:.=+-])")
 """The same of a shell, where words go on through quotes."""
+_QUOTES = "\"'"
+_MARKS = tuple(map("".join, (*itertools.product("rbfuRBFU"), *itertools.product("rbfuRBFU", repeat=2))))
+"""What stands before a literal."""
+_OPENED = (*_QUOTES, *(mark + quote for mark in _MARKS for quote in _QUOTES))
+SIGNS = (
+    *(quote + sign for quote in _QUOTES for sign in "\t+&"),
+    *(quote + first + one for quote in _QUOTES for first in " ." for one in (*" \t+.&\\\r\n", *_OPENED)),
+    *(quote + mark + other for quote in _QUOTES for mark in _MARKS for other in _QUOTES),
+)
+"""Every `SEAM` begins with one of these, or with one of the next at its second character."""
+SIGNS_BEHIND = tuple(
+    char + quote + sign
+    for char in map(chr, range(256))
+    if char.isalnum() or char in "_/:.=+-"
+    for quote in _QUOTES
+    for sign in (*_QUOTES, *"\n\r\\")
+)
+"""Those that would be too many without what must stand before: docstrings end so, too."""
 _DATA = (".json", ".jsonl", ".yaml", ".yml", ".csv", ".tsv", ".txt", ".svg", ".xml", ".html", ".lock", ".sum")
 _SHELL = (".sh", ".bash", ".zsh", ".envrc", "Makefile", ".mk", "Dockerfile", "Containerfile")
 
@@ -54,16 +73,24 @@ def seam_of(name: str) -> re.Pattern[str] | None:
     return _SHELL_SEAM if name.endswith(_SHELL) else SEAM
 
 
-def joined(text: str, seam: re.Pattern[str]) -> Joined | None:
-    """The text without seams; None: it has none."""
+def joined(text: str, seam: re.Pattern[str], signs: Iterable[int]) -> Joined | None:
+    """The text without seams; None: it has none. `signs`: where each `SEAM` may begin, in order."""
     parts: list[str] = []
     cuts: list[int] = []
     moved: list[int] = []
     at = gone = 0
-    for hit in seam.finditer(text):
-        parts.append(text[at : hit.start()])
-        at = hit.end()
-        gone += at - hit.start()
-        cuts.append(at - gone)
+    for start, end in _seams(text, signs) if seam is SEAM else (hit.span() for hit in seam.finditer(text)):
+        parts.append(text[at:start])
+        at = end
+        gone += end - start
+        cuts.append(end - gone)
         moved.append(gone)
     return Joined("".join([*parts, text[at:]]), tuple(cuts), tuple(moved)) if cuts else None
+
+
+def _seams(text: str, signs: Iterable[int]) -> Iterator[tuple[int, int]]:
+    end = 0
+    for at in signs:
+        if at >= end and (hit := SEAM.match(text, at)) is not None:
+            end = hit.end()
+            yield at, end

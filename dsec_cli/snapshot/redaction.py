@@ -11,7 +11,7 @@ import hmac
 import re
 
 from dsec.record import Record
-from dsec_cli.snapshot import literals, secretplaces
+from dsec_cli.snapshot import keywords, literals, secretplaces
 from dsec_cli.snapshot.secretfiles import (
     SNIFFED,
     encoding_of,
@@ -20,6 +20,8 @@ from dsec_cli.snapshot.secretfiles import (
     is_dotenv,
     is_guarded,
 )
+from dsec_cli.snapshot.secretplaces import Line
+from dsec_cli.snapshot.secretplaces import TextKind as _Kind
 from dsec_cli.snapshot.secrettokens import tokens
 from dsec_cli.snapshot.secretvalues import is_drawn, is_meant, is_stated, is_wordy, strength
 from dsec_cli.source.secrets import looks_random
@@ -28,10 +30,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from dsec_cli.snapshot.keywords import Keywords
+
 MARK = "<redacted:"
 _DIGITS = 16
 _BEFORE, _WINDOW = 8, 16 << 10
 """Of what is no text: bytes before and after a beginning that are looked at."""
+_KEYWORDS = keywords.Search((*secretplaces.WORDS, *secretplaces.BEGINNINGS))
 _ALWAYS = 2
 """A name whose value is a secret whatever it looks like."""
 _DIGEST = re.compile(rb"<redacted:[0-9a-f]{16}>")
@@ -62,8 +67,6 @@ _HARMLESS = frozenset(
     )
 )
 """Last words of names whose values are no secrets."""
-_NAMES = (b"key", b"token", b"secret", b"pass", b"pwd", b"cred", b"auth", b"bearer", b"cookie", b"jwt")
-"""A line that names a secret holds one of these."""
 
 
 class Found(Record):
@@ -244,71 +247,74 @@ def spans(
     `sums`: one that is full of hashes; `seam`: what joins its literals.
     """
     text = data.decode("latin-1")  # a character for each byte, so places in one are places in the other
-    found = _spans(data, text, settings=settings, guarded=guarded, sums=sums)
-    if seam is not None and (joined := literals.joined(text, seam)) is not None:
-        whole = _spans(
-            joined.text.encode("latin-1"), joined.text, settings=settings, guarded=guarded, sums=sums
-        )
-        for span in whole:
+    known = _KEYWORDS(data)
+    kind = _Kind(settings, guarded, sums)
+    found = _spans(data, text, known, kind)
+    if seam is not None and (joined := literals.joined(text, seam, known.seams)) is not None:
+        whole = joined.text.encode("latin-1")
+        for span in _spans(whole, joined.text, _KEYWORDS(whole), kind):
             found += [_Span(start, end, span.kind) for start, end in joined.places(span.start, span.end)]
     return _apart(found)
 
 
-def _spans(data: bytes, text: str, *, settings: bool, guarded: bool, sums: bool) -> list[_Span]:
-    found = [_Span(*hit) for hit in tokens(data, text)]
-    found += [_Span(*place) for place in secretplaces.anywhere(text)]
+def _spans(data: bytes, text: str, known: Keywords, kind: _Kind) -> list[_Span]:
+    found = _by_form(data, text, known)
     if any(span.kind == "an AWS access key" for span in found):
         found += [_Span(*place) for place in secretplaces.beside_aws(text)]
-    if settings:
+    if kind.settings and not known.others.keys().isdisjoint(secretplaces.LOGIN_WORDS):
         found += [_Span(*place) for place in secretplaces.logins(text)]
-    if "@" in text and "://" in text:
-        found += _userinfo(text)
-    for start, end in () if sums else _lines(data):
-        line = secretplaces.Line(start, end, guarded, sums)
-        found += [_Span(*place) for place in secretplaces.of_line(text, line, settings=settings)]
+    basic = "Basic " in known.others
+    for line in () if kind.sums else _lines(data, known.names):
+        found += [_Span(*place) for place in secretplaces.of_line(text, line, kind, basic=basic)]
     return [span for span in found if MARK not in text[span.start : span.end]]
 
 
 def _tokens(data: bytes, text: str) -> list[_Span]:
     """What its own form gives away, passwords in addresses among it."""
-    found = [_Span(*hit) for hit in tokens(data, text)]
-    found += [_Span(*place) for place in secretplaces.anywhere(text)]
-    if "@" in text and "://" in text:
-        found += _userinfo(text)
+    found = _by_form(data, text, _KEYWORDS(data))
     return _apart([span for span in found if MARK not in text[span.start : span.end]])
+
+
+def _by_form(data: bytes, text: str, known: Keywords) -> list[_Span]:
+    found = [_Span(*hit) for hit in tokens(data, text, known)]
+    found += [_Span(*place) for place in secretplaces.anywhere(text, known.others)]
+    found += _userinfo(text, known.addresses)
+    return found
 
 
 def _spans_of_binary(data: bytes) -> list[_Span]:
     """Secrets of what is no text: only what cannot well be anything else, where one begins."""
-    found = [_Span(*hit) for hit in tokens(data, data.decode("latin-1"))]
+    known = _KEYWORDS(data)
+    found = [_Span(*hit) for hit in tokens(data, data.decode("latin-1"), known)]
     end = 0
-    for hit in secretplaces.BEGINNINGS.finditer(data):
-        start = max(end, hit.start() - _BEFORE)
-        if hit.end() <= end:
-            continue
-        end = hit.end() + _WINDOW
-        text = data[start:end].decode("latin-1")
-        found += [_Span(start + one.start, start + one.end, one.kind) for one in secretplaces.anywhere(text)]
+    for at in sorted(at for word in secretplaces.BEGINNINGS for at in known.others.get(word, ())):
+        if at >= end:
+            start, end = max(end, at - _BEFORE), at + _WINDOW
+            part = data[start:end]
+            places = secretplaces.anywhere(part.decode("latin-1"), _KEYWORDS(part).others)
+            found += [_Span(start + one.start, start + one.end, one.kind) for one in places]
     return _apart(found)
 
 
-def _lines(data: bytes) -> list[tuple[int, int]]:
-    """Where the lines are that may name a secret: looking at these alone is ten times as fast."""
-    low = data.lower()
-    found: set[tuple[int, int]] = set()
-    for part in _NAMES:
-        at = low.find(part)
-        while at >= 0:
-            end = low.find(b"\n", at)
-            end = len(low) if end < 0 else end
-            found.add((low.rfind(b"\n", 0, at) + 1, end))
-            at = low.find(part, end)
-    return sorted(found)
+def _lines(data: bytes, names: Iterable[int]) -> Iterator[Line]:
+    """The lines that may name a secret: looking at these alone is ten times as fast."""
+    start, end = 0, -1
+    known: list[int] = []
+    for at in names:
+        if at > end:
+            if known:
+                yield Line(start, end, known)
+            start = data.rfind(b"\n", 0, at) + 1
+            end = data.find(b"\n", at)
+            end = len(data) if end < 0 else end
+            known = []
+        known.append(at)
+    if known:
+        yield Line(start, end, known)
 
 
-def _userinfo(text: str) -> Iterator[_Span]:
-    at = text.find("://")
-    while at >= 0:
+def _userinfo(text: str, addresses: Iterable[int]) -> Iterator[_Span]:
+    for at in addresses:
         hit = _USERINFO.match(text, at)
         if hit is not None:
             user, _, password = hit["value"].partition(":")
@@ -317,7 +323,6 @@ def _userinfo(text: str) -> Iterator[_Span]:
                 yield _Span(start + len(user) + 1, hit.end("value"), "a password in an address")
             elif not password and looks_random(user) and not is_wordy(user) and not is_stated(user):
                 yield _Span(start, hit.end("value"), "a token in an address")
-        at = text.find("://", at + 3)
 
 
 def _is_argument_of(option: str, word: str) -> bool:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 FORMAT = "dsec.scanned/3"
 MOST_BYTES = 32 << 20
 """A larger file is not looked at."""
+_LEAST_READ = 4096
 _RACY_NS = 2_000_000_000
 """A file changed this recently may change again within the same tick of its clock."""
 
@@ -115,9 +116,17 @@ class Scanned:
 
     def _content(self, path: bytes) -> bytes | None:
         """None: it is too large. Raises OSError."""
-        with open(self._below + path, "rb", opener=opened) as file:
-            data = file.read(MOST_BYTES + 1)
-        return data if len(data) <= MOST_BYTES else None
+        fd = opened(self._below + path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            # Not `open().read(MOST_BYTES)`: that asks for so much memory, and gives it back, for each file.
+            most, left = max(os.fstat(fd).st_size + 1, _LEAST_READ), MOST_BYTES + 1
+            parts = []
+            while left > 0 and (part := os.read(fd, min(most, left))):
+                parts.append(part)
+                left -= len(part)
+        finally:
+            os.close(fd)
+        return b"".join(parts) if left > 0 else None
 
     def without(self, path: bytes) -> bytes | None:
         """The content of a file without its secrets; None: it cannot be read any more."""

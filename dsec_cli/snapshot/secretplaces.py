@@ -16,7 +16,7 @@ from dsec_cli.source.secrets import looks_random
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
 _BLOCK = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----"
@@ -24,10 +24,6 @@ _BLOCK = re.compile(
     r"[\s\S]*?(?:-----END [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----|\Z)"
 )
 """A key, also as the strings of a program or a notebook; code that only names the first line is none."""
-BEGINNINGS = re.compile(
-    rb"[ALPBS](?:GE-SECRET-KEY|S0tLS1CRUdJTi|rivate-Lines|EGIN [A-Z ]{0,32}PRIVATE KEY|asic |haredAccessKey)"
-)
-"""What secrets begin with that are found in any file, beside tokens."""
 _PUTTY = re.compile(r"Private-Lines: \d+\s[\s\S]*?(?:Private-MAC: \S+|\Z)")
 _ENCODED_KEY = re.compile(r"LS0tLS1CRUdJTi[A-Za-z0-9+/=]{40,}")
 """`-----BEGIN ` in base 64, as Kubernetes keeps keys."""
@@ -98,6 +94,11 @@ _PROSE = re.compile(
     r"(?i:\b(?P<name>password|passphrase|passwd|api[ _-]?key|secret[ _-]?key|access[ _-]?token))"
     r"(?:[ \t]+is|[ \t]*[:=])[ \t]+(?P<value>\S{6,200})"
 )
+_LITERALS = (_ASSIGNED, _TYPED, _BESIDE)
+_QUOTED = frozenset((*_LITERALS, _ESCAPED, _ELEMENT, _QUERY))
+"""Those whose value cannot be code."""
+_DASHED = re.compile(r"-[A-Za-z]")
+_BARES = (_BARE, _SHELL, _SET, _REGISTRY)
 _NAME = re.compile(r"(?<![A-Za-z0-9+/=_.-])[A-Za-z_][A-Za-z0-9_.-]{1,60}(?![A-Za-z0-9+/_-])")
 _SPLIT = re.compile(r"([a-z0-9])([A-Z])")
 _SURELY = 2
@@ -110,9 +111,16 @@ _SURE_WORDS = frozenset(
 _SURE_ENDS = ("password", "passwd", "apikey", "authtoken", "accesstoken", "apitoken", "secretkey")
 _COMPOUND = re.compile(r"(?i:api|access|private|secret|signing|encryption)[_.-]?key")
 _CANDIDATE = re.compile(r"(?<![A-Za-z0-9+/=~_-])[A-Za-z0-9+/=~_-]{16,512}(?![A-Za-z0-9+/=~_-])")
+_VALUE_BELOW = re.compile(r"\n[ \t\"']*value")
+_DIGIT = re.compile(r"[0-9]")
 _DRAWN = re.compile(r"(?=[A-Za-z+/=~_-]{0,40}\d)[A-Za-z0-9+/=~_-]{16}")
 """A line without such has none of them."""
 _WORD = re.compile(r"[\w-]+")
+_WORD_CHARS = "".join(char for char in map(chr, range(256)) if char.isalnum() or char in "_-")
+_BEHIND = frozenset(" \t:=")
+_STATES = re.compile(r"(?:[ \t]+is|[ \t]*[:=])[ \t]+\S{6}")
+_HEADS = re.compile(r"[ \t]+[A-Za-z0-9_~+/=.-]{16}")
+"""What is behind a name that `_PROSE` or `_HEADER` fits."""
 _SUM = re.compile(
     r"(?i:sha\d|md5|blake|hash|digest|checksum|integrity|commit|rev\b|uuid|fingerprint|public|ssh-)"
 )
@@ -127,15 +135,24 @@ _REACH = 160
 _HEX = frozenset("0123456789abcdef")
 
 
+class TextKind(Record):
+    """What a text is."""
+
+    settings: bool
+    """It holds settings: values need no quotes."""
+    guarded: bool
+    """It is a test or an example."""
+    sums: bool
+    """It is full of hashes: what is drawn by lot there is one."""
+
+
 class Line(Record):
     """A line in which a secret may be named."""
 
     start: int
     end: int
-    guarded: bool = False
-    """It is one of a test or an example."""
-    sums: bool = False
-    """It is one of a file that is full of hashes: what is drawn by lot there is one."""
+    names: list[int]
+    """Where a part of a name begins, in order of their ends."""
 
 
 class Place(Record):
@@ -146,13 +163,13 @@ class Place(Record):
     kind: str
 
 
-def anywhere(text: str) -> Iterator[Place]:
-    """Secrets that may stand in a file of any kind, also one that is no text."""
-    for gate, rows in _ANYWHERE:
-        if gate not in text:
+def anywhere(text: str, found: Collection[str]) -> Iterator[Place]:
+    """Secrets that may stand in a file of any kind, also one that is no text; `found`: which of `WORDS`."""
+    for gate, rows in _ANYWHERE if found else ():
+        if gate not in found:
             continue
         for words, pattern, kind, counts in rows:
-            if not any(word in text for word in words):
+            if not any(word in found for word in words):
                 continue
             name = "value" if "value" in pattern.groupindex else 0
             for hit in pattern.finditer(text):
@@ -196,11 +213,25 @@ _ANYWHERE: tuple[tuple[str, tuple[_Row, ...]], ...] = (
     ("Key=", ((("AccountKey=", "SharedAccessKey="), _CONNECTION, "a key in an address", None),)),
     ("SharedSecretValue=", ((("SharedSecretValue=",), _CONNECTION, "a key in an address", None),)),
     ("ailgun", ((("key-",), _MAILGUN, "an API key", None),)),
-    ("wandb.login(", ((("key",), _WANDB, "a value by its name", _is_meant),)),
+    ("wandb.login(", ((("wandb.login(",), _WANDB, "a value by its name", _is_meant),)),
     ("Basic ", ((("Basic ",), _BASIC, "a value of a header", _is_login),)),
 )
 """What must be there for the rows to be looked at; of each: words of which one must be there, what to look
 for then, what it is, and whether it counts."""
+LOGIN_WORDS = ("-u ", "-u=", "-user")
+"""Before a name and password of a command."""
+WORDS = frozenset(
+    (*LOGIN_WORDS, *(one for gate, rows in _ANYWHERE for words, *_ in rows for one in (gate, *words)))
+)
+BEGINNINGS = (
+    "AGE-SECRET-KEY-1",
+    "LS0tLS1CRUdJTi",
+    "Private-Lines:",
+    "-----BEGIN ",
+    "Basic ",
+    "SharedAccessKey=",
+)
+"""What secrets begin with that are found in any file, beside tokens."""
 
 
 def beside_aws(text: str) -> Iterator[Place]:
@@ -214,28 +245,65 @@ def beside_aws(text: str) -> Iterator[Place]:
                 yield Place(*other.span(), "an AWS secret key")
 
 
-def of_line(text: str, where: Line, *, settings: bool) -> Iterator[Place]:
-    """Secrets of a line that names one; `settings`: in such a file values need no quotes."""
-    if names_one(text, where.start, where.end):
-        for pattern in (_ASSIGNED, _QUERY, _ESCAPED, _TYPED, _BESIDE, _ELEMENT):
-            yield from _named(pattern, text, where, quoted=True)
-        yield from _named(_OPTION, text, where, quoted=False)
-        for pattern in (_BARE, _SHELL, _SET, _REGISTRY) if settings else ():
-            yield from _named(pattern, text, where, quoted=False)
+def of_line(text: str, line: Line, kind: TextKind, *, basic: bool = True) -> Iterator[Place]:
+    """Secrets of a line that names one; `basic`: the text has `Basic ` somewhere.
+
+    Whatever is taken for one has a digit: most lines have none.
+    """
+    below = _VALUE_BELOW.match(text, line.end) is not None
+    if not below and _DIGIT.search(text, line.start, line.end) is None:
+        return
+    named, valued, heads = _words(text, line)
+    if named:
+        for pattern in _patterns(text, line, settings=kind.settings):
+            yield from _named(pattern, text, line, guarded=kind.guarded)
+    if valued and kind.settings:
+        yield from _named(_PROSE, text, line, guarded=kind.guarded)
+    if heads or basic:
+        for hit in _HEADER.finditer(text, line.start, line.end):
+            value = hit["value"]
+            if looks_random(value) and not is_stated(value) and not is_wordy(value):
+                yield Place(*hit.span("value"), "a value of a header")
+    yield from _near(text, line, below=below)
+
+
+def _words(text: str, line: Line) -> tuple[bool, bool, bool]:
+    """Whether a word in a line is the name of a secret; whether a value, or one of a header, is behind one.
+
+    Most words with a part of such a name are none.
+    """
+    if line.end - line.start >= _LONG_LINE:  # in a picture every other word has a part of one
+        return any(map(strength, _NAME.findall(text, line.start, line.end))), True, True
+    named = valued = heads = False
+    end = line.start
+    for at in line.names:
+        if at < end:
+            continue
+        before = text[end:at]
+        start = at - len(before) + len(before.rstrip(_WORD_CHARS))
+        end = _WORD.match(text, at, line.end).end()  # type: ignore[union-attr]
+        named = named or strength(text[start:end]) > 0
+        if text[end : end + 1] in _BEHIND:
+            valued = valued or _STATES.match(text, end, line.end) is not None
+            heads = heads or _HEADS.match(text, end, line.end) is not None
+    return named, valued, heads
+
+
+def _patterns(text: str, line: Line, *, settings: bool) -> Iterator[re.Pattern[str]]:
+    """Those that may fit a line."""
+    whole = text[line.names[0] : line.end]
+    if '"' in whole or "'" in whole:
+        yield from _LITERALS
+    if "\\" in whole:
+        yield _ESCAPED
+    if "</" in whole:
+        yield _ELEMENT
+    if "?" in text[line.start : line.end] or "&" in text[line.start : line.end]:
+        yield _QUERY
+    if _DASHED.search(text, line.start, line.end) is not None:
+        yield _OPTION
     if settings:
-        yield from _named(_PROSE, text, where, quoted=False)
-    for hit in _HEADER.finditer(text, where.start, where.end):
-        value = hit["value"]
-        if looks_random(value) and not is_stated(value) and not is_wordy(value):
-            yield Place(*hit.span("value"), "a value of a header")
-    if not where.sums:
-        yield from _near(text, where.start, where.end)
-
-
-def names_one(text: str, start: int, end: int) -> bool:
-    """Whether a word in a line is the name of a secret; most with a part of one have none."""
-    words = _WORD if end - start < _LONG_LINE else _NAME  # in a picture every other word has a part of one
-    return any(map(strength, words.findall(text, start, end)))
+        yield from _BARES
 
 
 def logins(text: str) -> Iterator[Place]:
@@ -246,22 +314,23 @@ def logins(text: str) -> Iterator[Place]:
             yield Place(*hit.span("value"), "a password of a command")
 
 
-def _named(pattern: re.Pattern[str], text: str, where: Line, *, quoted: bool) -> Iterator[Place]:
-    for hit in pattern.finditer(text, where.start, where.end):
+def _named(pattern: re.Pattern[str], text: str, line: Line, *, guarded: bool) -> Iterator[Place]:
+    quoted = pattern in _QUOTED
+    for hit in pattern.finditer(text, line.start, line.end):
         name = hit["name"].rpartition(".")[2].replace(" ", "_")
         value = hit["value"] if quoted else hit["value"].rstrip(".,;:!)`")
         lead = 0 if quoted else len(value) - len(value.lstrip("`"))
-        if is_meant(name, value[lead:], quoted=quoted, guarded=where.guarded):
+        if is_meant(name, value[lead:], quoted=quoted, guarded=guarded):
             at = hit.start("value")
             yield Place(at + lead, at + len(value), "a value by its name")
 
 
-def _near(text: str, start: int, end: int) -> Iterator[Place]:
-    """Values drawn by lot behind the name of a secret, also in the next line if that is its `value`."""
-    after = text.find("\n", end + 1)
-    following = text[end + 1 : after if after >= 0 else min(len(text), end + 1024)]
-    if following.lstrip(" \t\"'").startswith("value"):
-        end += 1 + len(following)
+def _near(text: str, line: Line, *, below: bool) -> Iterator[Place]:
+    """Values drawn by lot behind the name of a secret, also `below`: in the next line, its `value`."""
+    start, end = line.start, line.end
+    if below:
+        after = text.find("\n", end + 1)
+        end = after if after >= 0 else min(len(text), end + 1024)
     if _DRAWN.search(text, start, end) is None:
         return
     checked = start

@@ -1,8 +1,7 @@
-"""Tokens that their own form gives away, found in one pass over a text. Pure.
+"""Tokens that their own form gives away. Pure.
 
-A token is a long run of letters, digits, `_` and `-`. Runs are found by two operations of the interpreter
-on the whole text; only what begins, or is preceded, as tokens are is looked at: of a file without secrets
-that is next to nothing, however many kinds there are.
+A token is a long run of letters, digits, `_` and `-`. Only what begins, or is preceded, as tokens are is
+looked at: of a file without secrets that is next to nothing, however many kinds there are.
 """
 
 from __future__ import annotations
@@ -16,28 +15,32 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dsec_cli.snapshot.keywords import Keywords
     from dsec_cli.source.secrets import Shape
 
     Found = tuple[int, int, str]
     """Start, end and kind."""
 
-_TOKEN = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-"
-_LONG = 20
+_ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-"
+_LONG = re.compile(r"[A-Za-z0-9_-]{20}")
 """No token is shorter."""
-_RUN = b"t" * _LONG
-_CLASSES = bytes(ord("t") if byte in _TOKEN else ord(" ") for byte in range(256))
+_RUN = re.compile(r"[A-Za-z0-9_-]*")
+_CLASSES = bytes(
+    ord("t") if chr(byte) in _ALPHABET else ord(".") if byte in b".:" else 32 for byte in range(256)
+)
+_ENDED, _WITH_PARTS = b"t" * 24 + b".", frozenset((24, 25, 26, 32, 36))
+"""The end of the first part of a token that only its parts tell, and how long such a part is."""
+_MOST_PART = 40
+_BEGUN = b"." + b"t" * 60
+"""The second part of a token that is longer than most."""
 _BLOB = 200
 """Letters and digits of base 64 without a break: a picture or a key in a file of its own, no token."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*")
-_PICTURE = 2000
-"""So many, and nothing within is looked at."""
 _MOST_INNER = 1 << 12
 _BY_PREFIX: dict[str, list[Shape]] = {}
 for _shape in SHAPES:
     _BY_PREFIX.setdefault(_shape.prefix, []).append(_shape)
 _BEGIN = re.compile("|".join(re.escape(one) for one in sorted(_BY_PREFIX, key=lambda one: (-len(one), one))))
-_FIRST = frozenset(prefix[:2] for prefix in _BY_PREFIX)
-"""What they begin with: looking here first spares most runs the rest."""
 _DOTTED = {shape.prefix: shape for shape in DOTTED}
 _BEFORE = re.compile(
     rf"(?<!\d)(?P<telegram>\d{{8,10}}:)\Z|(?<![\w-])(?:(?P<dotted>{'|'.join(map(re.escape, _DOTTED))})"
@@ -66,30 +69,52 @@ _INNER = re.compile(
 """Tokens that nothing else looks like, also right behind a letter or a dash: `notes-ghp_...`."""
 
 
-def tokens(data: bytes, text: str) -> Iterator[Found]:
+def tokens(data: bytes, text: str, keywords: Keywords) -> Iterator[Found]:
     """All of them; `text` has a character for each byte of `data`. They may overlap."""
+    for start in keywords.prefixes:
+        yield from _prefixed(text, start)
+    for start in keywords.runs:
+        if _LONG.match(text, start) is not None:
+            yield from _continued(text, start)
     classes = data.translate(_CLASSES)
-    at = classes.find(_RUN)
+    at = classes.find(_ENDED)
     while at >= 0:
-        end = classes.find(b" ", at + _LONG)
-        end = len(text) if end < 0 else end
-        yield from _in_run(text, at, end)
-        if text[end : end + 1] in ("+", "/") and (blob := _BASE64.match(text, at)) is not None:
-            end = max(end, blob.end() if blob.end() - at > _PICTURE else end)
-        at = classes.find(_RUN, end)
+        end = at + len(_ENDED) - 1
+        before = text[max(0, end - _MOST_PART) : end]
+        length = len(before) - len(before.rstrip(_ALPHABET))
+        if length in _WITH_PARTS:
+            yield from _of_parts(text, end - length)
+        at = classes.find(_ENDED, end)
+    at = classes.find(_BEGUN)
+    while at >= 0:
+        yield from _continued(text, at + 1)
+        at = classes.find(_BEGUN, at + len(_BEGUN))
 
 
-def _in_run(text: str, start: int, end: int) -> Iterator[Found]:
-    if text[start : start + 2] in _FIRST and (hit := _BEGIN.match(text, start, end)) is not None:
-        yield from _shaped(text, start, hit[0])
-    elif (hit := _WHOLE.match(text, start)) is not None and not is_placeholder(hit[0]):
+def _prefixed(text: str, start: int) -> Iterator[Found]:
+    """The token of a prefix, at the beginning of a run or, if nothing else looks like it, within one."""
+    if start == 0 or text[start - 1] not in _ALPHABET:
+        if _LONG.match(text, start) is None:
+            return
+        if (prefix := _BEGIN.match(text, start)) is not None:
+            yield from _shaped(text, start, prefix[0])
+        yield from _of_parts(text, start)
+    run = _RUN.match(text, start, start + _MOST_INNER + 1)
+    end = start if run is None else run.end()
+    hit = _INNER.match(text, start, end)
+    if hit is not None and end - _run_start(text, start) <= _MOST_INNER and not is_placeholder(hit[0]):
         yield *hit.span(), "a token"
-    if text[start - 1 : start] in (".", ":", "~"):
-        yield from _continued(text, start)
-    if end - start <= _MOST_INNER:
-        for hit in _INNER.finditer(text, start, end):
-            if not is_placeholder(hit[0]):
-                yield *hit.span(), "a token"
+
+
+def _of_parts(text: str, start: int) -> Iterator[Found]:
+    if (hit := _WHOLE.match(text, start)) is not None and not is_placeholder(hit[0]):
+        yield *hit.span(), "a token"
+
+
+def _run_start(text: str, at: int) -> int:
+    """Where the run around a place begins, but not farther away than is looked at."""
+    before = text[max(0, at - _MOST_INNER - 1) : at]
+    return at - len(before) + len(before.rstrip(_ALPHABET))
 
 
 def _shaped(text: str, start: int, prefix: str) -> Iterator[Found]:
