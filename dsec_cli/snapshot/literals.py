@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 SEAM = re.compile(
-    r"[\"'](?<=[\w/:.=+-][\"'])[ \t]*(?:[+.&]|\\|\.\.)?[ \t]*(?:\\?\r?\n[ \t]*(?:[+.&]|\.\.)?[ \t]*)?"
-    r"[rbfuRBFU]{0,2}[\"'](?=[\w/:.=+-])"
+    r"[\"'](?<=[\w/:.=+-][\"'])[ \t]*+(?:\.\.|[+.&\\])?+[ \t]*+(?:\\?\r?\n[ \t]*+(?:\.\.|[+.&])?+[ \t]*+)?+"
+    r"[rbfuRBFU]{0,2}+[\"'](?=[\w/:.=+-])"
 )
 """The end of one literal and the beginning of the next, with nothing but a sign of joining between them.
 

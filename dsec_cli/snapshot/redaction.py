@@ -20,7 +20,6 @@ from dsec_cli.snapshot.secretfiles import (
     is_dotenv,
     is_guarded,
 )
-from dsec_cli.snapshot.secretplaces import Line
 from dsec_cli.snapshot.secretplaces import TextKind as _Kind
 from dsec_cli.snapshot.secrettokens import tokens
 from dsec_cli.snapshot.secretvalues import is_drawn, is_meant, is_stated, is_wordy, strength
@@ -264,7 +263,7 @@ def _spans(data: bytes, text: str, known: Keywords, kind: _Kind) -> list[_Span]:
     if kind.settings and not known.others.keys().isdisjoint(secretplaces.LOGIN_WORDS):
         found += [_Span(*place) for place in secretplaces.logins(text)]
     basic = "Basic " in known.others
-    for line in () if kind.sums else _lines(data, known.names):
+    for line in () if kind.sums else secretplaces.lines(text, known.names):
         found += [_Span(*place) for place in secretplaces.of_line(text, line, kind, basic=basic)]
     return [span for span in found if MARK not in text[span.start : span.end]]
 
@@ -294,23 +293,6 @@ def _spans_of_binary(data: bytes) -> list[_Span]:
             places = secretplaces.anywhere(part.decode("latin-1"), _KEYWORDS(part).others)
             found += [_Span(start + one.start, start + one.end, one.kind) for one in places]
     return _apart(found)
-
-
-def _lines(data: bytes, names: Iterable[int]) -> Iterator[Line]:
-    """The lines that may name a secret: looking at these alone is ten times as fast."""
-    start, end = 0, -1
-    known: list[int] = []
-    for at in names:
-        if at > end:
-            if known:
-                yield Line(start, end, known)
-            start = data.rfind(b"\n", 0, at) + 1
-            end = data.find(b"\n", at)
-            end = len(data) if end < 0 else end
-            known = []
-        known.append(at)
-    if known:
-        yield Line(start, end, known)
 
 
 def _userinfo(text: str, addresses: Iterable[int]) -> Iterator[_Span]:

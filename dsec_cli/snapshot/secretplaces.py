@@ -16,7 +16,7 @@ from dsec_cli.source.secrets import looks_random
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Callable, Collection, Iterable, Iterator
 
 _BLOCK = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----"
@@ -34,6 +34,10 @@ _SIGNED = re.compile(
     r"[?&](?:sig|signature|X-Amz-Signature|X-Amz-Security-Token|X-Goog-Signature)=(?P<value>[\w%+/=-]{16,})"
 )
 """Of an address that gives access to whoever has it."""
+_SIGNED_WORDS = (
+    *("?sig=", "&sig=", "?signature=", "&signature=", "X-Amz-Signature=", "X-Amz-Security-Token="),
+    "X-Goog-Signature=",
+)
 _WEBHOOK = re.compile(
     r"(?:hooks\.slack\.com/(?:services|workflows|triggers)/|discord(?:app)?\.com/api/(?:v\d+/)?webhooks/"
     r"|webhook\.office\.com/webhookb2/|hooks\.zapier\.com/hooks/catch/|maker\.ifttt\.com/trigger/\w+/with/key/"
@@ -41,6 +45,11 @@ _WEBHOOK = re.compile(
     r"(?P<value>[\w@/+-]{16,400})"
 )
 """Who has such an address may write into the channel."""
+_WEBHOOK_WORDS = (
+    *("hooks.slack.com/", "discord.com/api/", "discordapp.com/api/", "webhook.office.com/webhookb2/"),
+    *("hooks.zapier.com/hooks/catch/", "maker.ifttt.com/trigger/", "/open-apis/bot/v2/hook/"),
+    *("/robot/send?access_token=", "/cgi-bin/webhook/send?key="),
+)
 _MAILGUN = re.compile(r"\b(?P<value>key-[0-9a-f]{32})\b")
 _CONNECTION = re.compile(r"(?:AccountKey|SharedAccessKey|SharedSecretValue)=(?P<value>[A-Za-z0-9+/=]{16,})")
 _BASIC = re.compile(r"Basic[ \t]+(?P<value>[A-Za-z0-9+/]{6,}={0,2})")
@@ -153,6 +162,8 @@ class Line(Record):
     end: int
     names: list[int]
     """Where a part of a name begins, in order of their ends."""
+    below: bool
+    """Whether the next line is its `value`."""
 
 
 class Place(Record):
@@ -165,7 +176,9 @@ class Place(Record):
 
 def anywhere(text: str, found: Collection[str]) -> Iterator[Place]:
     """Secrets that may stand in a file of any kind, also one that is no text; `found`: which of `WORDS`."""
-    for gate, rows in _ANYWHERE if found else ():
+    if _FIRST.isdisjoint(found):
+        return
+    for gate, rows in _ANYWHERE:
         if gate not in found:
             continue
         for words, pattern, kind, counts in rows:
@@ -206,8 +219,8 @@ _ANYWHERE: tuple[tuple[str, tuple[_Row, ...]], ...] = (
     (
         "://",
         (
-            (("ignature=", "sig=", "X-Amz-Security-Token="), _SIGNED, "a signed address", None),
-            (("hook", "robot/send", "ifttt"), _WEBHOOK, "an address of a webhook", _is_meant),
+            (_SIGNED_WORDS, _SIGNED, "a signed address", None),
+            (_WEBHOOK_WORDS, _WEBHOOK, "an address of a webhook", _is_meant),
         ),
     ),
     ("Key=", ((("AccountKey=", "SharedAccessKey="), _CONNECTION, "a key in an address", None),)),
@@ -218,6 +231,7 @@ _ANYWHERE: tuple[tuple[str, tuple[_Row, ...]], ...] = (
 )
 """What must be there for the rows to be looked at; of each: words of which one must be there, what to look
 for then, what it is, and whether it counts."""
+_FIRST = frozenset(word for _, rows in _ANYWHERE for words, *_ in rows for word in words)
 LOGIN_WORDS = ("-u ", "-u=", "-user")
 """Before a name and password of a command."""
 WORDS = frozenset(
@@ -245,14 +259,28 @@ def beside_aws(text: str) -> Iterator[Place]:
                 yield Place(*other.span(), "an AWS secret key")
 
 
-def of_line(text: str, line: Line, kind: TextKind, *, basic: bool = True) -> Iterator[Place]:
-    """Secrets of a line that names one; `basic`: the text has `Basic ` somewhere.
+def lines(text: str, names: Iterable[int]) -> Iterator[Line]:
+    """The lines that may hold a secret: what is taken for one has a digit, and most lines have none."""
+    line, end = None, -1
+    for at in names:
+        if at <= end:
+            if line is not None:
+                line.names.append(at)
+            continue
+        if line is not None:
+            yield line
+        start = text.rfind("\n", 0, at) + 1
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+        below = _VALUE_BELOW.match(text, end) is not None
+        worth = below or _DIGIT.search(text, start, end) is not None
+        line = Line._make((start, end, [at], below)) if worth else None
+    if line is not None:
+        yield line
 
-    Whatever is taken for one has a digit: most lines have none.
-    """
-    below = _VALUE_BELOW.match(text, line.end) is not None
-    if not below and _DIGIT.search(text, line.start, line.end) is None:
-        return
+
+def of_line(text: str, line: Line, kind: TextKind, *, basic: bool = True) -> Iterator[Place]:
+    """Secrets of a line that names one; `basic`: the text has `Basic ` somewhere."""
     named, valued, heads = _words(text, line)
     if named:
         for pattern in _patterns(text, line, settings=kind.settings):
@@ -264,7 +292,7 @@ def of_line(text: str, line: Line, kind: TextKind, *, basic: bool = True) -> Ite
             value = hit["value"]
             if looks_random(value) and not is_stated(value) and not is_wordy(value):
                 yield Place(*hit.span("value"), "a value of a header")
-    yield from _near(text, line, below=below)
+    yield from _near(text, line)
 
 
 def _words(text: str, line: Line) -> tuple[bool, bool, bool]:
@@ -325,10 +353,10 @@ def _named(pattern: re.Pattern[str], text: str, line: Line, *, guarded: bool) ->
             yield Place(at + lead, at + len(value), "a value by its name")
 
 
-def _near(text: str, line: Line, *, below: bool) -> Iterator[Place]:
-    """Values drawn by lot behind the name of a secret, also `below`: in the next line, its `value`."""
+def _near(text: str, line: Line) -> Iterator[Place]:
+    """Values drawn by lot behind the name of a secret, also in the next line if that is its `value`."""
     start, end = line.start, line.end
-    if below:
+    if line.below:
         after = text.find("\n", end + 1)
         end = after if after >= 0 else min(len(text), end + 1024)
     if _DRAWN.search(text, start, end) is None:

@@ -186,7 +186,7 @@ _TRIVIAL = re.compile(
 )
 """What tests and examples make their values of."""
 _PART = re.compile(
-    r"[A-Z]?[a-z]+|[A-Z]+|(?:[A-Z]?[a-z]+){2,}|[A-Z]+(?:[A-Z][a-z]+)+"
+    r"[A-Z]?[a-z]+(?:[A-Z][a-z]+)*|[A-Z]+|[A-Z]+(?:[A-Z][a-z]+)+"
     r"|\d{1,8}|[A-Za-z]{1,24}\d{1,3}|\d{1,3}[A-Za-z]{1,3}|[a-z]{1,3}\d{1,3}[a-z]{1,3}"
 )
 """A part of a name as people make them."""

@@ -13,6 +13,7 @@ from tests import syntax
 from tests.syntax import ROOT
 
 DOORS = {
+    "ahocorasick_rs": ("dsec_cli/snapshot/keywords.py",),
     "ruamel": ("dsec_cli/source/extension.py",),
     "_ruamel_yaml": ("dsec_cli/source/extension.py",),
     "pydantic": ("dsec_cli/contract/",),

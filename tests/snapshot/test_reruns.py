@@ -119,7 +119,8 @@ def test_data_that_was_named_is_looked_at_again(shell: Shell) -> None:
     assert "other data" in shell.ok("snapshot diff v1 .", 1)
     text = shell.ok("snapshot run v1", 1)
     assert "data  blake3:" in text
-    assert "stopped: 1 differs" in text
+    assert "data/x.txt" in text
+    assert "stopped: 2 differ from the snapshot" in text
 
 
 @pytest.mark.battery
