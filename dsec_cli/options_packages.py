@@ -18,8 +18,10 @@ PACKAGES: Command = (
         "With --environment the contract is also held against what is installed there: PATH is a virtual "
         "environment, a Python, a site-packages folder, or - for the environment of dsec itself. The "
         "METADATA files are read; nothing is run or imported.",
-        "With --resolve the index is asked, as pip's configuration names it. Only metadata are fetched, and "
-        "no code of a package runs. It needs the extra dsec[resolve].",
+        "With --resolve a resolver asks the index for a full answer: uv pip compile where uv is on the PATH "
+        "or in the active environment, else resolvelib (the extra dsec[resolve]). The index is that of pip's "
+        "settings. Only metadata are fetched, and no code of a package runs. The whole answer takes at most "
+        "120 seconds, or --timeout; what is not found out by then ends with 3.",
     ),
     (("FILE", "maybe", (), "Contract; default: the one in this folder."),),
     (
@@ -54,6 +56,7 @@ PACKAGES: Command = (
             "Version of the Python that the packages are for, 3.11.4.",
         ),
         ("resolve", "", "flag", "", (), None, "Ask the index, and find a set of versions that works."),
+        ("timeout", "", "int", "SECONDS", (), 120, "Longest that the answer of --resolve may take."),
     ),
     (
         ("dsec packages", "Check the packages of the contract in this folder."),
@@ -64,6 +67,6 @@ PACKAGES: Command = (
         (0, "the packages can go together, as far as is known"),
         (1, "packages conflict, or the environment or the index does not hold what is wanted"),
         USAGE,
-        (3, "a file, an environment or the index could not be read"),
+        (3, "a file, an environment or the index could not be read, or there was no answer in time"),
     ),
 )

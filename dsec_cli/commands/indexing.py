@@ -47,16 +47,56 @@ def index_url(environ: Mapping[str, str]) -> str:
 
     Raises IndexProblem where there is none.
     """
-    configured = _configured(environ)
-    if (environ.get("PIP_NO_INDEX") or configured.get("no-index", "")).lower() in ("1", "true", "yes", "on"):
+    pip = pip_settings(environ)
+    if pip.no_index:
         raise IndexProblem("pip is configured to ask no index", hint="name one with --index URL")
-    named = next((environ[name] for name in VARIABLES if environ.get(name)), "")
-    url = named or configured.get("index-url") or _default()
+    url = pip.url or _default()
     if not url:
         raise IndexProblem(
             "no package index is configured", hint="name one with --index URL, or PIP_INDEX_URL"
         )
     return url.strip()
+
+
+class PipSettings(Record):
+    """Where packages come from, as pip is told by its variables and configuration files."""
+
+    url: str
+    """Of the index; "": none is named, by uv's variables neither."""
+    more: tuple[str, ...]
+    """Extra indexes."""
+    links: tuple[str, ...]
+    """Folders and pages with packages; folders that are not there are left out, as pip does."""
+    constraints: tuple[str, ...]
+    """Files."""
+    no_index: bool
+    certificates: str
+
+
+def pip_settings(environ: Mapping[str, str]) -> PipSettings:
+    """What pip is told; raises IndexProblem where a file of it cannot be read."""
+    configured = _configured(environ)
+
+    def value(name: str) -> str:
+        return environ.get(f"PIP_{name.upper().replace('-', '_')}") or configured.get(name) or ""
+
+    named = next((environ[name] for name in VARIABLES if environ.get(name)), "")
+    return PipSettings(
+        url=(named or configured.get("index-url") or "").strip(),
+        more=tuple(one for one in value("extra-index-url").split() if _is_there(one)),
+        links=tuple(one for one in value("find-links").split() if _is_there(one)),
+        constraints=tuple(value("constraint").split()),
+        no_index=value("no-index").lower() in ("1", "true", "yes", "on"),
+        certificates=environ.get("PIP_CERT")
+        or environ.get("REQUESTS_CA_BUNDLE")
+        or configured.get("cert")
+        or "",
+    )
+
+
+def _is_there(place: str) -> bool:
+    local = place.removeprefix("file://")
+    return ("://" in place and local == place) or os.path.exists(local)
 
 
 def _configured(environ: Mapping[str, str]) -> dict[str, str]:
@@ -80,7 +120,7 @@ def _configured(environ: Mapping[str, str]) -> dict[str, str]:
             parser.read(path, "utf-8")
         except (configparser.Error, UnicodeDecodeError, OSError):
             raise IndexProblem(
-                say("{path} could not be read as pip's configuration", path=path), hint="mend it"
+                say("{path} could not be read as pip's configuration", path=path), hint="fix it"
             ) from None
         for section in ("global", "install"):
             found |= dict(parser.items(section)) if parser.has_section(section) else {}

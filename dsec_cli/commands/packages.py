@@ -16,10 +16,12 @@ from dsec_cli.commands.terminal import colored
 from dsec_cli.contract.build import build_all
 from dsec_cli.diagnostics import Severity
 from dsec_cli.exit import NO, YES, UsageError
+from dsec_cli.exit import tell as write
 from dsec_cli.lint.linter import lint
 from dsec_cli.lint.rule import Surroundings, find_rules
 from dsec_cli.packages import markers
 from dsec_cli.packages.conflicts import entries_of
+from dsec_cli.packages.coverage import covered
 from dsec_cli.packages.disputes import disputes
 from dsec_cli.packages.held import Held
 from dsec_cli.packages.settle import settle
@@ -32,6 +34,7 @@ from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from dsec_cli.commands.resolver_answer import Answer
     from dsec_cli.diagnostics import Diagnostic
     from dsec_cli.options import Args
     from dsec_cli.packages.conflicts import Entry
@@ -43,6 +46,8 @@ RULES = frozenset(("DS001", "DS002", "DS010", TYPES, "DS108", "DS110", "DS111", 
 """What is asked here; the rest is `dsec lint`."""
 FORMAT = "dsec.packages/1"
 _OWN = "-"
+_MOST_NOTED = 5
+_MOST_SECONDS = 86_400
 
 
 class Line(Record):
@@ -64,20 +69,22 @@ def main(args: Args) -> int:
     entries = tuple(one for built in build_all(parse(text), text.name) for one in entries_of(built.contract))
     held = _held(args, os.path.dirname(path) or ".")
     tell = listener(args.lang)
-    found, asked = dict[str, str](), ""
+    answer = None
     if args.resolve and entries:
         from dsec_cli.commands.resolving import resolve
 
-        held, found, asked = resolve(entries, held, index=args.index, tell=tell)
+        answer = resolve(entries, held, index=args.index, limit_s=args.timeout)
+        held = answer.held
+        _note(answer, tell)
     rules = tuple(rule for rule in find_rules() if rule.code in RULES)
     found_all = lint(text, around=Surroundings(packages=held), rules=rules)
     diagnostics = tuple(one for one in found_all if one.code != TYPES or one.path.startswith("dependencies"))
-    lines = _lines(entries, held, found, resolved=args.resolve)
+    lines = _lines(entries, held, answer)
     report = locally(_report(text, diagnostics, args), "json" if args.json else "text", args.lang)
     emit(
-        as_json(text, lines, held, report.diagnostics, asked)
+        as_json(text, lines, held, report.diagnostics, answer)
         if args.json
-        else _table(lines, asked, tell) + "\n" + render(report),
+        else _table(lines, answer, tell) + "\n" + _verdict(report, entries, held, answer),
         args.output,
     )
     return NO if any(one.severity is not Severity.INFO for one in diagnostics) else YES
@@ -86,6 +93,11 @@ def main(args: Args) -> int:
 def _held(args: Args, folder: str) -> Held:
     if args.index is not None and not args.resolve:
         raise UsageError("--index says which index --resolve asks", hint="add --resolve")
+    if not 1 <= args.timeout <= _MOST_SECONDS:
+        raise UsageError(
+            say("--timeout must be between 1 and {most} seconds", most=_MOST_SECONDS),
+            hint="such as --timeout 60",
+        )
     extra = tables(folder)
     path = args.environment
     held = environment(None if path == _OWN else path, extra=extra) if path is not None else Held(extra=extra)
@@ -101,9 +113,10 @@ def _stated(python: str) -> dict[str, str]:
     return markers.environment(python)
 
 
-def _lines(entries: tuple[Entry, ...], held: Held, found: dict[str, str], *, resolved: bool) -> list[Line]:
-    if resolved:
-        return [_line(entry, found, say("from the index"), _unresolved(entry, held)) for entry in entries]
+def _lines(entries: tuple[Entry, ...], held: Held, answer: Answer | None) -> list[Line]:
+    if answer is not None:
+        found, how = answer.versions, say("from the index")
+        return [_line(entry, found, how, _unresolved(entry, answer)) for entry in entries]
     if held.installed:
         return [_of_environment(entry, held) for entry in entries]
     odd = {
@@ -122,9 +135,11 @@ def _lines(entries: tuple[Entry, ...], held: Held, found: dict[str, str], *, res
     ]
 
 
-def _unresolved(entry: Entry, held: Held) -> str:
-    there = held.published.get(entry.name)
-    if there is None or not any(satisfies(entry.wanted, one) for one in there.versions):
+def _unresolved(entry: Entry, answer: Answer) -> str:
+    if any(one.partition(" ")[0] == entry.name for one in answer.unknown):
+        return say("not resolved: what it requires is unknown")
+    there = answer.held.published.get(entry.name)
+    if there is not None and not any(satisfies(entry.wanted, one) for one in there.versions):
         return say("no version from the index")
     return say("not resolved, see below")
 
@@ -150,18 +165,72 @@ def _report(text: SourceText, diagnostics: tuple[Diagnostic, ...], args: Args) -
     )
 
 
-def _table(lines: list[Line], asked: str, tell: Tell) -> str:
+def _note(answer: Answer, tell: Tell) -> None:
+    """What the answer leaves open, to people on stderr."""
+    unknown = [say("the index does not tell what {release} requires", release=one) for one in answer.unknown]
+    for note in (*answer.notes, *unknown[:_MOST_NOTED]):
+        write(tell(say("note: {note}", note=note)))
+
+
+def _table(lines: list[Line], answer: Answer | None, tell: Tell) -> str:
     if not lines:
         return tell(say("no Python packages are stated")) + "\n"
     rows = [(shown(one.entry.text), one.version, tell(one.how)) for one in lines]
     wide = [max(len(row[at]) for row in rows) for at in (0, 1)]
     table = [f"{a:<{wide[0]}}  {b:<{wide[1]}}  {c}".rstrip() for a, b, c in rows]
-    table += [tell(say("index: {url}", url=shown(asked)))] if asked else []
+    if answer is not None:
+        table.append(
+            tell(say("resolver: {name}, within {limit:g} s", name=answer.resolver, limit=answer.limit_s))
+        )
+        table += [tell(say("index: {url}", url=shown(answer.url)))] if answer.url else []
+        table += [tell(say("it says: {words}", words=shown(answer.words)))] if answer.words else []
     return "".join(line + "\n" for line in table)
 
 
+def _verdict(report: Report, entries: tuple[Entry, ...], held: Held, answer: Answer | None) -> str:
+    """The findings; without any, what "nothing found" rests on."""
+    if report.counting() or not entries:
+        return render(report)
+    if answer is not None:
+        if answer.unknown:
+            return (
+                report.tell(
+                    say(
+                        "nothing found, but it is unknown what is required by {packages}",
+                        packages=", ".join(answer.unknown),
+                    )
+                )
+                + "\n"
+            )
+        return (
+            report.tell(
+                say("nothing found: {resolver} has found versions that go together", resolver=answer.resolver)
+            )
+            + "\n"
+        )
+    coverage = covered(entries, held)
+    told = say(
+        "nothing found, as far as the table knows ({rules} rules of {known} of {packages} packages)",
+        rules=coverage.rules,
+        known=coverage.known,
+        packages=coverage.packages,
+    )
+    if held.where:
+        told = say("{told} and {where} tells", told=told, where=held.where)
+    return (
+        report.tell(told)
+        + "\n"
+        + report.tell(say("dsec packages --resolve asks a resolver and the index for a full answer"))
+        + "\n"
+    )
+
+
 def as_json(
-    text: SourceText, lines: list[Line], held: Held, diagnostics: tuple[Diagnostic, ...], asked: str = ""
+    text: SourceText,
+    lines: list[Line],
+    held: Held,
+    diagnostics: tuple[Diagnostic, ...],
+    answer: Answer | None = None,
 ) -> str:
     """The same for programs; conflicts with both chains."""
     import json
@@ -170,7 +239,9 @@ def as_json(
         "format": FORMAT,
         "file": text.name,
         "environment": held.where or None,
-        "index": asked or None,
+        "index": (answer.url or None) if answer is not None else None,
+        "resolver": _resolver(answer),
+        "table": covered(tuple(one.entry for one in lines), held)._asdict(),
         "packages": [
             {
                 "package": one.entry.name,
@@ -196,6 +267,19 @@ def as_json(
         ],
     }
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def _resolver(answer: Answer | None) -> dict[str, object] | None:
+    if answer is None:
+        return None
+    name, _, version = answer.resolver.partition(" ")
+    return {
+        "name": name,
+        "version": version,
+        "limit_s": answer.limit_s,
+        "unknown": list(answer.unknown),
+        "words": answer.words or None,
+    }
 
 
 def _conflicts(entries: tuple[Entry, ...], held: Held) -> list[dict[str, object]]:

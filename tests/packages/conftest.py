@@ -15,6 +15,8 @@ from dsec_cli.packages.conflicts import Entry
 from dsec_cli.packages.known import Facts, Row, Shelf
 
 ROOT = Path(__file__).resolve().parents[2]
+NO_UV = {"PATH": "/nowhere", "VIRTUAL_ENV": "", "CONDA_PREFIX": ""}
+"""So that resolvelib is asked, whatever is installed here."""
 Table = Mapping[str, Mapping[str, Mapping[str, str]]]
 
 
@@ -72,7 +74,7 @@ def ds(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
             text=True,
             timeout=60,
             cwd=tmp_path,
-            env={**os.environ, "HOME": str(home), "no_proxy": "*", **environment},
+            env={**os.environ, "HOME": str(home), "no_proxy": "*", **NO_UV, **environment},
         )
 
     return run

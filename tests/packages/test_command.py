@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -72,6 +73,10 @@ def test_a_set_that_fits(ds: Ds, tmp_path: Path) -> None:
     lines = ran.stdout.splitlines()
     assert " ".join(lines[1].split()) == "transformers >=4.40.0,<4.42.0 4.41.2 newest in the table that fits"
     assert " ".join(lines[2].split()) == "unheard-of ==1 not in the table"
+    assert re.fullmatch(
+        r"nothing found, as far as the table knows \([1-9]\d* rules of 2 of 3 packages\)", lines[-2]
+    )
+    assert "dsec packages --resolve" in lines[-1]
 
 
 def test_no_packages(ds: Ds, tmp_path: Path) -> None:
@@ -163,6 +168,8 @@ def test_rows_of_ones_own(ds: Ds, tmp_path: Path, where: str) -> None:
         (("--python", "three"), 2, "is no version"),
         (("--python", "3"), 2, "is no version"),
         (("--index", "https://example.org/simple"), 2, "--resolve"),
+        (("--timeout", "0"), 2, "between 1 and 86400 seconds"),
+        (("--timeout", "999999999999999999"), 2, "between 1 and 86400 seconds"),
         (("--resolve", "--index", "file:///etc"), 3, "no http(s) URL"),
     ],
 )

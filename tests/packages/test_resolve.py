@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dsec_cli.commands.indexing import HttpIndex, Limits, index_url, shown
+from dsec_cli.commands.resolver_answer import in_time
+from dsec_cli.commands.uv_resolver import OutOfTimeError
 from dsec_cli.packages.conflicts import Entry
 from dsec_cli.packages.index import IndexProblem, files_of, releases_of
 from dsec_cli.packages.markers import environment
@@ -281,6 +284,22 @@ def test_the_command(server: Server, tmp_path: Path, ds: Callable[..., object]) 
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "trl >=0.9" in ran.stdout
     assert "0.9.6" in ran.stdout
+
+
+@pytest.mark.parametrize("path", ["slow", "simple"])
+def test_the_time_of_the_whole_answer(server: Server, path: str) -> None:
+    """Whatever the resolver waits for: the index, or itself."""
+    asked = index(server, path, silence_s=60.0)
+
+    def work() -> None:
+        if path == "simple":
+            server.silence.wait(60)
+        asked.releases("trl")
+
+    with pytest.raises(OutOfTimeError, match=r"could not find out in 0\.2 s"):
+        in_time(work, until=time.monotonic() + 0.2, limit_s=0.2)
+    with pytest.raises(IndexProblem):
+        in_time(lambda: index(server, "fails").releases("trl"), until=time.monotonic() + 60, limit_s=60)
 
 
 def test_the_command_tells_what_is_not_offered(

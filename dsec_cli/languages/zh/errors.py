@@ -147,8 +147,6 @@ TEXTS: dict[str, str] = {
     "--diff compares two plans": "--diff 比较两个计划",
     "dsec plan --diff old.json new.json": "dsec plan --diff old.json new.json",
     "--diff needs no inventory: it is part of each plan": "--diff 不需要资源清单：每个计划已包含它",
-    "the resolver is not installed": "没有安装求解器",
-    'pip install "dsec[resolve]" brings it': 'pip install "dsec[resolve]" 会装上它',
     "the resolver gave up": "求解器放弃了",
     "state narrower ranges": "把版本范围写窄一些",
     "processes of the earlier executor cannot be ended: {pids}": "无法结束之前执行器的进程：{pids}",

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from dsec_cli.packages.alternatives import Alternative
     from dsec_cli.packages.conflicts import Conflict, Entry
+    from dsec_cli.packages.held import Held
     from dsec_cli.source.tree import Path
 
 
@@ -53,10 +54,10 @@ def check(facts: Facts) -> Iterator[Finding]:
 
     held = facts.around.packages if isinstance(facts.around.packages, Held) else NOTHING
     for conflict, alternative in disputes(entries_of(facts.contract), held):
-        yield _finding(facts, conflict, alternative)
+        yield _finding(facts, held, conflict, alternative)
 
 
-def _finding(facts: Facts, conflict: Conflict, alternative: Alternative | None) -> Finding:
+def _finding(facts: Facts, held: Held, conflict: Conflict, alternative: Alternative | None) -> Finding:
     one, other = conflict.one.entry, conflict.other.entry
     # The later of the two stands where both are known; the one that can change is the one to look at.
     named = alternative.entry if alternative is not None else other if other.path else one
@@ -73,7 +74,7 @@ def _finding(facts: Facts, conflict: Conflict, alternative: Alternative | None) 
         where=where,
         message=say("{entry} cannot go with {other}", "packages", entry=named.text, other=beside.text),
         reason=reason(conflict),
-        help=_help(alternative),
+        help=_help(alternative, asked=bool(held.disputes)),
         related=related,
         fixes=_fixes(facts, where, alternative),
     )
@@ -94,7 +95,10 @@ def reason(conflict: Conflict) -> str:
     return say("{chains} ({sources})", chains=chains, sources=sources) if sources else chains
 
 
-def _help(alternative: Alternative | None) -> str:
+def _help(alternative: Alternative | None, *, asked: bool) -> str:
+    """`asked`: a resolver has been."""
+    if alternative is None and asked:
+        return say("no version of one of the two was found that fits all else: change both ranges")
     if alternative is None:
         return say(
             "no version of one of the two was found that fits all else: dsec packages --resolve looks further"
