@@ -180,7 +180,8 @@ def _joined(found: list[Diagnostic]) -> Iterable[Diagnostic]:
     for one in found:
         alike.setdefault((one.silenced, *_besides_the_way(one)), []).append(one)
     for group in alike.values():
-        first, *others = sorted(group, key=lambda one: len(one.related))
+        # By where they stand: ids in the order of their letters would show s1000 before s2.
+        first, *others = sorted(group, key=lambda one: (len(one.related), [at.span for at, _ in one.related]))
         related = dict.fromkeys(place for one in (first, *others) for place in one.related)
         yield first._replace(related=tuple(related))
 

@@ -154,10 +154,15 @@ class _Places:
             )
             for one in finding.related
         )
-        return self._placed(finding.where, finding)._replace(related=related)
+        placed = self._placed(finding.where, finding)
+        # Aliases that lead there lie in the file of the finding itself.
+        return placed._replace(related=(*placed.related, *related))
 
     def _placed(self, where: Path | Span, finding: Finding) -> Diagnostic:
-        """The finding as if it stood at `where`, without its related places: they may lie in another file."""
+        """The finding as if it stood at `where`, without the related places that a rule names.
+
+        They may lie in another file.
+        """
         if isinstance(where, Span):
             raise AssertionError("findings on the graph point by path, never by span")
         part = self._opened.part_of(where)
