@@ -9,8 +9,16 @@ from dsec.durations import NAME as DURATIONS
 from dsec_cli import exit as codes
 from dsec_cli.commands.drawing import PICTURES, draw
 from dsec_cli.commands.nearest import contract_here
-from dsec_cli.commands.opened import diagnose, locator, open_contract
-from dsec_cli.commands.pipeline import Refused, errors_of, inventory_at, learned, lessons_of, show
+from dsec_cli.commands.opened import diagnose, locator
+from dsec_cli.commands.pipeline import (
+    Refused,
+    contract_at,
+    errors_of,
+    inventory_at,
+    learned,
+    lessons_of,
+    show,
+)
 from dsec_cli.commands.speaking import listener
 from dsec_cli.dag.graph import step_graph
 from dsec_cli.dag.picture import on_devices_of, picture_of
@@ -35,7 +43,7 @@ if TYPE_CHECKING:
 def main(args: Args) -> int:
     """Draw the graph; a cyclic one is drawn too, and its cycles are told on standard error."""
     path, run = _run_of(args) if args.job_id is not None else (args.file or contract_here(), None)
-    opened = open_contract(path)
+    opened = contract_at(path, lang=args.lang)
     inventory = inventory_at(args.inventory) if args.inventory is not None else None
     graph = whole = step_graph(opened.contract)
     taught = learned(opened, lessons_of(opened, DURATIONS, lang=args.lang), inventory)

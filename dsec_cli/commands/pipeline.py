@@ -28,6 +28,7 @@ from dsec_cli.lint.rules.unknown_step import check as unknown_steps
 from dsec_cli.report.format import Report
 from dsec_cli.report.formats.text import render
 from dsec_cli.report.output import to_stderr
+from dsec_cli.report.stage import Stage
 from dsec_cli.report.terminal import columns, wants_color
 from dsec_cli.source.tree import Tree
 from dsec_cli.words import say, system
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from dsec_cli.dag.cycles import Order
     from dsec_cli.dag.graph import StepGraph
     from dsec_cli.diagnostics import Diagnostic
+    from dsec_cli.report.format import Tell
     from dsec_cli.source.text import SourceText
 
 
@@ -74,6 +76,8 @@ class Clean(Record):
     order: Order
     lessons: str | None
     """The folder of what earlier runs taught; None: it cannot be read."""
+    lang: str | None
+    """The language that the user asked for."""
 
 
 def prepare(
@@ -96,10 +100,12 @@ def examined(path: str, *, lang: str | None = None) -> Clean | Refused:
 
     Warnings do not stand in the way of a plan; errors do, and all of them are told at once.
     """
-    opened = open_contract(path)
-    graph = step_graph(opened.contract)
-    order = order_steps(graph, circles=circles)
-    errors = errors_of(opened, graph, order)
+    opened = contract_at(path, lang=lang)
+    count = len(opened.contract.steps)
+    with Stage(say("checking {count} Steps", count=f"{count:,}"), _teller(lang), steps=count):
+        graph = step_graph(opened.contract)
+        order = order_steps(graph, circles=circles)
+        errors = errors_of(opened, graph, order)
     if errors:
         return _refused(opened, errors)
     if isinstance(order, Cycles):
@@ -108,7 +114,25 @@ def examined(path: str, *, lang: str | None = None) -> Clean | Refused:
         return _refused(opened, diagnose(opened, (_no_steps(),)))
     from dsec.devicebook import NAME as DEVICES  # drawing a graph does not pay for it
 
-    return Clean(opened, opened.contract, order, lessons_of(opened, DURATIONS, DEVICES, lang=lang))
+    return Clean(opened, opened.contract, order, lessons_of(opened, DURATIONS, DEVICES, lang=lang), lang)
+
+
+_STEP_BYTES = 100
+"""A Step of a large contract takes at least so much of its file."""
+
+
+def contract_at(path: str, *, lang: str | None = None) -> Opened:
+    """The contract at `path`; that it is being read is shown where this takes long."""
+    with Stage(say("reading {path}", path=path), _teller(lang), steps=_steps_within(path)):
+        return open_contract(path)
+
+
+def _steps_within(path: str) -> int:
+    """About how many Steps a file may state, by its size."""
+    try:
+        return os.stat(path).st_size // _STEP_BYTES
+    except OSError:
+        return 0  # whoever opens it says why
 
 
 def planned(
@@ -130,14 +154,16 @@ def planned(
         if cut.findings:
             return _refused(opened, diagnose(opened, cut.findings))
         order, contract, known = cut.order, cut.contract, cut.learned
-    plan = compile_plan(
-        order,
-        contract,
-        inventory=inventory,
-        origin=_origin(opened),
-        learned=known,
-        known=_experience(clean, inventory),
-    )
+    count = len(contract.steps)
+    with Stage(say("planning {count} Steps", count=f"{count:,}"), _teller(clean.lang), steps=count):
+        plan = compile_plan(
+            order,
+            contract,
+            inventory=inventory,
+            origin=_origin(opened),
+            learned=known,
+            known=_experience(clean, inventory),
+        )
     if isinstance(plan, Infeasible):
         return _refused(opened, diagnose(opened, plan.findings))
     return plan
@@ -216,10 +242,19 @@ def lessons_of(opened: Opened, *names: str, lang: str | None = None) -> str | No
 
 
 def _tell_untaught(why: str, lang: str | None) -> None:
-    from dsec_cli.commands.speaking import listener
-
     line = say("note: planned without what earlier runs taught, which cannot be read: {why}", why=why)
-    to_stderr(f"dsec: {listener(lang)(line)}\n")
+    to_stderr(f"dsec: {_teller(lang)(line)}\n")
+
+
+def _teller(lang: str | None) -> Tell:
+    """How texts are said to the user, found out when the first one is."""
+
+    def tell(text: str) -> str:
+        from dsec_cli.commands.speaking import listener
+
+        return listener(lang)(text)
+
+    return tell
 
 
 def _experience(clean: Clean, inventory: Inventory) -> Experience:

@@ -243,7 +243,8 @@ def _skipped(text: str, at: int) -> int:
 def within(node: Node) -> int:
     """Nodes inside a collection."""
     if isinstance(node, Sequence):
-        return len(node.items) + sum(map(within, node.items))
+        return len(node.items) + sum([within(one) for one in node.items if type(one) is not Scalar])
     if isinstance(node, Mapping):
-        return sum(2 + within(entry.value) for entry in node.entries)
+        inside = sum([within(one) for _, one in node.entries if type(one) is not Scalar])
+        return 2 * len(node.entries) + inside
     return 0

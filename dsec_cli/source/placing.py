@@ -92,8 +92,13 @@ class _Kept(dict["Key", "list[tuple[Made, ...]]"]):
 def _heads(items: tuple[Node, ...]) -> Iterator[tuple[int, ...]]:
     """Where each item begins."""
     for item in items:
-        key = item.entries[0][0] if type(item) is Mapping and item.plain and item.entries else None
-        yield (key.start,) if type(key) is Scalar and not item.flow else ()  # type: ignore[union-attr]
+        if type(item) is not Mapping or not item.plain or not item.entries:
+            yield ()
+        elif item.flow:
+            yield (item.span.start,)
+        else:
+            key = item.entries[0][0]
+            yield (key.start,) if type(key) is Scalar else ()
 
 
 def _scalars(items: tuple[Node, ...], key: Key) -> Iterator[tuple[int, ...]]:

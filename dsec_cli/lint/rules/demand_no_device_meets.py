@@ -47,11 +47,16 @@ REASON = say("it would wait for a device that does not exist")
 def check(facts: Facts) -> Iterator[Finding]:
     """Each GPU demand against the inventory, or against the card table when none is given."""
     types = Types()
+    sound: set[object] = set()  # thousands of Steps ask for the same, and the table is long
     for ask in gpu_asks(facts.contract):
         if facts.inventory is not None:
             yield from _by_inventory(ask, facts.inventory, types)
         elif ask.memory is not None:
-            yield from _by_cards(ask, ask.memory, types)
+            asked = ask.type, ask.memory.bytes, ask.memory.nominal
+            found = () if asked in sound else tuple(_by_cards(ask, ask.memory, types))
+            yield from found
+            if not found:
+                sound.add(asked)
     if facts.inventory is not None:
         yield from _host(facts.contract, facts.inventory)
 

@@ -38,7 +38,7 @@ from dsec_cli.words import arguments, say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from dsec_cli.contract.values import Contract
     from dsec_cli.source.tree import Path
@@ -50,9 +50,10 @@ MOST_SUGGESTIONS = 50
 def check(facts: Facts) -> Iterator[Finding]:
     """Names in `needs`, `communication` and `iterations.carried` that are no Step's id."""
     # A Step that is left out of the contract because its id is malformed is told about there.
-    known = {step.id for step in facts.contract.steps}.union(step_ids(facts.document).values())
+    ids = step_ids(facts.document)
+    known = {step.id for step in facts.contract.steps}.union(ids.values())
     unknown = 0
-    if _may_be_unread(facts):
+    if _may_be_unread(facts, ids):
         return
     for path, name, said, others in _mentions(facts.contract):
         if name not in known:
@@ -110,7 +111,7 @@ def _mentions(contract: Contract) -> Iterator[tuple[Path, str, str, tuple[str, .
             yield (*link.path, "to"), link.target, say("an edge is carried to"), ()
 
 
-def _may_be_unread(facts: Facts) -> bool:
+def _may_be_unread(facts: Facts, ids: Mapping[Path, str]) -> bool:
     """Whether a Step has no id, or stands where nothing could be read: any unknown name may be its."""
     for key in ("steps", "tasks"):
         items = facts.node((key,))
@@ -118,7 +119,7 @@ def _may_be_unread(facts: Facts) -> bool:
             continue
         if facts.document.gaps and not facts.lacks((key, "")):
             return True
-        names = sum(path[0] == key for path in step_ids(facts.document))
+        names = sum(path[0] == key for path in ids)
         if isinstance(items, Sequence) and names < len(items.items) and _nameless(facts, key, items):
             return True
     return False
