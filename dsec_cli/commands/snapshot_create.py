@@ -37,7 +37,12 @@ from dsec_cli.words import say
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec_cli.commands.snapshotting import Project
+    from dsec_cli.snapshot.section import Scene
     from dsec_cli.options import Args
+
+
+_last: list[Scene] = []
+"""Keeps what was listed: the process ends soon, and to free it all takes as long as to list it."""
 
 
 def main(args: Args) -> int:
@@ -50,6 +55,7 @@ def main(args: Args) -> int:
     with tidily(), store_of(place, create=True) as store:
         scene = scene_of(place, store, _wanted(args, place), run=run, inventory=inventory_of(args.inventory))
         scene.redactor = redactor(place, args.accept)
+        _last[:] = [scene]
         try:
             manifest = capture(scene, name)
         except TooLarge as problem:

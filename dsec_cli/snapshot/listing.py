@@ -33,6 +33,7 @@ _FOLDERS = frozenset(
 """Folders that hold no code, whoever made them."""
 _STATE = b".dsec/"
 _ENDS = (b".pyc", b".pyo", b".log", b".swp", b".tmp", b".part")
+_KIND, _IS_FILE, _IS_LINK = 0o170000, stat.S_IFREG, stat.S_IFLNK
 _SUBMODULE, _LINK = "160000", "120000"
 _STATES = {"M": "modified", "A": "added", "D": "deleted", "T": "modified", "U": "conflict"}
 
@@ -113,24 +114,27 @@ class _Gathering:
         self.under: list[Under] = []
         self.reasons: list[str] = []
 
-    def take(self, path: bytes, *, tracked: bool) -> None:
-        """Take a path if it is a file or a link, and nothing speaks against it."""
-        if self.excluded is not None and self.excluded(os.fsdecode(path)):
-            self.left_out[path] = "the contract's include-code excludes it"
-            return
-        try:
-            seen = os.lstat(self._below + path)
-        except FileNotFoundError:
-            return  # deleted: git's state says so
-        except OSError as problem:
-            self.reasons.append(f"{readable(path)} could not be read ({problem.strerror})")
-            return
-        folder = b"" if tracked else self._no_code(path)
-        why = NO_CODE if folder else _against(path, seen, tracked=tracked)
-        if why:
-            self.left_out[folder or path] = why
-        else:
-            self.taken.append(Taken._make((path, stat.S_ISLNK(seen.st_mode), facts_of(seen))))
+    def take(self, paths: Iterable[bytes], *, tracked: bool) -> None:
+        """Take each path that is a file or a link, if nothing speaks against it."""
+        folder, no_code = b"", b""
+        for path in paths:
+            if self.excluded is not None and self.excluded(os.fsdecode(path)):
+                self.left_out[path] = "the contract's include-code excludes it"
+                continue
+            try:
+                seen = os.lstat(self._below + path)
+            except FileNotFoundError:
+                continue  # deleted: git's state says so
+            except OSError as problem:
+                self.reasons.append(f"{readable(path)} could not be read ({problem.strerror})")
+                continue
+            if not tracked and (above := path[: path.rfind(b"/") + 1]) != folder:
+                folder, no_code = above, self._no_code(above)
+            why = NO_CODE if no_code else _against(path, seen, tracked=tracked)
+            if why:
+                self.left_out[no_code or path] = why
+            else:
+                self.taken.append(Taken._make((path, seen.st_mode & _KIND == _IS_LINK, facts_of(seen))))
 
     def _no_code(self, path: bytes) -> bytes:
         """The folder above the path that holds no code, with a slash behind it; b"": none."""
@@ -151,7 +155,7 @@ class _Gathering:
 
 def _against(path: bytes, seen: os.stat_result, *, tracked: bool) -> str:
     """Why a path is not taken; ""."""
-    if not stat.S_ISREG(seen.st_mode) and not stat.S_ISLNK(seen.st_mode):
+    if seen.st_mode & _KIND not in (_IS_FILE, _IS_LINK):
         return "it is no file, folder or link"
     if tracked:
         return ""
@@ -193,24 +197,23 @@ def list_code(
 
 
 def _from_git(gathering: _Gathering, below: bytes, repository: Repository, depth: int) -> None:
-    for one in repository.tracked:
-        if one.mode == _SUBMODULE:
-            _inner(gathering, below + one.path, one.blob, depth)
-        else:
-            gathering.take(below + one.path, tracked=True)
-    _special(gathering, below, repository)
+    files = [below + one.path for one in repository.tracked if one.mode != _SUBMODULE]
+    gathering.take(files, tracked=True)
+    others = [below + path for path in repository.untracked if not path.endswith(b"/")]
+    gathering.expect(others)
+    known = len(gathering.taken)
+    gathering.take(others, tracked=False)
+    gathering.states += [(one.path, "untracked") for one in gathering.taken[known:]]
+    _special(gathering, {path.rpartition(b"/")[0] for path in (below, *files, *others)})
     for path, state in repository.states:
         worse = state.replace(".", "")[-1:]
         gathering.states.append((below + path, _STATES.get(worse, "modified")))
-    gathering.expect(below + path for path in repository.untracked)
+    for one in repository.tracked:
+        if one.mode == _SUBMODULE:
+            _inner(gathering, below + one.path, one.blob, depth)
     for path in repository.untracked:
         if path.endswith(b"/"):
             _inner(gathering, below + path.rstrip(b"/"), "", depth)
-            continue
-        before = len(gathering.taken)
-        gathering.take(below + path, tracked=False)
-        if len(gathering.taken) > before:
-            gathering.states.append((below + path, "untracked"))
     for path in repository.ignored:
         if path.startswith(_STATE):  # it ignores itself, and what is in it differs each time
             gathering.left_out[below + _STATE] = NO_CODE
@@ -218,17 +221,15 @@ def _from_git(gathering: _Gathering, below: bytes, repository: Repository, depth
             gathering.left_out[below + path] = IGNORED
 
 
-def _special(gathering: _Gathering, below: bytes, repository: Repository) -> None:
+def _special(gathering: _Gathering, folders: Iterable[bytes]) -> None:
     """Pipes, sockets and devices, which git does not name, in the folders that hold code."""
-    folders = {one.path.rpartition(b"/")[0] for one in repository.tracked if one.mode != _SUBMODULE}
-    folders |= {path.rpartition(b"/")[0] for path in repository.untracked if not path.endswith(b"/")}
-    for folder in sorted({b"", *folders}):
-        prefix = below + (folder + b"/" if folder else b"")
-        with contextlib.suppress(OSError), os.scandir(os.path.join(gathering.root, prefix)) as entries:
+    for folder in folders:
+        with contextlib.suppress(OSError), os.scandir(os.path.join(gathering.root, folder)) as entries:
             for entry in entries:
                 known = entry.is_file(follow_symlinks=False) or entry.is_dir(follow_symlinks=False)
                 if not known and not entry.is_symlink():
-                    gathering.left_out[prefix + entry.name] = "it is no file, folder or link"
+                    path = folder + b"/" + entry.name if folder else entry.name
+                    gathering.left_out[path] = "it is no file, folder or link"
 
 
 def _inner(gathering: _Gathering, path: bytes, wanted: str, depth: int) -> None:
@@ -261,15 +262,15 @@ def _without_git(gathering: _Gathering, folder: str) -> str:
     try:
         found = files_by_rules(folder, gathering.environ, room)
         gathering.expect(found)
+        files = [path for path in found if not path.endswith(b"/")]
+        gathering.take(files, tracked=False)
+        _special(gathering, {path.rpartition(b"/")[0] for path in (b"", *files)})
         for path in found:
             if path.endswith(b"/"):
                 _inner(gathering, path.rstrip(b"/"), "", 0)
-            else:
-                gathering.take(path, tracked=False)
     except GitProblem as problem:
         gathering.reasons.append(f"{problem.what}: .gitignore files were not obeyed")
-        for path in _walk(gathering, b"", 0):
-            gathering.take(path, tracked=False)
+        gathering.take(_walk(gathering, b"", 0), tracked=False)
         return "walk"
     finally:
         shutil.rmtree(room, ignore_errors=True)

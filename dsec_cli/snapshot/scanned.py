@@ -1,10 +1,16 @@
-"""Which files were looked at for secrets, and what was found, so that an unchanged one is not read again."""
+"""Which files were looked at for secrets, and what was found, so that an unchanged one is not read again.
+
+A file of two JSON documents, a line each. The first holds a digest of all files and how they looked, and
+those with secrets: where the digest is the same nobody needs the second, which has the look of all others.
+"""
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import stat
+import struct
 import time
 
 from dsec import __version__, wholefile
@@ -18,12 +24,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from dsec.store.values import Facts
+    from dsec_cli.snapshot.listing import Taken
     from dsec_cli.snapshot.redaction import Redactor
 
     Held = dict[str, tuple[str, tuple[Found, ...]]]
     """Of files with secrets: how they looked, and what was found."""
 
-FORMAT = "dsec.scanned/3"
+FORMAT = "dsec.scanned/4"
 MOST_BYTES = 32 << 20
 """A larger file is not looked at."""
 _LEAST_READ = 4096
@@ -42,16 +49,18 @@ class Secrets(Record):
 class _Known(Record):
     """What is remembered."""
 
-    clean: Mapping[str, str]
-    """How files without secrets looked."""
+    whole: str
+    """Digest of all files and how they looked; "": not each of them is remembered."""
     held: Held
+    withheld: tuple[str, ...]
+    """Files that are a secret as a whole."""
     names: str
     """Digest of paths that hold none either."""
     redacted: tuple[str, str, int]
     """Digest of the files that hold some; id and size of the tree in which they hold none."""
 
 
-_NOTHING = _Known({}, {}, "", ("", "", 0))
+_NOTHING = _Known("", {}, (), "", ("", "", 0))
 
 
 class Scanned:
@@ -60,20 +69,59 @@ class Scanned:
     def __init__(self, path: str, root: bytes, redactor: Redactor) -> None:
         self._path, self._below, self._redactor = path, root + b"/", redactor
         self._latest_ns = time.time_ns() - _RACY_NS
-        self._known = _loaded(path, redactor.identity)
+        self._known, self._rest = _loaded(path, redactor.identity)
+        self._same = False
+        self._whole = ""
         self._clean: dict[str, str] = {}
         self._held: Held = {}
+        self._withheld: list[str] = []
         self._names = ""
         self._redacted = _NOTHING.redacted
         self.unread: list[bytes] = []
         """Files that could not be read, or are too large."""
+
+    @functools.cached_property
+    def _were_clean(self) -> dict[str, str]:
+        """How files without secrets looked."""
+        try:
+            found = json.loads(self._rest)
+            return {str(name): str(stamp) for name, stamp in found.items()}
+        except (ValueError, AttributeError):
+            return {}
+
+    def same(self, taken: Iterable[Taken]) -> tuple[Mapping[str, tuple[Found, ...]], frozenset[str]] | None:
+        """Of files that all look as they did when they were last asked about: what is in those with secrets.
+
+        And those that are secrets as a whole. None: they do not, or one is too fresh to be told: `secrets` or
+        `withhold` is to be called with each.
+        """
+        names: list[bytes] = []
+        looks: list[int] = []
+        for path, link, facts in taken:
+            names.append(path)
+            looks.append(link)
+            looks += facts
+        latest = self._latest_ns
+        if max(looks[2::6], default=0) > latest or max(looks[3::6], default=0) > latest:
+            return None
+        look = blake3_of()(b"\0".join(names))
+        look.update(struct.pack(f"<{len(looks)}q", *looks))
+        self._whole = look.hexdigest()
+        if self._whole != self._known.whole:
+            return None
+        self._same, self._held = True, self._known.held
+        return {name: found for name, (_, found) in self._held.items()}, frozenset(self._known.withheld)
+
+    def withhold(self, name: str) -> None:
+        """Remember a file that is a secret as a whole."""
+        self._withheld.append(name)
 
     def secrets(self, path: bytes, facts: Facts | None = None) -> Secrets | None:
         """What the file holds, which looked like this; None: nothing."""
         name = os.fsdecode(path)
         try:
             stamp = self._stamp(facts_of(os.lstat(self._below + path)) if facts is None else facts)
-            if stamp and self._known.clean.get(name) == stamp:
+            if stamp and self._were_clean.get(name) == stamp:
                 self._clean[name] = stamp
                 return None
             if stamp and (known := self._known.held.get(name)) is not None and known[0] == stamp:
@@ -160,14 +208,19 @@ class Scanned:
         if self._redacted[0]:
             self._redacted = (self._redacted[0], tree, size)
 
-    def keep(self) -> None:
-        """Write what is known; one that cannot be written is made anew the next time."""
-        now = _Known(self._clean, self._held, self._names, self._redacted)
-        if now == self._known:
+    def keep(self, count: int) -> None:
+        """Write what is known of so many files; one that cannot be written is made anew the next time."""
+        whole, withheld = self._known.whole, self._known.withheld
+        if not self._same:
+            withheld = tuple(self._withheld)
+            every = len(self._clean) + len(self._held) + len(withheld) == count
+            whole = self._whole if every else ""
+        now = _Known(whole, self._held, withheld, self._names, self._redacted)
+        if now == self._known and (self._same or self._clean == self._were_clean):
             return
-        document = _document({
-            "format": FORMAT, "by": __version__, "identity": self._redactor.identity, **now._asdict(),
-        })  # fmt: skip
+        clean = self._were_clean if self._same else self._clean
+        head = {"format": FORMAT, "by": __version__, "identity": self._redactor.identity, **now._asdict()}
+        document = f"{_document(head)}\n{_document(clean)}"
         try:
             os.makedirs(os.path.dirname(self._path), exist_ok=True)
             wholefile.write_whole(self._path, [document.encode("utf-8", "surrogatepass")], durable=False)
@@ -191,21 +244,23 @@ def opened(path: str | bytes, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
-def _loaded(path: str, identity: str) -> _Known:
+def _loaded(path: str, identity: str) -> tuple[_Known, bytes]:
     """What was remembered by this version; what was found counts only for the same key and exceptions."""
     try:
         with open(path, "rb") as file:
-            document = json.loads(file.read())
+            head, _, rest = file.read().partition(b"\n")
+        document = json.loads(head)
         if document["format"] != FORMAT or document["by"] != __version__:
-            return _NOTHING
-        clean = {str(name): str(stamp) for name, stamp in document["clean"].items()}
+            return _NOTHING, b""
         if document["identity"] != identity:
-            return _NOTHING._replace(clean=clean)
+            return _NOTHING, rest
         held = {
             str(name): (str(stamp), tuple(Found(str(kind), int(line), str(one)) for kind, line, one in found))
             for name, (stamp, found) in document["held"].items()
         }
         digest, tree, size = document["redacted"]
-        return _Known(clean, held, str(document["names"]), (str(digest), str(tree), int(size)))
+        withheld = tuple(map(str, document["withheld"]))
+        whole, names = str(document["whole"]), str(document["names"])
+        return _Known(whole, held, withheld, names, (str(digest), str(tree), int(size))), rest
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return _NOTHING
+        return _NOTHING, b""

@@ -116,8 +116,9 @@ def test_restoring_here_brings_them_back_and_elsewhere_names_them(
 
 
 def remembered(state: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((state / "cache" / "scanned.json").read_text())
-    return found
+    head, clean = (state / "cache" / "scanned.json").read_text().split("\n")
+    found: dict[str, Any] = json.loads(head)
+    return found | {"clean": json.loads(clean)}
 
 
 @pytest.fixture
@@ -178,7 +179,9 @@ def test_a_file_that_changed_is_read_again_and_those_with_secrets_with_it(
 def test_a_memory_that_is_torn_is_none(aged: Path, store: Store, state: Path) -> None:
     one = take(scene(aged, store, state), "one")
     known = (state / "cache" / "scanned.json").read_text()
-    wrong = (known[: len(known) // 2], "[]", "{}", "", known.replace('"held":{', '"held":{"x":3,'))
+    head, clean = known.split("\n")
+    broken = head.replace('"held":{', '"held":{"x":3,')
+    wrong = (known[: len(known) // 2], head, f"{head}\n[1]", "[]", "{}", "", f"{broken}\n{clean}")
     for number, torn in enumerate(wrong):
         (state / "cache" / "scanned.json").write_text(torn)
         assert told(take(scene(aged, store, state), f"n{number}")) == told(one)

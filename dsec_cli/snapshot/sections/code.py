@@ -12,7 +12,7 @@ from dsec.words import say
 from dsec_cli.snapshot.codediff import compare
 from dsec_cli.snapshot.git import GitProblem, dirty_diff
 from dsec_cli.snapshot.listing import list_code
-from dsec_cli.snapshot.scanned import MOST_BYTES, Scanned, opened
+from dsec_cli.snapshot.scanned import MOST_BYTES, Scanned, Secrets, opened
 from dsec_cli.snapshot.secretfiles import is_dotenv, withheld
 from dsec_cli.snapshot.section import Captured, Part, absent, judged
 from dsec_cli.snapshot.spelling import spelled
@@ -52,6 +52,7 @@ def capture(scene: Scene) -> Captured:
     if not scene.wanted.code:
         return absent("not asked for (--include-code)")
     listing = list_code(scene.folder, scene.environ, scene.wanted.excluded)
+    scene.memory["listing"] = listing
     _within(listing, scene.wanted.budget)
     scanned = Scanned(
         os.path.join(scene.state, "cache", "scanned.json"), os.fsencode(scene.folder), scene.redactor
@@ -67,7 +68,7 @@ def capture(scene: Scene) -> Captured:
         redacted, its_size = _redacted(scene, dirty, scanned)
         trees.append(("redacted", redacted))
         size += its_size
-    scanned.keep()
+    scanned.keep(sum([not one.link for one in listing.taken]))
     if scanned.unread:
         dirty.reasons.append(f"{len(scanned.unread)} files were not looked at for secrets (too large)")
     contents, diffed = _diff(scene, listing, dirty)
@@ -106,20 +107,38 @@ def _within(listing: Listing, budget: int | None) -> None:
 def _secrets(scene: Scene, listing: Listing, scanned: Scanned) -> tuple[list[Taken], _Dirty]:
     """The files that go in as they are, and what becomes of the others."""
     dirty = _Dirty(_secret_names(scene, listing, scanned))
+    files = listing.taken
+    if not dirty.names and (known := scanned.same(files)) is not None:
+        held, kept_out = known
+        aside = {os.fsencode(name) for name in (*held, *kept_out)}
+        for one in files if aside else ():
+            if one.path in aside:
+                name = os.fsdecode(one.path)
+                _set_aside(scene, one, dirty, Secrets(held[name], None) if name in held else None)
+        return [one for one in files if one.path not in aside], dirty
     clean: list[Taken] = []
-    for one in listing.taken:
+    for one in files:
         name = os.fsdecode(one.path)
-        if one.path in dirty.names or (not one.link and withheld(name)):
-            _withhold(scene, one.path, dirty)
-            continue
-        held = None if one.link else scanned.secrets(one.path, one.facts)
-        if held is None:
+        if one.path in dirty.names:  # a name that is not to be written anywhere
+            _set_aside(scene, one, dirty, None)
+        elif not one.link and withheld(name):
+            scanned.withhold(name)
+            _set_aside(scene, one, dirty, None)
+        elif not one.link and (secrets := scanned.secrets(one.path, one.facts)) is not None:
+            _set_aside(scene, one, dirty, secrets)
+        else:
             clean.append(one)
-            continue
-        dirty.files[one.path] = held.clean
-        for secret in held.found:
-            _tell(scene, one.path, secret, dirty)
     return clean, dirty
+
+
+def _set_aside(scene: Scene, one: Taken, dirty: _Dirty, secrets: Secrets | None) -> None:
+    """A file that holds secrets; None: it is one as a whole."""
+    if secrets is None:
+        _withhold(scene, one.path, dirty)
+        return
+    dirty.files[one.path] = secrets.clean
+    for secret in secrets.found:
+        _tell(scene, one.path, secret, dirty)
 
 
 def _aside(scene: Scene, path: bytes, dirty: _Dirty, scanned: Scanned) -> bool:

@@ -133,7 +133,7 @@ def _without_secrets(scene: Scene, folder: str, taken: list[Taken]) -> list[Take
     path = os.path.join(scene.state, "cache", f"scanned-{name}.json")
     scanned = Scanned(path, os.fsencode(folder), scene.redactor)
     clean = [one for one in taken if one.link or scanned.secrets(one.path, one.facts) is None]
-    scanned.keep()
+    scanned.keep(sum([not one.link for one in taken]))
     return clean
 
 
