@@ -37,8 +37,8 @@ from dsec_cli.words import say
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec_cli.commands.snapshotting import Project
-    from dsec_cli.snapshot.section import Scene
     from dsec_cli.options import Args
+    from dsec_cli.snapshot.section import Scene
 
 
 _last: list[Scene] = []
