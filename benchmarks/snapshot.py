@@ -5,7 +5,8 @@ CPU time (user + system) of whole processes with their children (git, and the Py
 it is); medians. `create` of an unchanged work tree, `list`, `verify` and `diff` of two equal snapshots, and
 how large the signed file is with the code and without. `git status` of the same tree stands beside.
 
-`code` has 40,000 files, `large` 2 GiB in four files; both are taken as code, beside restic and git
+`code` has 40,000 files, taken as code; `large` 2 GiB in four files, taken as data with their content. Beside
+them restic and git
 (`add` and `commit` into a repository of their own). The tools take turns within a round, another one first
 each round; a ratio is the median of the rounds' own ratios, of CPU time and of wall time.
 
@@ -107,7 +108,7 @@ class Beside:
         if case == "code":
             inputs.small_files(self.tree, count=int(40_000 * share))
         else:
-            inputs.large_files(self.tree, count=4, size=int(512 * share) << 20)
+            inputs.large_files(self.tree / "data", count=4, size=int(512 * share) << 20)
         run(["/usr/bin/env", "git", "init", "-q"], cwd=self.tree, env=self.env)
         self.names = ["dsec", *(name for name in ("restic", "git") if shutil.which(name))]
         if missing := {"restic", "git"}.difference(self.names):
@@ -118,7 +119,10 @@ class Beside:
         store = str(self.work / f"{self.case}-{tool}-{number}")
         if tool == "dsec":
             name = f"{task}-{number}"
-            return [[str(DSEC), "snapshot", "create", "--include-code", "--budget", "none", "--name", name]]
+            what = (
+                ("--data", "data:content") if self.case == "large" else ("--include-code", "--budget", "none")
+            )
+            return [[str(DSEC), "snapshot", "create", *what, "--name", name]]
         if tool == "restic":
             base = ["/usr/bin/env", "restic", "-q", "-r", store, "--cache-dir", f"{store}.cache"]
             backup = [*base, "backup", "--exclude", ".git", "--exclude", ".dsec", "."]

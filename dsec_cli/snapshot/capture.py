@@ -38,6 +38,7 @@ def refuse_root(folder: str, home: str) -> None:
 def capture(scene: Scene, name: str) -> Manifest:
     """Take the sections in; the manifest is not kept under its name yet."""
     sections = tuple(_section(part, scene) for part in parts())
+    scene.hashes.keep()
     return Manifest(
         format=FORMAT,
         id=identity(sections),

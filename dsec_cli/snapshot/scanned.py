@@ -54,13 +54,15 @@ class _Known(Record):
     held: Held
     withheld: tuple[str, ...]
     """Files that are a secret as a whole."""
+    large: tuple[str, ...]
+    """Files that are too large to be looked at."""
     names: str
     """Digest of paths that hold none either."""
     redacted: tuple[str, str, int]
     """Digest of the files that hold some; id and size of the tree in which they hold none."""
 
 
-_NOTHING = _Known("", {}, (), "", ("", "", 0))
+_NOTHING = _Known("", {}, (), (), "", ("", "", 0))
 
 
 class Scanned:
@@ -75,6 +77,7 @@ class Scanned:
         self._clean: dict[str, str] = {}
         self._held: Held = {}
         self._withheld: list[str] = []
+        self._large: list[str] = []
         self._names = ""
         self._redacted = _NOTHING.redacted
         self.unread: list[bytes] = []
@@ -110,6 +113,7 @@ class Scanned:
         if self._whole != self._known.whole:
             return None
         self._same, self._held = True, self._known.held
+        self.unread += map(os.fsencode, self._known.large)
         return {name: found for name, (_, found) in self._held.items()}, frozenset(self._known.withheld)
 
     def withhold(self, name: str) -> None:
@@ -136,6 +140,7 @@ class Scanned:
         data = self._content(path)
         if data is None:
             self.unread.append(path)
+            self._large.append(name)
             return None
         spared = self._redactor.spared
         clean, found = self._redactor.file(data, name)
@@ -167,7 +172,8 @@ class Scanned:
         fd = opened(self._below + path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             # Not `open().read(MOST_BYTES)`: that asks for so much memory, and gives it back, for each file.
-            most, left = max(os.fstat(fd).st_size + 1, _LEAST_READ), MOST_BYTES + 1
+            size = os.fstat(fd).st_size
+            most, left = max(size + 1, _LEAST_READ), MOST_BYTES + 1 if size <= MOST_BYTES else 0
             parts = []
             while left > 0 and (part := os.read(fd, min(most, left))):
                 parts.append(part)
@@ -210,12 +216,12 @@ class Scanned:
 
     def keep(self, count: int) -> None:
         """Write what is known of so many files; one that cannot be written is made anew the next time."""
-        whole, withheld = self._known.whole, self._known.withheld
+        whole, withheld, large = self._known.whole, self._known.withheld, self._known.large
         if not self._same:
-            withheld = tuple(self._withheld)
-            every = len(self._clean) + len(self._held) + len(withheld) == count
+            withheld, large = tuple(self._withheld), tuple(self._large)
+            every = len(self._clean) + len(self._held) + len(withheld) + len(large) == count
             whole = self._whole if every else ""
-        now = _Known(whole, self._held, withheld, self._names, self._redacted)
+        now = _Known(whole, self._held, withheld, large, self._names, self._redacted)
         if now == self._known and (self._same or self._clean == self._were_clean):
             return
         clean = self._were_clean if self._same else self._clean
@@ -259,8 +265,8 @@ def _loaded(path: str, identity: str) -> tuple[_Known, bytes]:
             for name, (stamp, found) in document["held"].items()
         }
         digest, tree, size = document["redacted"]
-        withheld = tuple(map(str, document["withheld"]))
+        withheld, large = (tuple(map(str, document[key])) for key in ("withheld", "large"))
         whole, names = str(document["whole"]), str(document["names"])
-        return _Known(whole, held, withheld, names, (str(digest), str(tree), int(size))), rest
+        return _Known(whole, held, withheld, large, names, (str(digest), str(tree), int(size))), rest
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return _NOTHING, b""

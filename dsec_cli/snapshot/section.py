@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+
 from dsec.record import Record
+from dsec_cli.snapshot.hashes import Hashes
 from dsec_cli.snapshot.manifest import ABSENT, PARTIAL, PRESENT
 
 TYPE_CHECKING = False
@@ -62,6 +65,7 @@ class Scene:
         """Processes of the run that are alive."""
         self.redactions: list[tuple[str, Found]] = []
         """(where, what) of all that was not taken in as it is."""
+        self.hashes = Hashes(os.path.join(state, "cache", "hashes.json"))
         self.memory: dict[str, object] = {}
         """What one section found out and another needs, too."""
 

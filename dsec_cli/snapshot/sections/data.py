@@ -6,7 +6,6 @@ import json
 import os
 
 from dsec.containment import read_beneath
-from dsec.contenthash import content_hash
 from dsec.errors import FileProblem
 from dsec.store import Entry
 from dsec.words import say
@@ -40,7 +39,7 @@ def capture(scene: Scene) -> Captured:
         path, _, how = spec.rpartition(":") if spec.endswith((":hash", ":content")) else (spec, "", "hash")
         files: dict[str, str] = {}
         try:
-            digest = content_hash(os.path.join(scene.folder, path), "blake3", files)
+            digest = scene.hashes.of(os.path.join(scene.folder, path), files)
         except FileProblem as problem:
             reasons.append(str(problem.what))
             named.append({"path": path, "hash": None})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import struct
 
-from dsec.contenthash import content_hash
 from dsec.errors import DSecError
 from dsec_cli.snapshot.interpreter import python_of
 from dsec_cli.snapshot.manifest import ABSENT
@@ -15,6 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dsec_cli.snapshot.hashes import Hashes
     from dsec_cli.snapshot.section import Pair, Scene
 
 _NOTE = 4
@@ -28,7 +28,9 @@ def capture(scene: Scene) -> Captured:
     python = python_of(scene)
     paths = set() if isinstance(python, str) else set(python["libraries"])
     paths |= _of_run(scene)
-    found = {path: _named(path) for path in sorted(paths) if path.endswith(".so") or ".so." in path}
+    found = {
+        path: _named(path, scene.hashes) for path in sorted(paths) if path.endswith(".so") or ".so." in path
+    }
     if not found:
         return absent(python if isinstance(python, str) else "nothing is mapped")
     missing = sum(one is None for one in found.values())
@@ -43,13 +45,13 @@ def _of_run(scene: Scene) -> set[str]:
     return seen
 
 
-def _named(path: str) -> str | None:
+def _named(path: str, hashes: Hashes) -> str | None:
     """The build id, or the hash of a file that has none; None: it cannot be read."""
     found = build_id(path)
     if found is not None:
         return found
     try:
-        return content_hash(path, "blake3")[:39]
+        return hashes.of(path)[:39]
     except DSecError:
         return None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from dsec.contenthash import content_hash
 from dsec.errors import DSecError, FileProblem
 from dsec.rundir import fill
 from dsec_cli.snapshot.manifest import ABSENT, START
@@ -88,9 +87,7 @@ def _results(scene: Scene, plan: Plan, run: RunDir, reasons: list[str]) -> list[
             continue
         name = path.removeprefix(run.work).lstrip("/") if path.startswith(run.work) else path
         try:
-            found.append(
-                {"path": name, "in_run": path.startswith(run.work), "hash": content_hash(full, "blake3")}
-            )
+            found.append({"path": name, "in_run": path.startswith(run.work), "hash": scene.hashes.of(full)})
         except FileProblem as problem:
             reasons.append(str(problem.what))
     return found
