@@ -8,7 +8,7 @@ from dsec.plan import Source
 from dsec.record import Record
 from dsec_cli.commands.nearest import contract_here
 from dsec_cli.commands.sources import read_source, steps_beside
-from dsec_cli.contract.build import build_all
+from dsec_cli.contract.build import build_text
 from dsec_cli.diagnostics import Place, concretise
 from dsec_cli.lint.rule import Beside
 from dsec_cli.source.locate import Keys, step_ids
@@ -93,8 +93,8 @@ def beside_of(path: str) -> Beside:
 def _part(text: SourceText) -> Part:
     """The document to work on: the first that states Steps, else the first."""
     tree = with_document(parse(text), len(text.text))
+    tree, built = build_text(tree, text.text, text.name)
     by_index = {document.index: document for document in tree.documents}
-    built = build_all(tree, text.name)
     chosen = next((one for one in built if one.contract.steps), built[0])
     return Part(text, by_index[chosen.contract.document], *chosen, (tree, built))
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from dsec_cli.source.text import SourceText
 
 TYPES = "DS104"
-RULES = frozenset(("DS001", "DS002", "DS010", TYPES, "DS108", "DS110", "DS111", "DS112"))
+RULES = frozenset(("DS001", "DS002", "DS010", TYPES, "DS108", "DS110", "DS111", "DS112", "DS114"))
 """What is asked here; the rest is `dsec lint`."""
 FORMAT = "dsec.packages/1"
 _OWN = "-"

@@ -9,7 +9,7 @@ from dsec.record import Record
 from dsec_cli.contract import complaints
 from dsec_cli.contract.build_steps import communication, iterations, steps
 from dsec_cli.contract.check import Command, check, root_keys
-from dsec_cli.contract.kinds import DIMENSIONS, classify, may_be_foreign
+from dsec_cli.contract.kinds import DIMENSIONS, classify, has_key_of_contract, may_be_foreign
 from dsec_cli.contract.read import (
     bandwidth,
     counts,
@@ -41,7 +41,7 @@ from dsec_cli.contract.values import (
 )
 from dsec_cli.diagnostics import Finding
 from dsec_cli.source.resolve import resolve
-from dsec_cli.source.tree import Document, Node, Path, Scalar, Tree
+from dsec_cli.source.tree import Document, Node, Path, Scalar, Tree, with_document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,6 +64,31 @@ def build_all(tree: Tree, file_name: str, memory: Memory | None = None) -> tuple
     stated = tuple(document for document in tree.documents if not _empty(document.root))
     built = tuple(build(document, file_name, memory) for document in stated or tree.documents[:1])
     return built[:1] + tuple(_further(one, at, built[0]) for at, one in enumerate(built[1:], 2))
+
+
+def build_text(
+    tree: Tree, text: str, file_name: str, memory: Memory | None = None
+) -> tuple[Tree, tuple[Built, ...]]:
+    """The same of a text and its tree; a text that is no YAML is told to be none, and its tree is empty."""
+    other = other_kind(tree, text, file_name)
+    if other is None:
+        return tree, build_all(tree, file_name, memory)
+    empty = with_document(Tree((), (), ()), len(text))
+    nothing = _contract({}, "contract", empty.documents[0], frozenset(), findings=[], memory=None)
+    return empty, (Built(nothing, (other,)),)
+
+
+def other_kind(tree: Tree, text: str, file_name: str) -> Finding | None:
+    """What to say of a text that is no YAML at all; None for all others."""
+    keys = frozenset[str]().union(*(root_keys(document.root) for document in tree.documents))
+    plain = file_name.endswith((".yaml", ".yml")) and not tree.problems and keys
+    stated = plain or (has_key_of_contract(keys) and not tree.problems)
+    if not text.strip() or (stated and not text.startswith("#!")):
+        return None
+    from dsec_cli.contract.foreign_text import of_text  # few texts are no contract at all
+
+    roots = tuple(document.root for document in tree.documents)
+    return of_text(text, file_name, roots, broken=bool(tree.problems))
 
 
 def _further(built: Built, number: int, first: Built) -> Built:

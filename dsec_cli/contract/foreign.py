@@ -30,6 +30,7 @@ class Other(Record):
 
 _ADVICE = {
     "name": "name the contract instead (dsandbox.yaml)",
+    "code": "dsec code reads the Python of a folder; name the contract instead (dsandbox.yaml)",
     "made": "check the contract that it was made of",
     "run": "dsec run {file} runs it; check the contract that it was made of",
     "again": "dsec plan CONTRACT -o {file} writes it anew; check the contract that it was made of",
@@ -102,6 +103,10 @@ OTHERS = (
     Other(("program", "method", "parameters"), say("a sweep of Weights & Biases"), "name"),
     Other(("method", "parameters"), say("a sweep of Weights & Biases"), "name"),
     Other(("model_list",), _SERVING, "name"),
+    Other(("name", "version", "scripts"), say("a package.json"), "name"),
+    Other(("dependencies", "devDependencies"), say("a package.json"), "name"),
+    Other(("compilerOptions",), say("a tsconfig.json"), "name"),
+    Other(("cells", "nbformat"), say("a notebook"), "name"),
     Other(("mcpServers",), say("a list of MCP servers"), "name"),
     Other(("prompts", "providers"), say("an evaluation of promptfoo"), "name"),
     Other(("entry_points",), say("a project of MLflow"), "name"),
@@ -122,17 +127,6 @@ _DSTACK_TYPES = ("task", "dev-environment", "service", "fleet", "volume", "gatew
 _OF_SERVICE = frozenset(
     ("image", "build", "command", "ports", "environment", "volumes", "depends_on", "deploy", "extends")
 )
-SCRIPT = "#!"
-SBATCH = "#SBATCH"
-
-
-def of_script(text: str, file: str) -> Finding | None:
-    """What to say of a text that is a script; None for all others."""
-    if not text.startswith(SCRIPT):
-        return None
-    slurm = any(line.startswith(SBATCH) for line in text.splitlines())
-    what = say("a job script of Slurm") if slurm else say("a script")
-    return _finding(what, "import slurm" if slurm else "name", file)
 
 
 def foreign(root: Node | None, file: str) -> Finding | None:
@@ -140,10 +134,11 @@ def foreign(root: Node | None, file: str) -> Finding | None:
     other = _other(root)
     if other is None:
         return None
-    return _finding(other.what, "again" if other.advice == "run" and not _runs(root) else other.advice, file)
+    return finding(other.what, "again" if other.advice == "run" and not _runs(root) else other.advice, file)
 
 
-def _finding(what: str, advice: str, file: str) -> Finding:
+def finding(what: str, advice: str, file: str) -> Finding:
+    """That the file is something else, and what to do with it."""
     return Finding(
         "DS114",
         Severity.ERROR,

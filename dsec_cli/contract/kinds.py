@@ -24,6 +24,11 @@ def may_be_foreign(keys: frozenset[str]) -> bool:
     return not (keys <= _KNOWN or keys & {"baseline", "elasticity", "fault_tolerance"})
 
 
+def has_key_of_contract(keys: frozenset[str]) -> bool:
+    """Whether any of the keys is one of a contract."""
+    return not keys.isdisjoint(_KNOWN) or not keys.isdisjoint(DIMENSIONS)
+
+
 def classify(keys: frozenset[str], file_name: str) -> str:
     """`contract`, `environment`, `tasks`, `steps`, `health`, `deploy` or `plugin`.
 

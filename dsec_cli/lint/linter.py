@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from dsec_cli.contract.build import build_all
+from dsec_cli.contract.build import build_all, other_kind
+from dsec_cli.contract.kinds import has_key_of_contract
 from dsec_cli.diagnostics import arrange, concretise
 from dsec_cli.lint import occasions, suppress
 from dsec_cli.lint.register import Unread, known_rules
@@ -100,6 +101,23 @@ def _named(rule: Rule, words: tuple[str, ...]) -> bool:
 FOREIGN = "DS114"
 
 
+_UNREAD = frozenset(("DS001", "DS002", "DS008", "DS010"))
+"""Problems that may be the reason why a contract looks like something else."""
+
+
+def _of_another_kind(documents: tuple[Facts, ...]) -> Facts | None:
+    """The first document, if all of the text was read, it is of another kind, and none is a contract."""
+    first = documents[0]
+    if not _is_foreign(first) or any(one.code in _UNREAD for one in first.tree.problems):
+        return None
+    stated = frozenset[str]().union(*(one.contract.stated for one in documents[1:] if not _is_foreign(one)))
+    return None if has_key_of_contract(stated) else first
+
+
+def _is_foreign(facts: Facts) -> bool:
+    return any(one.code == FOREIGN for one in facts.structural)
+
+
 class Linter:
     """The rules that are wanted of all there are, for any number of texts."""
 
@@ -169,13 +187,13 @@ class _Run:
         return arrange(self._fit_to_show(one, secrets) for one in marked)
 
     def _tree(self) -> Tree:
-        """The text as YAML; a script is none, and one word on it tells more than all that YAML lacks."""
-        if self.reading is None and self.text.text.startswith("#!"):
-            from dsec_cli.contract.foreign import of_script  # few texts are scripts
-
-            self.script = of_script(self.text.text, self.text.name)
-            return Tree((), (), ())
-        return self.linter.read(self.text) if self.reading is None else self.reading[0]
+        """The text as YAML; a program is none, and one word on it tells more than all that YAML lacks."""
+        if self.reading is not None:
+            return self.reading[0]
+        nothing = Tree((), (), ())
+        tree = nothing if self.text.text.startswith("#!") else self.linter.read(self.text)
+        self.script = other_kind(tree, self.text.text, self.text.name)
+        return tree if self.script is None else nothing
 
     def _told_once(self, marked: list[Diagnostic]) -> list[Diagnostic]:
         if not any(one.code == ODD for one in marked):
@@ -243,11 +261,17 @@ class _Run:
 
     def _diagnose(self, documents: tuple[Facts, ...], rules: tuple[Rule, ...]) -> Iterator[Diagnostic]:
         words = occasions.of_text(documents[0])
+        other = _of_another_kind(documents)
+        if other is not None:
+            # What YAML or a contract would have otherwise is no mistake of such a file.
+            only = [rule for rule in rules if rule.code == FOREIGN]
+            yield from self._answers(only, other, words | occasions.of_document(other))
+            return
         yield from self._answers([rule for rule in rules if rule.scope == TEXT], documents[0], words)
         each = [rule for rule in rules if rule.scope == DOCUMENT]
         for facts in documents:
             asked = each
-            if any(one.code == FOREIGN for one in facts.structural):
+            if _is_foreign(facts):
                 asked = [
                     rule for rule in each if rule.code == FOREIGN
                 ]  # what it lacks of a contract is nothing

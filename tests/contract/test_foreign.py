@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from dsec_cli.commands.opened import open_contract
 from dsec_cli.lint.linter import lint
 from dsec_cli.source.text import SourceText
 
@@ -86,3 +89,80 @@ def test_a_contract_with_slips_stays_one(text: str) -> None:
 def test_the_importer_is_named(kind: str, text: str) -> None:
     (found,) = lint(SourceText("f", text.encode()))
     assert found.help == f"dsec import {kind} f makes a contract of it"
+
+
+PYTHON = '"""Roll out: sample, score."""\nimport os\n\ndef main():\n    print("x: y")\n'
+TEXTS = [
+    ("rollout.py", PYTHON, "a Python file"),
+    ("rollout", PYTHON, "a Python file"),
+    ("<stdin>", PYTHON, "a Python file"),
+    ("dsandbox.yaml", "import os\nimport sys\nx = {1: 2}\n", "a Python file"),
+    ("a/b/rollout.py", "# only a comment\n", "a Python file"),
+    ("x.py", "\ufeffimport os\r\nimport re\r\n", "a Python file"),
+    ("tool", "#!/usr/bin/env python3\nprint({1: 2})\n", "a Python file"),
+    ("train.sh", "python train.py\n", "a shell script"),
+    ("train", "set -euo pipefail\nexport X=1: 2\npython train.py\n", "a shell script"),
+    ("job.sbatch", "#SBATCH --nodes=2\nsrun x\n", "a job script of Slurm"),
+    ("pyproject.toml", '[tool.x]\na = 1\nb = "c"\n', "a TOML file"),
+    ("settings", '[tool.x]\na = 1\nb = "c"\n', "a TOML file"),
+    ("c.json", '{"a": [1, 2]}', "a JSON file"),
+    ("c.json", "[1, 2]", "a JSON file"),
+    ("c.json", '{"zero_optimization": {"stage": 3}}', "a configuration of DeepSpeed"),
+    ("rows.jsonl", '{"a": 1}\n{"a": 2}\n', "a JSON Lines file"),
+    ("x.ipynb", '{"cells": [], "nbformat": 4}', "a notebook"),
+    ("package.json", '{"name": "x", "version": "1.0.0", "scripts": {}}', "a package.json"),
+    ("Dockerfile", "FROM python\nRUN echo\n", "a Dockerfile"),
+    ("README.md", "# Title\n\nsome: text\n- [ ] x\n", "a Markdown file"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "what"), TEXTS, ids=range(len(TEXTS)))
+def test_what_is_no_yaml_is_one_finding(name: str, text: str, what: str) -> None:
+    assert findings(text, name) == [("DS114", f"this looks like {what}, not like a contract")]
+
+
+def test_python_is_for_dsec_code() -> None:
+    (found,) = lint(SourceText("rollout.py", PYTHON.encode()))
+    assert found.help.startswith("dsec code reads the Python of a folder")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("notes.md", "baseline: {cpu: 1}\n"),
+        ("contract.json", '{"steps": [{"id": "a", "run": "true"}]}'),
+        ("contract.j2", "version: '1.0.0'\nname: x\nsteps: []\n"),
+        ("x.yaml", "steps:\n  - id: a\n    run: |\nset -e\nexport X=1\necho $X\n"),
+        ("x.yaml", "name: x\n[broken]\na = 1\nb = 2\n"),
+        ("x.py", ""),
+        ("x.txt", "hello"),
+    ],
+)
+def test_what_has_a_key_of_a_contract_is_one_whatever_its_name(name: str, text: str) -> None:
+    assert "DS114" not in {code for code, _ in findings(text, name)}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x-a: &common {image: x}\nservices:\n  a: {image: x}\n  b: &unused {image: y}\n",
+        "apiVersion: v1\nkind: A\n---\napiVersion: v1\nkind: B\nx: &z 1\n---\nfoo: &y 2\n",
+        "name: {{ .Values.x }}\napiVersion: v1\n",
+        "on: push\njobs:\n  a: {x: 1}\n  a: {x: 2}\npermissions: {contents: read}\n",
+        "apiVersion: v1\nkind: A \t\n\n\n\n",
+    ],
+)
+def test_of_a_file_of_another_kind_nothing_else_is_said(text: str) -> None:
+    assert [code for code, _ in findings(text)] == ["DS114"]
+
+
+def test_a_contract_behind_a_file_of_another_kind_is_checked() -> None:
+    codes = {code for code, _ in findings("apiVersion: v1\nkind: A\n---\nname: x\nbaseline: {cpu: many}\n")}
+    assert {"DS114", "DS104"} <= codes
+
+
+def test_run_and_plan_say_the_same(tmp_path: Path) -> None:
+    (tmp_path / "rollout.py").write_text(PYTHON)
+    opened = open_contract(str(tmp_path / "rollout.py"))
+    (part,) = opened.parts
+    assert [one.code for one in lint(part.text, reading=part.reading)] == ["DS114"]
