@@ -12,6 +12,7 @@ from scenes import scene, step
 
 from dsec.cards import GIB
 from dsec.core.cluster import Cluster
+from dsec.core.colocation import movable
 from dsec.core.contest import Contest
 from dsec.core.grants import Grants
 from dsec.core.leases import Ledger
@@ -205,6 +206,27 @@ def test_nor_do_they_where_devices_differ(seed: int) -> None:
 def test_200_random_graphs(seed: int) -> None:
     box = BOXES[seed // 2 % len(BOXES)] if seed % 2 else two_kinds(seed)
     promises(drawn(seed, box, 4 + seed % 20))
+
+
+def test_who_may_have_any_device_leaves_the_large_ones_to_who_needs_them() -> None:
+    """`prep` is quickest on a large card, and `train`, which fits no other, would have to share it."""
+    cards = [("a100", 1000, 80), ("a100", 1000, 80), *[("4090", 520, 24)] * 4]
+    devices = tuple(
+        Device(f"GPU-{at}", at, "", kind, size * GIB, None, None, None, (), speed, "ok")
+        for at, (kind, speed, size) in enumerate(cards)
+    )
+    box = Inventory("described:lab", 32000, None, None, None, devices, ())
+    works = [
+        Work(Demand(1, 0, 1, 10 * GIB, (), 0, 0), 40, 0),
+        Work(Demand(1, 0, 1, 10 * GIB, (), 0, 0), 40, 0),
+        Work(Demand(1, 0, 2, 60 * GIB, (), 0, 0), 60, 0),
+    ]
+    contest = Contest([[1], [], []], [0, 1, 2], works, box)
+    best = best_order(contest).best
+    planned = [(one.start, one.end, set(one.devices)) for one in slices_of(best.run)]
+    for one, two in itertools.combinations(planned, 2):
+        assert one[1] <= two[0] or two[1] <= one[0] or not one[2] & two[2]
+    assert movable(contest, best) == []
 
 
 def test_a_device_that_a_desktop_uses_goes_before_a_shared_one() -> None:

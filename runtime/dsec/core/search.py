@@ -11,6 +11,7 @@ clock: same input, same order, on every machine and in every Python.
 from __future__ import annotations
 
 from dsec.core.bounds import Ends, lower_bounds
+from dsec.core.colocation import uncontended
 from dsec.core.contest import Candidate
 from dsec.core.orders import MANY, candidates, good_enough, improved
 from dsec.core.precedence import lifted
@@ -68,6 +69,7 @@ def best_order(contest: Contest) -> Found:
         best, trials = _searched(contest, best, max(bounds.values()), trials_for(len(tails)) * len(starts))
     if trials:
         makespans["search"] = best.run.makespan
+    best = uncontended(contest, starts, best)
     best = best._replace(priorities=lifted(_from_zero(best.priorities), contest.classes))
     return Found(best, tuple(makespans.items()), trials, tuple(bounds.items()))
 
