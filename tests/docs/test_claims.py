@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+
+from dsec import attention
+from dsec.monitor.checks import logsize
+from dsec_cli.commands import marking
+from dsec_cli.diagnostics import Severity
+from dsec_cli.fast import run
+from dsec_cli.lint.linter import lint
+from dsec_cli.options import COMMANDS
+from dsec_cli.source.text import SourceText
 
 ROOT = Path(__file__).resolve().parents[2]
 CLAIMS = (
@@ -70,7 +80,166 @@ CLAIMS = (
         "Keys that a contract may state and that no run applies yet are named by lint (DS116)",
         "lint/test_lint_golden.py::test_golden_of_one_rule",
     ),
+    (
+        "docs/explanation/simulation.md",
+        "here the part of its time that a Step waits, 0 to 1: waited / (waited + held)",
+        "simulation/test_simulation.py::test_hunger_is_the_share_of_its_time_that_a_step_waited",
+    ),
+    (
+        "docs/explanation/making-room.md",
+        "A Step that waits alone with its needs done has 1, one that runs with all it asked for 0",
+        "simulation/test_elasticity.py::test_hunger_of_one_who_waits_alone_and_of_one_who_has_all",
+    ),
+    (
+        "docs/how-to/share-a-box.md",
+        "The monitor begins [when the run is long enough](watching.md), at once where it uses GPUs",
+        "docs/test_claims.py::test_when_a_run_has_a_monitor",
+    ),
+    (
+        "docs/how-to/watching.md",
+        "and after twenty seconds in any case",
+        "docs/test_claims.py::test_when_a_run_has_a_monitor",
+    ),
+    (
+        "docs/how-to/steps.md",
+        "Once a second it is looked at (in runs [with a monitor](watching.md))",
+        "runtime/test_log_size.py::test_the_middle_goes_the_first_and_the_newest_lines_stay",
+    ),
+    (
+        "docs/how-to/steps.md",
+        "The log of an attempt may take 1 GiB",
+        "docs/test_claims.py::test_what_a_log_may_take",
+    ),
+    (
+        "docs/how-to/scan-a-plugin.md",
+        "a target that is declared is taken as it is: the sandbox refuses all others",
+        "plugins/test_evidence.py::test_a_narrow_target_is_taken_where_the_file_does_not_tell",
+    ),
+    (
+        "docs/monitoring/alerts.yml",
+        "alert: DsecOthersOnGpu",
+        "runtime/test_exposition.py::test_rules_and_panels_ask_for_what_there_is",
+    ),
+    (
+        "docs/how-to/language.md",
+        "how a run goes, and errors of the command line exist in English and in Chinese",
+        "languages/test_commands.py::test_no_english_sentence_is_left",
+    ),
+    (
+        "docs/how-to/language.md",
+        "`--lang zh`, of every command but `dsec lsp`",
+        "docs/test_claims.py::test_every_command_but_one_takes_a_language",
+    ),
+    (
+        "docs/how-to/language.md",
+        "`auto`, everywhere the default, leaves the choice to the next one",
+        "languages/test_choice.py::test_the_nearest_wish_decides",
+    ),
+    (
+        "docs/how-to/language.md",
+        "The help pages (`--help`)",
+        "docs/test_claims.py::test_help_pages_stay_english",
+    ),
+    (
+        "docs/explanation/limits.md",
+        "Pausing frees no GPU memory.** A Step that stands still keeps it (DS310)",
+        "lint/test_lint_golden.py::test_golden_of_one_rule",
+    ),
+    (
+        "docs/explanation/limits.md",
+        "Main memory is limited, processors are counted",
+        "runtime/test_confines.py::test_a_step_that_takes_more_than_it_states_is_ended_by_its_level",
+    ),
+    (
+        "README.md",
+        "in ten formats for CI",
+        "docs/test_claims.py::test_how_many_formats_a_lint_has",
+    ),
+    (
+        "README.md",
+        "a contract of 20 lines with five mistakes",
+        "docs/test_claims.py::test_the_bad_example_is_as_long_as_the_page_says",
+    ),
+    (
+        "README.md",
+        "DSec reaches another host only where a command or a contract names it",
+        "docs/test_claims.py::test_what_reaches_another_host",
+    ),
+    (
+        "README.md",
+        "A paused process keeps its GPU memory",
+        "lint/test_lint_golden.py::test_golden_of_one_rule",
+    ),
+    (
+        "docs/reference/contract.md",
+        "Time between the state snapshots that a run takes by itself; five minutes where none is stated",
+        "docs/test_claims.py::test_how_often_a_run_takes_snapshots",
+    ),
 )
+
+
+def test_when_a_run_has_a_monitor() -> None:
+    """After two seconds if an attempt lasts a quarter of a second, and after twenty in any case."""
+    assert (attention.START_S, attention.WORTH_US, attention.LONG_S) == (2.0, 250_000, 20.0)
+
+
+def test_how_often_a_run_takes_snapshots() -> None:
+    assert marking.EVERY_S == 5 * 60
+
+
+def test_how_many_formats_a_lint_has() -> None:
+    (lint,) = (row for row in COMMANDS if row[0] == "lint")
+    (formats,) = (option for option in lint[4] if option[0] == "format")
+    assert len(formats[4]) == 10
+
+
+def test_the_bad_example_is_as_long_as_the_page_says() -> None:
+    text = (ROOT / "examples/bad/dsandbox.yaml").read_text()
+    errors = [
+        one for one in lint(SourceText("dsandbox.yaml", text.encode())) if one.severity is Severity.ERROR
+    ]
+    assert (text.count("\n"), len(errors)) == (20, 5)
+
+
+REACHES = {
+    "dsec_cli/commands/indexing.py",  # the package index
+    "runtime/dsec/stores.py",  # stores of dependencies
+}
+_CLIENT = re.compile(r"\b(?:urlopen|build_opener|HTTPS?Connection|create_connection)\(")
+
+
+def test_what_reaches_another_host() -> None:
+    """Apart from the programs that a command starts (pip, uv, git) and the probes of `ds-netcheck`."""
+    found = {
+        str(path.relative_to(ROOT))
+        for folder in ("dsec_cli", "runtime/dsec")
+        for path in (ROOT / folder).rglob("*.py")
+        if _CLIENT.search(path.read_text("utf-8"))
+        and "netcheck" not in path.parts
+        and "code" not in path.parts
+    }
+    assert found == REACHES
+
+
+def test_what_a_log_may_take() -> None:
+    assert logsize.MOST_BYTES == 1 << 30
+
+
+def test_every_command_but_one_takes_a_language() -> None:
+    without = [row[0] for row in COMMANDS if not any(option[0] == "lang" for option in row[4])]
+    assert without == ["lsp"]
+
+
+@pytest.mark.parametrize("words", [("lint", "--help"), ("run", "--help", "--lang", "zh"), ("--help",)])
+def test_help_pages_stay_english(
+    words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("DSEC_LANG", "zh")
+    with suppress(SystemExit):
+        run("dsec", list(words))
+    said = capfd.readouterr().out
+    assert "Usage" in said
+    assert not re.search("[\u4e00-\u9fff]", said)
 
 
 @pytest.mark.parametrize(("page", "claim", "test"), CLAIMS, ids=[claim[:40] for _, claim, _ in CLAIMS])

@@ -223,3 +223,12 @@ def test_no_more_is_held_of_devices_than_was_there(lost, detect):
     )
     there = measure(what, simulate(what)).use.gpu_there
     assert there is None or 0 <= there <= 1000
+
+
+def test_hunger_is_the_share_of_its_time_that_a_step_waited():
+    made = scene([step("A", GPU, 100), step("B", GPU, 300)], ONE)
+    history = simulate(made)
+    assert [(one.from_ms, one.to_ms) for one in history.pieces] == [(0, 100), (100, 400)]
+    found = measure(made, history, {})
+    assert (found.hunger.many, found.hunger.longest) == (2, 250)
+    assert found.hungry == 0
