@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 
 from dsec_cli.contract.foreign import finding, foreign
-from dsec_cli.source.resolve import follow
+from dsec_cli.contract.kinds import OWN_KEYS
+from dsec_cli.contract.suggest import nearest
+from dsec_cli.source.resolve import follow, pairs
 from dsec_cli.source.tree import Mapping
 from dsec_cli.words import say
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from dsec_cli.diagnostics import Finding
     from dsec_cli.source.tree import Node
 
-_MOST_LINES, _MOST_CHARACTERS = 400, 1 << 16
+_MOST_LINES, _MOST_CHARACTERS, _MOST_KEYS = 400, 1 << 16, 50
 """Of a text that are looked at; what it is shows at its beginning."""
 SCRIPT = "#!"
 SBATCH = "#SBATCH"
@@ -42,6 +44,8 @@ _ENDINGS = {
     "dockerfile": _DOCKER,
     "mk": _MAKE,
 }
+_SURE = frozenset(("py", "pyi", "pyw", "pyx", "sh", "bash", "toml", "json", "jsonl", "ipynb"))
+"""Endings that no contract in YAML has; what ends otherwise may be one with a slip in every key."""
 _NAMES = {"dockerfile": _DOCKER, "containerfile": _DOCKER, "makefile": _MAKE, "gnumakefile": _MAKE}
 _OF_CONTRACT = re.compile(
     r"(?:version|name|base|baseline|elasticity|fault_tolerance|dependencies|steps|tasks|iterations)"
@@ -79,19 +83,33 @@ def of_text(text: str, file: str, roots: tuple[Node | None, ...], *, broken: boo
     if text.startswith(SCRIPT):
         first = text.partition("\n")[0]
         return _found(text, _PYTHON if "python" in first else say("a script"), file)
-    lines = text[:_MOST_CHARACTERS].splitlines()[:_MOST_LINES]
-    if any(_OF_CONTRACT.match(line) for line in lines):
-        return None
     if not broken and any(foreign(root, file) is not None for root in roots[:1]):
         return None
+    keys = [] if broken else [key for root in roots for key in _keys(root)]
     name = file.replace("\\", "/").rpartition("/")[2].lower()
-    what: str | None = _NAMES.get(name) or (_ENDINGS.get(name.rpartition(".")[2]) if "." in name else None)
-    if what is None and (broken or not any(isinstance(follow(root), Mapping) for root in roots)):
-        what = _by_lines(lines)
+    what = _by_name(name, keys)
+    if what is None and not keys:
+        what = _by_lines(text, indented=name.endswith((".yaml", ".yml")))
     return None if what is None else _found(text, what, file)
 
 
-def _by_lines(lines: list[str]) -> str | None:
+def _keys(root: Node | None) -> list[str]:
+    mapping = follow(root)
+    return [pair.key for pair in pairs(mapping)] if isinstance(mapping, Mapping) else []
+
+
+def _by_name(name: str, keys: list[str]) -> str | None:
+    """What the name says; of a mapping, which may be a contract with slips, only where the name is sure."""
+    ending = name.rpartition(".")[2] if "." in name else ""
+    if keys and (ending not in _SURE or any(nearest(key, OWN_KEYS) for key in keys[:_MOST_KEYS])):
+        return None
+    return _NAMES.get(name) or _ENDINGS.get(ending)
+
+
+def _by_lines(text: str, *, indented: bool) -> str | None:
+    lines = text[:_MOST_CHARACTERS].splitlines()[:_MOST_LINES]
+    if any(_OF_CONTRACT.match(line.lstrip() if indented else line) for line in lines):
+        return None
     for what, least, form in _SIGNS:
         if sum(form.match(line) is not None for line in lines) >= least:
             return what

@@ -19,14 +19,19 @@ _KNOWN = frozenset(
 """Keys of contracts besides the dimensions: a document with no other key is none of another kind."""
 
 
+_COMMON = frozenset(("version", "name"))
+OWN_KEYS = (_KNOWN | frozenset(DIMENSIONS)) - _COMMON
+"""Keys by which a contract is known, as nearly every kind of document has a version and a name."""
+
+
 def may_be_foreign(keys: frozenset[str]) -> bool:
     """Whether a document may be of a kind that has nothing to do with contracts."""
     return not (keys <= _KNOWN or keys & {"baseline", "elasticity", "fault_tolerance"})
 
 
 def has_key_of_contract(keys: frozenset[str]) -> bool:
-    """Whether any of the keys is one of a contract."""
-    return not keys.isdisjoint(_KNOWN) or not keys.isdisjoint(DIMENSIONS)
+    """Whether any of the keys is one that a contract has and hardly anything else."""
+    return not keys.isdisjoint(OWN_KEYS) or (bool(keys) and keys <= _COMMON)
 
 
 def classify(keys: frozenset[str], file_name: str) -> str:

@@ -108,9 +108,12 @@ TEXTS = [
     ("c.json", '{"a": [1, 2]}', "a JSON file"),
     ("c.json", "[1, 2]", "a JSON file"),
     ("c.json", '{"zero_optimization": {"stage": 3}}', "a configuration of DeepSpeed"),
+    ("board.json", '{"version": 39, "panels": [], "title": "x"}', "a JSON file"),
     ("rows.jsonl", '{"a": 1}\n{"a": 2}\n', "a JSON Lines file"),
     ("x.ipynb", '{"cells": [], "nbformat": 4}', "a notebook"),
     ("package.json", '{"name": "x", "version": "1.0.0", "scripts": {}}', "a package.json"),
+    ("conf.py", 'version: str = "1"\nname: str = "x"\nimport os\nprint({)\n', "a Python file"),
+    ("README.md", "---\nname: x\n---\n# Title: [\n- [ ] x\n", "a Markdown file"),
     ("Dockerfile", "FROM python\nRUN echo\n", "a Dockerfile"),
     ("README.md", "# Title\n\nsome: text\n- [ ] x\n", "a Markdown file"),
 ]
@@ -135,6 +138,10 @@ def test_python_is_for_dsec_code() -> None:
         ("x.yaml", "steps:\n  - id: a\n    run: |\nset -e\nexport X=1\necho $X\n"),
         ("x.yaml", "name: x\n[broken]\na = 1\nb = 2\n"),
         ("x.py", ""),
+        ("contract.json", '{"versoin": "1.0.0", "stpes": []}'),
+        ("contract.json", '{"version": "1.0.0", "name": "x"}'),
+        ("job.conf", "versoin: '1'\nstpes: []\n"),
+        ("x.yaml", "  name: x\n  steps:\n  - id: a\n    run: |\nset -e\nexport X=1\n"),
         ("x.txt", "hello"),
     ],
 )
