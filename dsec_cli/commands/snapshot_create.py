@@ -63,7 +63,7 @@ def main(args: Args) -> int:
             raise
         keep(scene, manifest)
         acceptance.remember(place.state, args.accept)
-        view = View(manifest, store)
+        view = View(manifest, store, own=True)
         took = time.monotonic() - started
         if args.json:
             emit(json.dumps(document(view, scene.redactions), indent=2, ensure_ascii=False) + "\n")

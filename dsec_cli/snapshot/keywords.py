@@ -46,10 +46,13 @@ class Keywords(Record):
 
 
 class Search:
-    """Finds the strings of the tables, and `others` that only the caller knows."""
+    """Finds the strings of the tables, and `others` that only the caller knows.
 
-    def __init__(self, others: Iterable[str]) -> None:
-        self._others = tuple(dict.fromkeys(others))
+    `forms` alone: names and seams are not looked for. The automaton is then made in a fifth of the time.
+    """
+
+    def __init__(self, others: Iterable[str], *, forms: bool = False) -> None:
+        self._others, self._forms = tuple(dict.fromkeys(others)), forms
 
     @functools.cached_property
     def _built(self) -> tuple[BytesAhoCorasick, list[int], list[int]]:
@@ -57,11 +60,13 @@ class Search:
         from ahocorasick_rs import BytesAhoCorasick, Implementation  # not where no text is looked at
 
         kinds: tuple[Iterable[tuple[str, int]], ...] = (
-            [(one, 0) for name in NAMES for one in _spellings(name)],
+            [] if self._forms else [(one, 0) for name in NAMES for one in _spellings(name)],
             [(one, 0) for one in dict.fromkeys(PREFIXES)],
             [(one, 1 if one == _TELEGRAM else len(one)) for one in PARTS],
             [(ADDRESS, 0)],
-            [*((one, 0) for one in literals.SIGNS), *((one, 1) for one in literals.SIGNS_BEHIND)],
+            []
+            if self._forms
+            else [*((one, 0) for one in literals.SIGNS), *((one, 1) for one in literals.SIGNS_BEHIND)],
             *([(one, 0)] for one in self._others),
         )
         rows = [(word, number, behind) for number, kind in enumerate(kinds) for word, behind in kind]

@@ -121,6 +121,12 @@ class _Gathering:
             if self.excluded is not None and self.excluded(os.fsdecode(path)):
                 self.left_out[path] = "the contract's include-code excludes it"
                 continue
+            if not tracked:
+                if (above := path[: path.rfind(b"/") + 1]) != folder:
+                    folder, no_code = above, self._no_code(above)
+                if no_code or path.endswith(_ENDS):
+                    self.left_out[no_code or path] = NO_CODE if no_code else "such files are no code"
+                    continue
             try:
                 seen = os.lstat(self._below + path)
             except FileNotFoundError:
@@ -128,11 +134,8 @@ class _Gathering:
             except OSError as problem:
                 self.reasons.append(f"{readable(path)} could not be read ({problem.strerror})")
                 continue
-            if not tracked and (above := path[: path.rfind(b"/") + 1]) != folder:
-                folder, no_code = above, self._no_code(above)
-            why = NO_CODE if no_code else _against(path, seen, tracked=tracked)
-            if why:
-                self.left_out[no_code or path] = why
+            if why := _against(seen, tracked=tracked):
+                self.left_out[path] = why
             else:
                 self.taken.append(Taken._make((path, seen.st_mode & _KIND == _IS_LINK, facts_of(seen))))
 
@@ -153,15 +156,11 @@ class _Gathering:
         self.environments = (*self.environments, *found)
 
 
-def _against(path: bytes, seen: os.stat_result, *, tracked: bool) -> str:
+def _against(seen: os.stat_result, *, tracked: bool) -> str:
     """Why a path is not taken; ""."""
     if seen.st_mode & _KIND not in (_IS_FILE, _IS_LINK):
         return "it is no file, folder or link"
-    if tracked:
-        return ""
-    if path.endswith(_ENDS):
-        return "such files are no code"
-    if seen.st_size > MOST_UNTRACKED_BYTES:
+    if not tracked and seen.st_size > MOST_UNTRACKED_BYTES:
         return f"not tracked, and larger than {MOST_UNTRACKED_BYTES >> 20} MiB"
     return ""
 

@@ -7,12 +7,13 @@ import itertools
 import re
 
 from dsec.record import Record
+from dsec_cli.snapshot.pattern import regex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-SEAM = re.compile(
+SEAM = regex(
     r"[\"'](?<=[\w/:.=+-][\"'])[ \t]*+(?:\.\.|[+.&\\])?+[ \t]*+(?:\\?\r?\n[ \t]*+(?:\.\.|[+.&])?+[ \t]*+)?+"
     r"[rbfuRBFU]{0,2}+[\"'](?=[\w/:.=+-])"
 )
@@ -22,7 +23,7 @@ It begins with the quote, as that is what can be searched for quickly.
 """
 
 
-_SHELL_SEAM = re.compile(r"[\"'](?<=[\w/:.=+-][\"'])[\"']?(?=[\w/:.=+-])")
+_SHELL_SEAM = regex(r"[\"'](?<=[\w/:.=+-][\"'])[\"']?(?=[\w/:.=+-])")
 """The same of a shell, where words go on through quotes."""
 _QUOTES = "\"'"
 _MARKS = tuple(map("".join, (*itertools.product("rbfuRBFU"), *itertools.product("rbfuRBFU", repeat=2))))

@@ -35,7 +35,8 @@ MARK = "<redacted:"
 _DIGITS = 16
 _BEFORE, _WINDOW = 8, 16 << 10
 """Of what is no text: bytes before and after a beginning that are looked at."""
-_KEYWORDS = keywords.Search((*secretplaces.WORDS, *secretplaces.BEGINNINGS))
+_WORDS = (*secretplaces.WORDS, *secretplaces.BEGINNINGS)
+_KEYWORDS, _FORMS = keywords.Search(_WORDS), keywords.Search(_WORDS, forms=True)
 _ALWAYS = 2
 """A name whose value is a secret whatever it looks like."""
 _DIGEST = re.compile(rb"<redacted:[0-9a-f]{16}>")
@@ -270,7 +271,7 @@ def _spans(data: bytes, text: str, known: Keywords, kind: _Kind) -> list[_Span]:
 
 def _tokens(data: bytes, text: str) -> list[_Span]:
     """What its own form gives away, passwords in addresses among it."""
-    found = _by_form(data, text, _KEYWORDS(data))
+    found = _by_form(data, text, _FORMS(data))
     return _apart([span for span in found if MARK not in text[span.start : span.end]])
 
 
@@ -283,14 +284,14 @@ def _by_form(data: bytes, text: str, known: Keywords) -> list[_Span]:
 
 def _spans_of_binary(data: bytes) -> list[_Span]:
     """Secrets of what is no text: only what cannot well be anything else, where one begins."""
-    known = _KEYWORDS(data)
+    known = _FORMS(data)
     found = [_Span(*hit) for hit in tokens(data, data.decode("latin-1"), known)]
     end = 0
     for at in sorted(at for word in secretplaces.BEGINNINGS for at in known.others.get(word, ())):
         if at >= end:
             start, end = max(end, at - _BEFORE), at + _WINDOW
             part = data[start:end]
-            places = secretplaces.anywhere(part.decode("latin-1"), _KEYWORDS(part).others)
+            places = secretplaces.anywhere(part.decode("latin-1"), _FORMS(part).others)
             found += [_Span(start + one.start, start + one.end, one.kind) for one in places]
     return _apart(found)
 

@@ -11,6 +11,7 @@ from base64 import b64decode
 from binascii import Error
 
 from dsec.record import Record
+from dsec_cli.snapshot.pattern import regex
 from dsec_cli.snapshot.secretvalues import is_drawn, is_meant, is_stated, is_wordy, strength
 from dsec_cli.source.secrets import looks_random
 
@@ -18,19 +19,19 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
-_BLOCK = re.compile(
+_BLOCK = regex(
     r"-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----"
     r"(?:\s|\\n|[\"'+,\\n\s]{1,40}(?=[A-Za-z0-9+/=]{16}))"
     r"[\s\S]*?(?:-----END [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----|\Z)"
 )
 """A key, also as the strings of a program or a notebook; code that only names the first line is none."""
-_PUTTY = re.compile(r"Private-Lines: \d+\s[\s\S]*?(?:Private-MAC: \S+|\Z)")
-_ENCODED_KEY = re.compile(r"LS0tLS1CRUdJTi[A-Za-z0-9+/=]{40,}")
+_PUTTY = regex(r"Private-Lines: \d+\s[\s\S]*?(?:Private-MAC: \S+|\Z)")
+_ENCODED_KEY = regex(r"LS0tLS1CRUdJTi[A-Za-z0-9+/=]{40,}")
 """`-----BEGIN ` in base 64, as Kubernetes keeps keys."""
-_AGE = re.compile(r"AGE-SECRET-KEY-1[A-Z0-9]{50,64}")
-_AWS = re.compile(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b")
+_AGE = regex(r"AGE-SECRET-KEY-1[A-Z0-9]{50,64}")
+_AWS = regex(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b")
 _AWS_SECRET = 40
-_SIGNED = re.compile(
+_SIGNED = regex(
     r"[?&](?:sig|signature|X-Amz-Signature|X-Amz-Security-Token|X-Goog-Signature)=(?P<value>[\w%+/=-]{16,})"
 )
 """Of an address that gives access to whoever has it."""
@@ -38,7 +39,7 @@ _SIGNED_WORDS = (
     *("?sig=", "&sig=", "?signature=", "&signature=", "X-Amz-Signature=", "X-Amz-Security-Token="),
     "X-Goog-Signature=",
 )
-_WEBHOOK = re.compile(
+_WEBHOOK = regex(
     r"(?:hooks\.slack\.com/(?:services|workflows|triggers)/|discord(?:app)?\.com/api/(?:v\d+/)?webhooks/"
     r"|webhook\.office\.com/webhookb2/|hooks\.zapier\.com/hooks/catch/|maker\.ifttt\.com/trigger/\w+/with/key/"
     r"|/open-apis/bot/v2/hook/|/robot/send\?access_token=|/cgi-bin/webhook/send\?key=)"
@@ -50,66 +51,66 @@ _WEBHOOK_WORDS = (
     *("hooks.zapier.com/hooks/catch/", "maker.ifttt.com/trigger/", "/open-apis/bot/v2/hook/"),
     *("/robot/send?access_token=", "/cgi-bin/webhook/send?key="),
 )
-_MAILGUN = re.compile(r"\b(?P<value>key-[0-9a-f]{32})\b")
-_CONNECTION = re.compile(r"(?:AccountKey|SharedAccessKey|SharedSecretValue)=(?P<value>[A-Za-z0-9+/=]{16,})")
-_BASIC = re.compile(r"Basic[ \t]+(?P<value>[A-Za-z0-9+/]{6,}={0,2})")
-_ASSIGNED = re.compile(
+_MAILGUN = regex(r"\b(?P<value>key-[0-9a-f]{32})\b")
+_CONNECTION = regex(r"(?:AccountKey|SharedAccessKey|SharedSecretValue)=(?P<value>[A-Za-z0-9+/=]{16,})")
+_BASIC = regex(r"Basic[ \t]+(?P<value>[A-Za-z0-9+/]{6,}={0,2})")
+_ASSIGNED = regex(
     r"(?<![\w.-])(?P<name>[A-Za-z_][\w.-]{0,79})[\"'`\]]{0,2}[ \t]*(?::=|=>|=|:)[ \t]*"
     r"[rbuf]{0,2}[\"'](?P<value>[^\"'\n]{6,4096})[\"']"
 )
 """`name = "value"`, `"name": "value"`, `name: 'value'`, `env["name"] = "value"`."""
-_BARE = re.compile(
+_BARE = regex(
     r"^[ \t]*(?:-[ \t]+)?(?:export[ \t]+|ENV[ \t]+)?(?P<name>[A-Za-z_][\w.-]{0,79})[ \t]*[=:][ \t]*"
     r"(?P<value>[^\s\"'#][^\s\"']{5,511})[ \t]*$",
     re.MULTILINE,
 )
 """`NAME=value` and `name: value` on a line of its own, in files that hold settings."""
-_OPTION = re.compile(
+_OPTION = regex(
     r"""--?(?P<name>[A-Za-z][\w-]{1,60})(?:=|[ \t]+|["'],[ \t]*["'])["']?(?P<value>[^\s"',;|&)]{6,512})"""
 )
 """`--api-key value`, `--api-key=value`, `"--api-key", "value"`."""
-_QUERY = re.compile(r"[?&](?P<name>[A-Za-z_][\w.-]{1,60})=(?P<value>[^\s&#\"'<>]{6,512})")
-_HEADER = re.compile(r"(?:Bearer|Basic|Token|token)[ \t]+(?P<value>[A-Za-z0-9_~+/=.-]{16,512})")
-_LOGIN = re.compile(
+_QUERY = regex(r"[?&](?P<name>[A-Za-z_][\w.-]{1,60})=(?P<value>[^\s&#\"'<>]{6,512})")
+_HEADER = regex(r"(?:Bearer|Basic|Token|token)[ \t]+(?P<value>[A-Za-z0-9_~+/=.-]{16,512})")
+_LOGIN = regex(
     r"-(?:(?<=\s-)u|-user|-proxy-user)[ =]+[\"']?(?P<user>[\w.@$+-]{1,80}):(?P<value>[^\s\"'`]{3,200})"
 )
-_ELEMENT = re.compile(r"<(?P<name>[A-Za-z][\w.-]{1,60})>(?P<value>[^<>\s]{4,512})</")
-_ESCAPED = re.compile(
+_ELEMENT = regex(r"<(?P<name>[A-Za-z][\w.-]{1,60})>(?P<value>[^<>\s]{4,512})</")
+_ESCAPED = regex(
     r"(?<![\w.-])(?P<name>[A-Za-z_][\w.-]{0,79})(?:\\{1,3}[\"'])?[ \t]*[=:][ \t]*\\{1,3}[\"']"
     r"(?P<value>[^\\\"'\n]{6,512})\\"
 )
 """An assignment within a string, as in notebooks and JSON within JSON."""
-_TYPED = re.compile(
+_TYPED = regex(
     r"\b(?P<name>[A-Za-z_]\w{0,79})[ \t]*(?::[ \t]*[\w.\[\] |]{1,40})?[ \t]*=[ \t]*(?P<q>\"{3}|'{3}|[\"'])"
     r"(?P<value>[^\"'\n]{6,512})(?P=q)"
 )
-_BESIDE = re.compile(
+_BESIDE = regex(
     r"[\"'](?:--?)?(?P<name>[A-Za-z_][\w.-]{1,79})[\"'][ \t]*,[ \t]*(?:default[ \t]*=[ \t]*)?"
     r"[\"'](?P<value>[^\"'\n]{6,512})[\"']"
 )
 """`("API_KEY", "value")`, `("--api-key", default="value")`."""
-_SHELL = re.compile(
+_SHELL = regex(
     r"(?:^|(?<=[\s;&|\"'`(]))(?P<name>[A-Za-z_]\w{1,79})=[\"']?(?P<value>[^\s\"'$;&|`)<>]{4,512})",
     re.MULTILINE,
 )
-_WANDB = re.compile(r"wandb\.login\([^)\n]{0,200}?key[ \t]*=[ \t]*[\"'](?P<value>[^\"'\n]{6,200})")
-_SET = re.compile(
+_WANDB = regex(r"wandb\.login\([^)\n]{0,200}?key[ \t]*=[ \t]*[\"'](?P<value>[^\"'\n]{6,200})")
+_SET = regex(
     r"^[ \t]*(?:ENV|ARG|set(?:[ \t]+-\w+)+|setenv)[ \t]+(?P<name>[A-Za-z_]\w{1,79})[ \t=]+[\"']?"
     r"(?P<value>[^\s\"'$]{4,512})",
     re.MULTILINE,
 )
-_REGISTRY = re.compile(r":_(?P<name>authToken|auth|password)[ \t]*=[ \t]*[\"']?(?P<value>[^\s\"'$]{4,512})")
-_PROSE = re.compile(
+_REGISTRY = regex(r":_(?P<name>authToken|auth|password)[ \t]*=[ \t]*[\"']?(?P<value>[^\s\"'$]{4,512})")
+_PROSE = regex(
     r"(?i:\b(?P<name>password|passphrase|passwd|api[ _-]?key|secret[ _-]?key|access[ _-]?token))"
     r"(?:[ \t]+is|[ \t]*[:=])[ \t]+(?P<value>\S{6,200})"
 )
 _LITERALS = (_ASSIGNED, _TYPED, _BESIDE)
 _QUOTED = frozenset((*_LITERALS, _ESCAPED, _ELEMENT, _QUERY))
 """Those whose value cannot be code."""
-_DASHED = re.compile(r"-[A-Za-z]")
+_DASHED = regex(r"-[A-Za-z]")
 _BARES = (_BARE, _SHELL, _SET, _REGISTRY)
-_NAME = re.compile(r"(?<![A-Za-z0-9+/=_.-])[A-Za-z_][A-Za-z0-9_.-]{1,60}(?![A-Za-z0-9+/_-])")
-_SPLIT = re.compile(r"([a-z0-9])([A-Z])")
+_NAME = regex(r"(?<![A-Za-z0-9+/=_.-])[A-Za-z_][A-Za-z0-9_.-]{1,60}(?![A-Za-z0-9+/_-])")
+_SPLIT = regex(r"([a-z0-9])([A-Z])")
 _SURELY = 2
 _SURE_WORDS = frozenset(
     (
@@ -118,23 +119,21 @@ _SURE_WORDS = frozenset(
     )
 )
 _SURE_ENDS = ("password", "passwd", "apikey", "authtoken", "accesstoken", "apitoken", "secretkey")
-_COMPOUND = re.compile(r"(?i:api|access|private|secret|signing|encryption)[_.-]?key")
-_CANDIDATE = re.compile(r"(?<![A-Za-z0-9+/=~_-])[A-Za-z0-9+/=~_-]{16,512}(?![A-Za-z0-9+/=~_-])")
-_VALUE_BELOW = re.compile(r"\n[ \t\"']*value")
-_DIGIT = re.compile(r"[0-9]")
-_DRAWN = re.compile(r"(?=[A-Za-z+/=~_-]{0,40}\d)[A-Za-z0-9+/=~_-]{16}")
+_COMPOUND = regex(r"(?i:api|access|private|secret|signing|encryption)[_.-]?key")
+_CANDIDATE = regex(r"(?<![A-Za-z0-9+/=~_-])[A-Za-z0-9+/=~_-]{16,512}(?![A-Za-z0-9+/=~_-])")
+_VALUE_BELOW = regex(r"\n[ \t\"']*value")
+_DIGIT = regex(r"[0-9]")
+_DRAWN = regex(r"(?=[A-Za-z+/=~_-]{0,40}\d)[A-Za-z0-9+/=~_-]{16}")
 """A line without such has none of them."""
-_WORD = re.compile(r"[\w-]+")
+_WORD = regex(r"[\w-]+")
 _WORD_CHARS = "".join(char for char in map(chr, range(256)) if char.isalnum() or char in "_-")
 _BEHIND = frozenset(" \t:=")
-_STATES = re.compile(r"(?:[ \t]+is|[ \t]*[:=])[ \t]+\S{6}")
-_HEADS = re.compile(r"[ \t]+[A-Za-z0-9_~+/=.-]{16}")
+_STATES = regex(r"(?:[ \t]+is|[ \t]*[:=])[ \t]+\S{6}")
+_HEADS = regex(r"[ \t]+[A-Za-z0-9_~+/=.-]{16}")
 """What is behind a name that `_PROSE` or `_HEADER` fits."""
-_SUM = re.compile(
-    r"(?i:sha\d|md5|blake|hash|digest|checksum|integrity|commit|rev\b|uuid|fingerprint|public|ssh-)"
-)
+_SUM = regex(r"(?i:sha\d|md5|blake|hash|digest|checksum|integrity|commit|rev\b|uuid|fingerprint|public|ssh-)")
 """What such values are that are none: their line says so."""
-_PINNED = re.compile(r"(?:[@#]|h1:|/|-|;base64,)\Z")
+_PINNED = regex(r"(?:[@#]|h1:|/|-|;base64,)\Z")
 """A commit of an action, a sum of a module, a part of a path."""
 _LONGEST = 256
 """Characters of a value; what is longer is a picture."""

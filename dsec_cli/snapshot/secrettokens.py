@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from dsec_cli.snapshot.pattern import regex
 from dsec_cli.snapshot.secretvalues import is_drawn
 from dsec_cli.source.secrets import DOTTED, SHAPES, is_placeholder, token
 
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
     """Start, end and kind."""
 
 _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_-"
-_LONG = re.compile(r"[A-Za-z0-9_-]{20}")
+_LONG = regex(r"[A-Za-z0-9_-]{20}")
 """No token is shorter."""
-_RUN = re.compile(r"[A-Za-z0-9_-]*")
+_RUN = regex(r"[A-Za-z0-9_-]*")
 _CLASSES = bytes(
     ord("t") if chr(byte) in _ALPHABET else ord(".") if byte in b".:" else 32 for byte in range(256)
 )
@@ -35,25 +36,25 @@ _BEGUN = b"." + b"t" * 60
 """The second part of a token that is longer than most."""
 _BLOB = 200
 """Letters and digits of base 64 without a break: a picture or a key in a file of its own, no token."""
-_BASE64 = re.compile(r"[A-Za-z0-9+/]*")
+_BASE64 = regex(r"[A-Za-z0-9+/]*")
 _MOST_INNER = 1 << 12
 _BY_PREFIX: dict[str, list[Shape]] = {}
 for _shape in SHAPES:
     _BY_PREFIX.setdefault(_shape.prefix, []).append(_shape)
-_BEGIN = re.compile("|".join(re.escape(one) for one in sorted(_BY_PREFIX, key=lambda one: (-len(one), one))))
+_BEGIN = regex("|".join(re.escape(one) for one in sorted(_BY_PREFIX, key=lambda one: (-len(one), one))))
 _DOTTED = {shape.prefix: shape for shape in DOTTED}
-_BEFORE = re.compile(
+_BEFORE = regex(
     rf"(?<!\d)(?P<telegram>\d{{8,10}}:)\Z|(?<![\w-])(?:(?P<dotted>{'|'.join(map(re.escape, _DOTTED))})"
     r"|(?P<azure>[\w~.]{3}\dQ~)|(?P<terraform>[A-Za-z0-9]{14}\.atlasv1\.)|(?P<airtable>pat[A-Za-z0-9]{14}\.))\Z"
 )
 """What stands before a run that is a part of a token."""
 _REST = {
-    "telegram": (re.compile(r"AA[\w-]{30,60}(?![\w-])"), "a Telegram token"),
-    "azure": (re.compile(r"[\w~.-]{31,34}(?![\w~-])"), "an Azure key"),
-    "terraform": (re.compile(r"[\w-]{60,80}(?![\w-])"), "a cloud access key"),
-    "airtable": (re.compile(r"[0-9a-f]{64}(?![\w-])"), "an API key"),
+    "telegram": (regex(r"AA[\w-]{30,60}(?![\w-])"), "a Telegram token"),
+    "azure": (regex(r"[\w~.-]{31,34}(?![\w~-])"), "an Azure key"),
+    "terraform": (regex(r"[\w-]{60,80}(?![\w-])"), "a cloud access key"),
+    "airtable": (regex(r"[0-9a-f]{64}(?![\w-])"), "an API key"),
 }
-_WHOLE = re.compile(
+_WHOLE = regex(
     r"[MNO][A-Za-z\d_-]{23,25}\.[\w-]{6}\.[\w-]{27,40}(?![\w-])"
     r"|[0-9a-f]{32}\.(?=[A-Za-z]*\d)[A-Za-z0-9]{16}(?![\w.-])"
     r"|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}:[0-9a-f]{32}(?![\w-])"
@@ -61,7 +62,7 @@ _WHOLE = re.compile(
     r"|ops_eyJ[A-Za-z0-9+/]{100,}={0,3}"
 )
 """Of Discord, Zhipu, fal and 1Password: told by their parts."""
-_INNER = re.compile(
+_INNER = regex(
     r"gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_\w{40,255}|glpat-[\w-]{20,64}|npm_[A-Za-z0-9]{36}"
     r"|sk-(?:proj|ant|svcacct|or)-[\w-]{20,255}|xox[abps]-[\w-]{20,255}|nvapi-[\w-]{40,255}"
     r"|dckr_pat_[\w-]{20,64}|pypi-AgE[\w-]{50,255}|hf_[A-Za-z]{34}(?![A-Za-z0-9])"

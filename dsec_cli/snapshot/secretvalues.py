@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import functools
 import itertools
-import re
 from base64 import b64decode
 from binascii import Error
 
+from dsec_cli.snapshot.pattern import regex
 from dsec_cli.source.secrets import is_placeholder, is_reference, looks_random, name_strength
 
 _ALWAYS = 2
@@ -21,7 +21,7 @@ _KINDS, _GROUPS, _LONG = 3, 2, 24
 _HEX = frozenset("0123456789abcdef")
 _LEAST_PASSWORD, _LEFT = 6, 3
 """Characters of a password; characters that must be left of one without the words that are no secret."""
-_TRIVIAL = re.compile(
+_TRIVIAL = regex(
     "|".join(
         sorted(
             (
@@ -185,16 +185,16 @@ _TRIVIAL = re.compile(
     )
 )
 """What tests and examples make their values of."""
-_PART = re.compile(
+_PART = regex(
     r"[A-Z]?[a-z]+(?:[A-Z][a-z]+)*|[A-Z]+|[A-Z]+(?:[A-Z][a-z]+)+"
     r"|\d{1,8}|[A-Za-z]{1,24}\d{1,3}|\d{1,3}[A-Za-z]{1,3}|[a-z]{1,3}\d{1,3}[a-z]{1,3}"
 )
 """A part of a name as people make them."""
-_SEPARATORS = re.compile(r"[-_./:+ @=,]+")
-_CALL = re.compile(r"[A-Za-z_][\w.]*[(\[]")
-_CONSTANT = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\Z")
-_ENCODED = re.compile(r"(?:[A-Za-z0-9+/]{4}){1,16}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\Z")
-_PLACE = re.compile(r"\$\{|\{\{|\$\(|<%|#\{|%\(|\{[\w.!:]*\}|<[A-Za-z][\w -]*>|\A%[sdr]\Z|\A%\w+%\Z")
+_SEPARATORS = regex(r"[-_./:+ @=,]+")
+_CALL = regex(r"[A-Za-z_][\w.]*[(\[]")
+_CONSTANT = regex(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\Z")
+_ENCODED = regex(r"(?:[A-Za-z0-9+/]{4}){1,16}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\Z")
+_PLACE = regex(r"\$\{|\{\{|\$\(|<%|#\{|%\(|\{[\w.!:]*\}|<[A-Za-z][\w -]*>|\A%[sdr]\Z|\A%\w+%\Z")
 """Where something is put in later."""
 
 

@@ -38,7 +38,12 @@ def _link(value: Plain) -> bool:
 
 def _state(value: Plain) -> bool:
     """(path, state) of what is not as committed."""
-    return isinstance(value, list) and len(value) == 2 and all(isinstance(one, str) for one in value)
+    return (
+        isinstance(value, list)
+        and len(value) == 2
+        and isinstance(value[0], str)
+        and isinstance(value[1], str)
+    )
 
 
 _REMOTES = [{"name": str, "url": str, "hidden": [str]}]
@@ -160,7 +165,10 @@ def _wrong(shape: Plain, value: Plain, at: str) -> str:
     if isinstance(shape, list):
         if not isinstance(value, list):
             return at
-        return _first((shape[0], one, f"{at}[{number}]") for number, one in enumerate(value))
+        inner = shape[0]
+        if not isinstance(inner, list | dict | tuple) and all(_is(inner, one) for one in value):
+            return ""  # most lists, some of them long: no place in them has to be named
+        return _first((inner, one, f"{at}[{number}]") for number, one in enumerate(value))
     if isinstance(shape, dict):
         return _first(_members(shape, value, at)) if isinstance(value, dict) else at
     if isinstance(shape, tuple):

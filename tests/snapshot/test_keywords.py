@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from types import ModuleType
+
 import hypothesis.strategies as st
+import pytest
 from hypothesis import example, given
 
-from dsec_cli.snapshot import keywords, literals, secretplaces
+from dsec_cli.snapshot import keywords, literals, secretplaces, secrettokens, secretvalues
 from dsec_cli.snapshot.secretplaces import Line, TextKind
 from dsec_cli.snapshot.secretvalues import is_drawn, is_meant, is_password, is_wordy
 from dsec_cli.source.secrets import looks_random
@@ -93,3 +96,12 @@ def test_a_word_of_many_letters_is_looked_at_once() -> None:
     line = Line(0, len(text), [1], below=False)
     kind = TextKind(settings=True, guarded=False, sums=False)
     assert list(secretplaces.of_line(text, line, kind)) == []
+
+
+@pytest.mark.parametrize("module", [literals, secretplaces, secrettokens, secretvalues])
+def test_every_pattern_compiles(module: ModuleType) -> None:
+    """They are compiled when they are first used: a mistake in one would be met by a user."""
+    found = [one for one in vars(module).values() if type(one).__name__ == "_Pattern"]
+    assert len(found) > 1
+    for one in found:
+        assert one.search("") is None or one.search("").group() == ""

@@ -81,7 +81,8 @@ def capture(scene: Scene) -> Captured:
 class _Dirty:
     """Files with secrets in them."""
 
-    def __init__(self, names: dict[bytes, str]) -> None:
+    def __init__(self, all_names: dict[bytes, str], names: dict[bytes, str]) -> None:
+        self._all_names = all_names
         self.names = names
         """Paths that hold a secret themselves, or lead to one that does, and how they are told."""
         self.files: dict[bytes, bytes | None] = {}
@@ -94,7 +95,7 @@ class _Dirty:
 
     def told_as(self, path: bytes) -> str:
         """A path as it is told: one that holds a secret without it."""
-        return self.names.get(path) or spelled(path)
+        return self.names.get(path) or self._all_names.get(path) or spelled(path)
 
 
 def _within(listing: Listing, budget: int | None) -> None:
@@ -106,7 +107,7 @@ def _within(listing: Listing, budget: int | None) -> None:
 
 def _secrets(scene: Scene, listing: Listing, scanned: Scanned) -> tuple[list[Taken], _Dirty]:
     """The files that go in as they are, and what becomes of the others."""
-    dirty = _Dirty(_secret_names(scene, listing, scanned))
+    dirty = _Dirty(*_names(scene, listing, scanned))
     files = listing.taken
     if not dirty.names and (known := scanned.same(files)) is not None:
         held, kept_out = known
@@ -172,20 +173,25 @@ def _withhold(scene: Scene, path: bytes, dirty: _Dirty) -> None:
     dirty.withheld.append({"path": dirty.told_as(path), "digest": digest})
 
 
-def _secret_names(scene: Scene, listing: Listing, scanned: Scanned) -> dict[bytes, str]:
-    """Paths with a secret in them; usually there is none, which one look at all of them tells."""
+def _names(scene: Scene, listing: Listing, scanned: Scanned) -> tuple[dict[bytes, str], dict[bytes, str]]:
+    """All paths as text, and those with a secret in them, without it.
+
+    Usually there is none, which one look at all of them tells.
+    """
     root = os.fsencode(scene.folder)
     paths = [one.path for one in listing.taken] + [one.path for one in listing.left_out]
     paths += [one.path for one in listing.under] + [path for path, _ in listing.states]
-    names = {path: spelled(path) for path in paths}
+    names = {path: spelled(path) for path in dict.fromkeys(paths)}
+    targets: dict[bytes, str] = {}
     for one in listing.taken:
         if one.link:
             with contextlib.suppress(OSError):
-                names[one.path] += f" {spelled(os.readlink(os.path.join(root, one.path)))}"
-    if scanned.is_clean("\n".join(names.values())):
-        return {}
-    found = [path for path, name in names.items() if scene.redactor.text(name)[1]]
-    return {path: scene.redactor.text(spelled(path))[0] for path in found}
+                targets[one.path] = spelled(os.readlink(os.path.join(root, one.path)))
+    if scanned.is_clean("\n".join((*names.values(), *targets.values()))):
+        return names, {}
+    shown = {path: f"{name} {targets[path]}" if path in targets else name for path, name in names.items()}
+    found = [path for path, name in shown.items() if scene.redactor.text(name)[1]]
+    return names, {path: scene.redactor.text(names[path])[0] for path in found}
 
 
 def _redacted(scene: Scene, dirty: _Dirty, scanned: Scanned) -> tuple[str, int]:

@@ -24,6 +24,7 @@ _CODING = (sys.getfilesystemencoding(), sys.getfilesystemencodeerrors())
 """What the names of an open folder were decoded with."""
 OTHER_SYSTEM = "on another file system"
 _KIND, _FOLDER, _SIGN = 0o170000, 0o040000, 1 << 63
+_ODD = (b"//", b"/./", b"/../")
 _ABOVE: Facts = (0, 0, 0, 0, 0)
 _LONG = 3000
 """Paths of more bytes may be longer than the system takes: what is there is looked at from its folder."""
@@ -121,6 +122,8 @@ class EntriesLook:
         """Of all that is named; None: not all was looked at."""
         self._states: dict[bytes, os.stat_result] = {}
         """Of folders that were looked at already."""
+        entries = list(entries)
+        _check([path for path, _, _ in entries])
         for path, _, facts in entries:
             self._name(path.rstrip(b"/"), facts)
             self._named.append(path)
@@ -130,11 +133,6 @@ class EntriesLook:
                 self._facts += facts
 
     def _name(self, path: bytes, facts: Facts | None) -> None:
-        whole = b"/%b/" % path
-        if b"//" in whole or b"/./" in whole or b"/../" in whole or b"\0" in path:
-            raise StoreProblem(
-                say("{path} is no path below the folder that is taken in", path=os.fsdecode(path))
-            )
         folder, _, name = path.rpartition(b"/")
         inside = self._inside.get(folder)
         if inside is None:
@@ -207,6 +205,19 @@ class EntriesLook:
             found.folders.append(name)
         found.names.append(name)
         found.facts += facts_of(state)
+
+
+def _check(paths: list[bytes]) -> None:
+    """Raise for one that does not lead below the root; all are looked at together, as most are right."""
+    whole = b"/%b/" % b"/\0/".join([path.rstrip(b"/") for path in paths])
+    if whole.count(b"\0") == len(paths) - 1 and not any(part in whole for part in _ODD):
+        return
+    for path in paths:
+        one = b"/%b/" % path.rstrip(b"/")
+        if b"\0" in path or any(part in one for part in _ODD):
+            raise StoreProblem(
+                say("{path} is no path below the folder that is taken in", path=os.fsdecode(path))
+            )
 
 
 def _gone(problem: OSError) -> str:
