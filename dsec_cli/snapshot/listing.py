@@ -33,7 +33,8 @@ _FOLDERS = frozenset(
 """Folders that hold no code, whoever made them."""
 _STATE = b".dsec/"
 _ENDS = (b".pyc", b".pyo", b".log", b".swp", b".tmp", b".part")
-_KIND, _IS_FILE, _IS_LINK = 0o170000, stat.S_IFREG, stat.S_IFLNK
+_KIND, _IS_LINK = 0o170000, stat.S_IFLNK
+_TAKEN = (stat.S_IFREG, _IS_LINK)
 _SUBMODULE, _LINK = "160000", "120000"
 _STATES = {"M": "modified", "A": "added", "D": "deleted", "T": "modified", "U": "conflict"}
 
@@ -134,10 +135,13 @@ class _Gathering:
             except OSError as problem:
                 self.reasons.append(f"{readable(path)} could not be read ({problem.strerror})")
                 continue
-            if why := _against(seen, tracked=tracked):
-                self.left_out[path] = why
+            kind = seen.st_mode & _KIND
+            if kind not in _TAKEN:
+                self.left_out[path] = "it is no file, folder or link"
+            elif not tracked and seen.st_size > MOST_UNTRACKED_BYTES:
+                self.left_out[path] = f"not tracked, and larger than {MOST_UNTRACKED_BYTES >> 20} MiB"
             else:
-                self.taken.append(Taken._make((path, seen.st_mode & _KIND == _IS_LINK, facts_of(seen))))
+                self.taken.append(Taken._make((path, kind == _IS_LINK, facts_of(seen))))
 
     def _no_code(self, path: bytes) -> bytes:
         """The folder above the path that holds no code, with a slash behind it; b"": none."""
@@ -154,15 +158,6 @@ class _Gathering:
         ends = b"/pyvenv.cfg"
         found = (path[: 1 - len(ends)] for path in paths if path.endswith(ends))
         self.environments = (*self.environments, *found)
-
-
-def _against(seen: os.stat_result, *, tracked: bool) -> str:
-    """Why a path is not taken; ""."""
-    if seen.st_mode & _KIND not in (_IS_FILE, _IS_LINK):
-        return "it is no file, folder or link"
-    if not tracked and seen.st_size > MOST_UNTRACKED_BYTES:
-        return f"not tracked, and larger than {MOST_UNTRACKED_BYTES >> 20} MiB"
-    return ""
 
 
 def list_code(

@@ -82,7 +82,7 @@ class _Dirty:
     """Files with secrets in them."""
 
     def __init__(self, all_names: dict[bytes, str], names: dict[bytes, str]) -> None:
-        self._all_names = all_names
+        self._told = {**all_names, **names}
         self.names = names
         """Paths that hold a secret themselves, or lead to one that does, and how they are told."""
         self.files: dict[bytes, bytes | None] = {}
@@ -95,7 +95,7 @@ class _Dirty:
 
     def told_as(self, path: bytes) -> str:
         """A path as it is told: one that holds a secret without it."""
-        return self.names.get(path) or self._all_names.get(path) or spelled(path)
+        return self._told.get(path) or spelled(path)
 
 
 def _within(listing: Listing, budget: int | None) -> None:

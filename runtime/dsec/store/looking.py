@@ -114,29 +114,35 @@ class EntriesLook:
 
     def __init__(self, root: bytes, entries: Iterable[Entry]) -> None:
         _root(root)
-        self._inside: dict[bytes, dict[bytes, Facts | None]] = {b"": {}}
-        """Of each folder: the names in it, and what they look like; _ABOVE is a folder with some in it."""
         self._below = root + b"/"
-        self._named: list[bytes] = []
+        self._entries = list(entries)
+        self._named = [path for path, _, _ in self._entries]
+        _check(self._named)
         self._facts: list[int] | None = []
         """Of all that is named; None: not all was looked at."""
-        self._states: dict[bytes, os.stat_result] = {}
-        """Of folders that were looked at already."""
-        entries = list(entries)
-        _check([path for path, _, _ in entries])
-        for path, _, facts in entries:
-            self._name(path.rstrip(b"/"), facts)
-            self._named.append(path)
+        for _, _, facts in self._entries:
             if facts is None:
                 self._facts = None
-            elif self._facts is not None:
-                self._facts += facts
+                break
+            self._facts += facts
+        self._states: dict[bytes, os.stat_result] = {}
+        """Of folders that were looked at already."""
+        self._made: dict[bytes, dict[bytes, Facts | None]] = {}
+
+    @property
+    def _inside(self) -> dict[bytes, dict[bytes, Facts | None]]:
+        """Of each folder: the names in it, and what they look like; _ABOVE is a folder with some in it."""
+        if not self._made:
+            self._made[b""] = {}
+            for path, _, facts in self._entries:
+                self._name(path.rstrip(b"/"), facts)
+        return self._made
 
     def _name(self, path: bytes, facts: Facts | None) -> None:
         folder, _, name = path.rpartition(b"/")
-        inside = self._inside.get(folder)
+        inside = self._made.get(folder)
         if inside is None:
-            inside = self._inside[folder] = {}
+            inside = self._made[folder] = {}
             self._lead_to(folder)
         if inside.get(name) is not _ABOVE:
             inside[name] = facts
@@ -145,27 +151,35 @@ class EntriesLook:
         """Name the folders on the way to a new one."""
         while folder:
             folder, _, name = folder.rpartition(b"/")
-            known = self._inside.get(folder)
+            known = self._made.get(folder)
             if known is not None:
                 known[name] = _ABOVE
                 return
-            self._inside[folder] = {name: _ABOVE}
+            self._made[folder] = {name: _ABOVE}
+
+    def _folders(self) -> list[bytes]:
+        """All folders that the named entries are in, in order, without what is in each."""
+        found = {path[: path.rfind(b"/")] for path in self._named if b"/" in path}
+        for folder in tuple(found):
+            while b"/" in folder and (folder := folder[: folder.rfind(b"/")]) not in found:
+                found.add(folder)
+        return sorted(found)
 
     def whole(self, *, times: bool) -> bytes:
         """Digest of what is named, how it was seen to look, and the folders on the way to it."""
         if self._facts is None:
             return b""
         folders: list[int] = []
-        for path in self._inside:
+        paths = self._folders()
+        for path in paths:
             if len(path) > _LONG:
                 return b""
-            if path:
-                try:
-                    state = self._states[path] = os.lstat(self._below + path)
-                except OSError:
-                    return b""
-                folders += (state.st_mode, state.st_mtime_ns if times else 0)
-        parts = (b"\0".join(self._named), b"\0".join(self._inside), _packed(self._facts), _packed(folders))
+            try:
+                state = self._states[path] = os.lstat(self._below + path)
+            except OSError:
+                return b""
+            folders += (state.st_mode, state.st_mtime_ns if times else 0)
+        parts = (b"\0".join(self._named), b"\0".join(paths), _packed(self._facts), _packed(folders))
         return blake3_of()(b"".join(map(framed, parts))).digest()
 
     def glance(self, path: bytes) -> Listing | None:
