@@ -35,7 +35,9 @@ def _words(text: str) -> list[str]:
         pieces = [] if pieces is None else pieces
         pieces.append(plain or single or escaped or _unescaped(double or ""))
     if end != len(text):
-        raise ValueError("No escaped character" if text[end] == "\\" else "No closing quotation")
+        left = text[end:]
+        escaping = left[0] != "'" and (len(left) - len(left.rstrip("\\"))) % 2
+        raise ValueError("No escaped character" if escaping else "No closing quotation")
     return words if pieces is None else [*words, "".join(pieces)]
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dsec_cli.contract.words import split
 
-TEXTS = st.text(alphabet="ab é$#'\"\\ \t\n\r\u00a0\u2028", max_size=30)
+TEXTS = st.text(alphabet="'\"\\ a\n\u00a0", max_size=12)
 
 
 def answer(splitter: object, text: str) -> object:
@@ -29,7 +29,25 @@ def test_the_words_are_those_of_shlex(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        *("", " ", "''", '""', "a''b", "'' ''", "a\\ b", "\\", "a\\", "'a", '"a', '"a\\"', '"\\a\\\\\\""'),
+        *(
+            "",
+            " ",
+            "''",
+            '""',
+            "a''b",
+            "'' ''",
+            "a\\ b",
+            "\\",
+            "a\\",
+            "'a",
+            '"a',
+            '"a\\"',
+            '"\\',
+            "'\\",
+            '"\\\\',
+            'a"\\',
+            '"\\a\\\\\\""',
+        ),
         *("a'b c'\"d e\"f", "a\\\nb", "'\\'", "# a 'b'", "a#'b'", "\x00'a'", "é è", '"$(x "y")"'),
     ],
 )
