@@ -197,7 +197,8 @@ class Step(Section):
         | None
     ) = optional("Further attempts after a failure.", "SPEC A4", default="0", example=2)
     inputs: Many[Text] | None = optional(
-        "Paths it reads; it waits for the Steps that write them, a folder around them or something in them. "
+        "Paths it reads; it waits for the Steps that write them, a folder around them or something in them, "
+        "but for what Steps that wait for it put into a folder that it reads. "
         "`{run}`, `{iteration}` and `{previous}` are "
         "filled in. Under `{run}` lint asks for a Step that writes them (DS514); whether any path exists is "
         "not looked at before the Step starts, so one that is missing is for the Step to tell.",

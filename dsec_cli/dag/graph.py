@@ -11,9 +11,13 @@ from dsec.core.order import components
 from dsec.core.packed import packed
 from dsec.record import Record
 from dsec_cli.contract.values import Contract, Step
-from dsec_cli.dag.paths import Outputs, of_iteration_before, of_own_iteration, previous
+from dsec_cli.dag.paths import ITERATION, Outputs, of_iteration_before, of_own_iteration, previous
 from dsec_cli.source.tree import Path
 from dsec_cli.words import say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class Edge(Record):
@@ -67,8 +71,12 @@ def step_graph(contract: Contract) -> StepGraph:
         if step.id not in index:
             index[step.id] = len(steps)
             steps.append(step)
-    direct, carried = _stated(contract, steps)
+    direct, carried, partial = _stated(contract, steps)
     known = [edge for edge in direct if edge[0] in index and edge[1] in index]
+    if partial:
+        early = _read_before(steps, index, known, partial)
+        known = [edge for edge in known if edge not in early]
+        carried += [edge for edge in partial if edge in early and contract.iterations and not _is_new(edge)]
     kept, cuts, misplaced = _cut(steps, index, known)
     return StepGraph(
         steps=tuple(steps),
@@ -92,9 +100,55 @@ def adjacency(size: int, index: dict[str, int], edges: list[Edge]) -> tuple[tupl
     return packed((sorted(set(some)) if len(some) > 1 else some for some in targets), len(edges))
 
 
-def _stated(contract: Contract, steps: list[Step]) -> tuple[list[Edge], list[Edge]]:
+_MOST_READERS = 1_000
+"""Readers of folders on cycles for which is found out who comes first; a text with more is generated."""
+
+
+def _read_before(
+    steps: list[Step], index: dict[str, int], edges: list[Edge], partial: list[Edge]
+) -> frozenset[Edge]:
+    """Of the edges to readers of a folder, those from Steps that write something in it after the reader.
+
+    `data` holds what `clean` reads, and `data/clean` is made of it: who waits for the reader anyway cannot be
+    waited for. Where break_cycle says what is meant, that counts.
+    """
+    successors = adjacency(len(steps), index, edges)
+    home: dict[int, int] = {}
+    for number, members in enumerate(components(range(len(steps)), successors)):
+        home.update(dict.fromkeys(members, number))
+    doubtful = [
+        edge
+        for edge in partial
+        if _same_circle(home, index, edge) and not steps[index[edge.target]].break_cycle
+    ]
+    readers = dict.fromkeys(edge.target for edge in doubtful)
+    if not doubtful or len(readers) > _MOST_READERS:
+        return frozenset()
+    soft = set(partial)
+    firm = adjacency(len(steps), index, [edge for edge in edges if edge not in soft])
+    after = {reader: _reached(firm, index[reader]) for reader in readers}
+    return frozenset(edge for edge in doubtful if index[edge.source] in after[edge.target])
+
+
+def _reached(successors: Sequence[Sequence[int]], start: int) -> set[int]:
+    found, rest = {start}, [start]
+    while rest:
+        new = [target for target in successors[rest.pop()] if target not in found]
+        found.update(new)
+        rest += new
+    return found
+
+
+def _is_new(edge: Edge) -> bool:
+    """Whether each iteration has a folder of its own, so that none finds what the one before left."""
+    return ITERATION in edge.via
+
+
+def _stated(contract: Contract, steps: list[Step]) -> tuple[list[Edge], list[Edge], list[Edge]]:
+    """Edges of one iteration, edges between iterations, and those of the former that are due to a folder."""
     direct: list[Edge] = []
     carried: list[Edge] = []
+    partial: list[Edge] = []
     outputs = Outputs(steps)
     make = Edge._make
     for step in steps:
@@ -107,7 +161,10 @@ def _stated(contract: Contract, steps: list[Step]) -> tuple[list[Edge], list[Edg
             # one before it does.
             if len(writers) > 1 or not (step.id in writers and of_own_iteration(step, text)):
                 writers = [writer for writer in writers if writer != step.id]
-            direct += [Edge._make((writer, step.id, "data", path, text)) for writer in writers]
+            found = [Edge._make((writer, step.id, "data", path, text)) for writer in writers]
+            direct += found
+            whole = outputs.whole_writers(text) if found else ()
+            partial += [edge for edge in found if edge.source not in whole]
             if previous(text):
                 earlier = outputs.earlier_writers(text)
                 carried += [Edge(writer, step.id, "data", path, text) for writer in earlier]
@@ -115,7 +172,7 @@ def _stated(contract: Contract, steps: list[Step]) -> tuple[list[Edge], list[Edg
         direct += [Edge(link.source, link.target, "communication", link.path, link.protocol or "")]
     links = contract.iterations.carried if contract.iterations is not None else ()
     carried += [Edge(link.source, link.target, "order", link.path) for link in links]
-    return direct, carried
+    return direct, carried, partial
 
 
 def _cut(

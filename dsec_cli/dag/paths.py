@@ -41,14 +41,22 @@ class Outputs:
         that is a folder is what others write in it.
         """
         name = normal(text)
-        found = dict(self._places.get(name, ()))
-        for end in range(1, name.count("/") + 1):
-            folder = name.rsplit("/", end)[0]
-            if folder not in EVERYTHING:
-                found |= self._places.get(folder, {})
+        found = dict(self._around(name))
         for inner in self._inside(name):
             found |= self._places[inner]
         return sorted(found, key=found.__getitem__) if len(found) > 1 else list(found)
+
+    def whole_writers(self, text: str) -> frozenset[str]:
+        """Those of the writers without whom nothing of the path is there: of it, or of a folder around it."""
+        return frozenset(self._around(normal(text)))
+
+    def _around(self, name: str) -> dict[str, int]:
+        found = self._places.get(name, {})
+        for end in range(1, name.count("/") + 1):
+            folder = name.rsplit("/", end)[0]
+            if folder not in EVERYTHING and folder in self._places:
+                found = found | self._places[folder]
+        return found
 
     def _inside(self, name: str) -> Iterator[str]:
         """Outputs in the folder of that name."""

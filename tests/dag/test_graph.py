@@ -196,3 +196,69 @@ def test_a_file_that_only_its_reader_writes_in_each_iteration_is_never_there(mak
     assert pairs(step_graph(make.contract([own, first])).edges) == [("F", "S", "data")]
     in_place = make.step("S", inputs=["s"], outputs=["s"])
     assert not step_graph(make.contract([in_place])).edges
+
+
+@pytest.mark.parametrize(
+    ("steps", "iterations", "edges", "carried"),
+    [
+        # What is made of the content of a folder may be kept in it.
+        (
+            "{id: a, run: x, inputs: [data], outputs: [data/clean]},"
+            " {id: b, run: x, inputs: [data/clean], outputs: [data/tok]}",
+            "",
+            ["ab"],
+            [],
+        ),
+        # In the next iteration it is read from there.
+        (
+            "{id: a, run: x, inputs: [ck], outputs: [ck/last]},"
+            " {id: b, run: x, inputs: [ck/last], outputs: [ck/eval]}",
+            "iterations: {count: 3}",
+            ["ab"],
+            ["ba"],
+        ),
+        # Unless each iteration has a folder of its own.
+        (
+            "{id: a, run: x, inputs: ['{run}/{iteration}'], outputs: ['{run}/{iteration}/a']},"
+            " {id: b, run: x, inputs: ['{run}/{iteration}/a'], outputs: ['{run}/{iteration}/b']}",
+            "iterations: {count: 3}",
+            ["ab"],
+            [],
+        ),
+        # Through others, and by `needs`.
+        (
+            "{id: a, run: x, inputs: [d]}, {id: b, run: x, needs: [a]},"
+            " {id: c, run: x, needs: [b], outputs: [d/c]}, {id: e, run: x, outputs: [d/e]}",
+            "",
+            ["ab", "bc", "ea"],
+            [],
+        ),
+        # Of two who read each other's folders neither comes first.
+        (
+            "{id: a, run: x, inputs: [d], outputs: [e/a]}, {id: b, run: x, inputs: [e], outputs: [d/b]}",
+            "",
+            ["ab", "ba"],
+            [],
+        ),
+        # A file is not there before its writer has run.
+        (
+            "{id: a, run: x, inputs: [d/b], outputs: [e]}, {id: b, run: x, inputs: [e], outputs: [d]}",
+            "",
+            ["ab", "ba"],
+            [],
+        ),
+        # Where break_cycle says what is meant, that counts.
+        (
+            "{id: a, run: x, inputs: [d], outputs: [d/a], break_cycle: true, break_point: b},"
+            " {id: b, run: x, inputs: [d/a], outputs: [d/b]}",
+            "",
+            ["ab"],
+            ["ba"],
+        ),
+    ],
+)
+def test_nobody_waits_for_who_fills_a_folder_afterwards(make, steps, iterations, edges, carried):
+    graph = step_graph(make.read(f"{iterations}\nsteps: [{steps}]\n"))
+    assert sorted({one.source + one.target for one in graph.edges}) == edges
+    assert [one.source + one.target for one in graph.carried] == carried
+    assert not graph.misplaced

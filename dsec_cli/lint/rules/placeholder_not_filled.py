@@ -123,7 +123,8 @@ def _unknown(text: str) -> str:
     while at >= 0:
         end = text.find("}", at)
         name = text[at : end + 1]
-        if end > at and name not in KNOWN and name[1:-1].isidentifier():
+        word = name[1:-1].partition(":")[0].partition("!")[0]  # `{iteration:04d}`, as Python's format has it
+        if end > at and name not in KNOWN and word.isidentifier():
             return name
         at = text.find("{", at + 1)
     return ""
