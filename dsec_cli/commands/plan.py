@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from dsec.planfile import load_plan, plan_bytes, save_plan
 from dsec_cli import exit as codes
 from dsec_cli.commands.depending import needs_python, python_here
+from dsec_cli.commands.missing_files import tell_of_missing
 from dsec_cli.commands.nearest import contract_here
 from dsec_cli.commands.pipeline import Refused, examined, inventory_at, learned, planned, show
 from dsec_cli.commands.speaking import listener
@@ -51,6 +52,8 @@ def _planned(clean: Clean, inventories: list[Inventory], args: Args) -> int:
     if isinstance(plan, Refused):
         show(plan, args.lang)
         return codes.NO
+    if not args.inventory:  # the files of another machine are not here
+        tell_of_missing(plan, clean.opened.folder, args.lang)
     stored = args.output == "-"
     if args.output is not None and not stored:
         save_plan(args.output, plan)

@@ -31,6 +31,7 @@ from dsec_cli.commands.carrying import (
 )
 from dsec_cli.commands.depending import keep, look
 from dsec_cli.commands.hosting import check_host
+from dsec_cli.commands.missing_files import tell_of_missing
 from dsec_cli.commands.statefolder import home
 from dsec_cli.exit import NO, YES, UsageError
 from dsec_cli.words import say, system
@@ -60,6 +61,7 @@ def main(args: Args) -> int:
     check_feasible(plan, inventory)
     metrics = metrics_of(args)
     tell_of_baseline(plan, args.lang)
+    tell_of_missing(plan, folder, args.lang)
     looked = look(plan, args, folder=folder, state=state)
     if looked.code != YES:
         return looked.code

@@ -200,8 +200,8 @@ class Step(Section):
         "Paths it reads; it waits for the Steps that write them, a folder around them or something in them, "
         "but for what Steps that wait for it put into a folder that it reads. "
         "`{run}`, `{iteration}` and `{previous}` are "
-        "filled in. Under `{run}` lint asks for a Step that writes them (DS514); whether any path exists is "
-        "not looked at before the Step starts, so one that is missing is for the Step to tell.",
+        "filled in. Under `{run}` lint asks for a Step that writes them (DS514); of another path that no "
+        "Step writes and that does not exist `dsec plan` and `dsec run` tell, and start all the same.",
         "A 5.4",
         example=["{run}/rollouts-{iteration}.npz"],
     )

@@ -8,9 +8,21 @@ from dsec.core.paths import EVERYTHING, covers, normal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Protocol
 
     from dsec_cli.contract.values import Step
+
+    class Writer(Protocol):
+        """What writes: a Step of a contract or of a plan."""
+
+        @property
+        def id(self) -> str:
+            """Its name."""
+
+        @property
+        def outputs(self) -> Sequence[tuple[object, str]]:
+            """Places and texts of its declared paths."""
 
 
 ITERATION, PREVIOUS = "{iteration}", "{previous}"
@@ -26,7 +38,7 @@ class Outputs:
 
     __slots__ = ("_names", "_places")
 
-    def __init__(self, steps: Iterable[Step]) -> None:
+    def __init__(self, steps: Iterable[Writer]) -> None:
         self._places: dict[str, dict[str, int]] = {}
         """Per output, who writes it, and where that Step stands in the document."""
         self._names: list[str] | None = None

@@ -86,7 +86,7 @@ TEXTS: dict[str, str] = {
     "Command that saves its state when it has to make room; it runs beside the Step (DSEC_PID).": "需要让出资源时保存其状态的命令，与该 Step 并行运行（DSEC_PID）。",
     "it is asked by its SDK, or stands still": "通过 SDK 请求它保存，否则只冻结",
     "Further attempts after a failure.": "失败之后还可以尝试几次。",
-    "Paths it reads; it waits for the Steps that write them, a folder around them or something in them, but for what Steps that wait for it put into a folder that it reads. `{run}`, `{iteration}` and `{previous}` are filled in. Under `{run}` lint asks for a Step that writes them (DS514); whether any path exists is not looked at before the Step starts, so one that is missing is for the Step to tell.": "它读取的路径；它会等待写出这些路径、其上级目录或其中内容的 Step，但不等待那些依赖它、随后才向它所读目录写入的 Step。`{run}`、`{iteration}` 和 `{previous}` 会被替换。对 `{run}` 下的路径，lint 要求有 Step 写出它们（DS514）；Step 启动前不检查路径是否存在，缺失的路径由 Step 自己报告。",
+    "Paths it reads; it waits for the Steps that write them, a folder around them or something in them, but for what Steps that wait for it put into a folder that it reads. `{run}`, `{iteration}` and `{previous}` are filled in. Under `{run}` lint asks for a Step that writes them (DS514); of another path that no Step writes and that does not exist `dsec plan` and `dsec run` tell, and start all the same.": "它读取的路径；它会等待写出这些路径、其上级目录或其中内容的 Step，但不等待那些依赖它、随后才向它所读目录写入的 Step。`{run}`、`{iteration}` 和 `{previous}` 会被替换。对 `{run}` 下的路径，lint 要求有 Step 写出它们（DS514）；其他没有 Step 写出且不存在的路径，`dsec plan` 和 `dsec run` 会给出提示，但照样启动。",
     "GPU memory that one of them takes.": "其中一层占用的显存。",
     "How many of them follow each other.": "连续有多少层。",
     "Layers of its model, from 0; where they fit no single device, it is split over several.": "模型的各层，从 0 开始编号；没有单个设备放得下时，会切分到多个设备上。",
