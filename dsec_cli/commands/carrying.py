@@ -24,6 +24,7 @@ from dsec_cli.words import say, system
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import TypeAlias
 
     from dsec.core.placement import Slot
     from dsec.engines.local import Outcome, Session
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from dsec_cli.commands.exporting import Exporting
     from dsec_cli.commands.marking import Marking
     from dsec_cli.options import Args
+
+    Variables: TypeAlias = tuple[tuple[str, str], ...]
 
 HUNG_UP = 129
 
@@ -179,8 +182,8 @@ def tell_of_baseline(plan: Plan, lang: str | None) -> None:
             sys.stderr.write(f"dsec: {listener(lang)(line)}\n")
 
 
-def variables_of(plan: Plan, lang: str | None) -> tuple[tuple[str, str], ...]:
-    """What `env://` sources give; of what nobody gives it is said that Steps will not have it."""
+def variables_of(plan: Plan, lang: str | None) -> tuple[Variables, Variables]:
+    """What `env://` sources give, and the sources of what nobody gives; Steps are said to lack that."""
     given, missing = referred(plan, os.environ)
     from dsec_cli.commands.speaking import listener
 
@@ -200,7 +203,7 @@ def variables_of(plan: Plan, lang: str | None) -> tuple[tuple[str, str], ...]:
                 source=source,
             )
         sys.stderr.write(f"dsec: {listener(lang)(line)}\n")
-    return given
+    return given, tuple(missing)
 
 
 def observer_for(args: Args, session: Session) -> Observer:
@@ -251,7 +254,8 @@ def carry_out(session: Session, *, journal: Journal, args: Args, metrics: Export
         observer.close()
         if metrics is not None:
             metrics.end()
-    _conclude(session, outcome, args, called=called, own_cpu_s=time.process_time() - before)
+    said = frozenset(observer.last) if isinstance(observer, PlainLines) else frozenset()
+    _conclude(session, outcome, args, called=called, said=said, own_cpu_s=time.process_time() - before)
     if marking is not None:
         _marked(marking, outcome, args)
     return exit_code(outcome)
@@ -317,12 +321,14 @@ def called_here(run: RunDir) -> str:
     return shlex.quote(run.path)
 
 
-def _conclude(session: Session, outcome: Outcome, args: Args, *, called: str, own_cpu_s: float) -> None:
+def _conclude(
+    session: Session, outcome: Outcome, args: Args, *, called: str, said: frozenset[str], own_cpu_s: float
+) -> None:
     """Write the report, learn the durations, and tell both in a few lines."""
     from dsec_cli.commands.concluding import conclude
     from dsec_cli.commands.speaking import listener
 
-    lines = conclude(session, outcome, called=called, own_cpu_s=own_cpu_s)
+    lines = conclude(session, outcome, called=called, said=said, own_cpu_s=own_cpu_s)
     if not args.json:
         sink = Sink(1)
         tell = listener(args.lang)

@@ -30,10 +30,17 @@ _TAIL_BYTES = 16 * 1024
 _SHOWN_FAILURES = 5
 
 
-def conclude(session: Session, outcome: Outcome, *, called: str, own_cpu_s: float) -> list[str]:
+def conclude(
+    session: Session,
+    outcome: Outcome,
+    *,
+    called: str,
+    own_cpu_s: float,
+    said: frozenset[str] = frozenset(),
+) -> list[str]:
     """Write `report.json`, `report.md` and the durations; give the closing lines.
 
-    `called` is what names the run in the folder that the command was given in.
+    `called` is what names the run in the folder that the command was given in. `said`: lines just above.
     """
     folded = session.fold.state()
     report = build(session.plan, folded, job=session.run.job, inventory=session.inventory)
@@ -44,7 +51,7 @@ def conclude(session: Session, outcome: Outcome, *, called: str, own_cpu_s: floa
         _settle(session, report)
     report["contention"] = contended(session.run)
     troubles = _keep(session, folded, report)
-    lines = failure_lines(session.run, report, called=called)
+    lines = failure_lines(session.run, report, called=called, said=said)
     for (step, iteration), reason in sorted(folded.dropped.items())[:_SHOWN_FAILURES]:
         one = instance_in(report, step, iteration)
         lines.append(say("warning: {step} was dropped: {reason}", step=one, reason=recorded(reason)))
@@ -70,9 +77,13 @@ def _advice(session: Session, outcome: Outcome, report: dict[str, Any], called: 
         return [say("it cannot be resumed: its folder was removed")]
     if outcome.word != "failed":
         return [say("go on with: dsec resume {job}", job=called)]
-    lines: list[str] = [say("fix it and go on with: dsec resume {job}", job=called)]
+    lines: list[str] = [
+        say("without a change it fails again; fix the cause and go on with: dsec resume {job}", job=called)
+    ]
     if any(may_lie_in_plan(one["cause"], one["code"]) for one in report["failures"]):
-        lines.append(say("a run keeps its own plan: after mending the contract start a new one: dsec run"))
+        lines.append(
+            say("a run keeps its own plan: after a change of the contract start a new one: dsec run")
+        )
     return lines
 
 
@@ -182,16 +193,21 @@ def _learn_devices(
     return walls_by_devices(told, types)
 
 
-def failure_lines(run: RunDir, report: dict[str, Any], *, called: str) -> list[str]:
-    """Each failure: cause, log and its last lines."""
+def failure_lines(
+    run: RunDir, report: dict[str, Any], *, called: str, said: frozenset[str] = frozenset()
+) -> list[str]:
+    """Each failure: cause, log and its last lines; a cause that was just `said` is not said again."""
     lines: list[str] = []
     failures = report["failures"]
     for one in failures[:_SHOWN_FAILURES]:
         step = instance_in(report, one["step"], one["iteration"])
-        lines.append(say("{step} {why}", step=step, why=one["text"]))
+        cause = say("{step} {why}", step=step, why=one["text"])
+        known = cause in said
+        lines += [] if known else [cause]
         if one["log"]:
             tail = last_lines(run.path, one["log"])
-            path = f"  {run.path}/{one['log']}"
+            path = f"{run.path}/{one['log']}"
+            path = say("log of {step}: {path}", step=step, path=path) if known else f"  {path}"
             lines.append(path if tail else say("{path} (empty)", path=path))
             lines += [f"  | {text}" for text in tail]
     if len(failures) > _SHOWN_FAILURES:

@@ -96,6 +96,7 @@ def _session(run: RunDir, plan: Plan, journal: Journal, args: Args) -> Session |
     keep(run, looked)
     _forget_cancel(run)
     number = len(told.state.sessions) + 1
+    given, absent = variables_of(plan, args.lang)
     return Session(
         plan,
         run,
@@ -105,7 +106,8 @@ def _session(run: RunDir, plan: Plan, journal: Journal, args: Args) -> Session |
         number,
         args.keep_going,
         told.fold,
-        looked.variables + variables_of(plan, args.lang) + probe_of(args, run),
+        looked.variables + given + probe_of(args, run),
+        absent,
     )
 
 

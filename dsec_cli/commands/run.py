@@ -67,6 +67,7 @@ def main(args: Args) -> int:
         return looked.code
     run, journal = _new_run(prepared, args.job_id)
     _write_down(run, journal, prepared, looked)
+    given, absent = variables_of(plan, args.lang)
     session = Session(
         plan,
         run,
@@ -76,7 +77,8 @@ def main(args: Args) -> int:
         1,
         args.keep_going,
         Fold(),
-        looked.variables + variables_of(plan, args.lang) + probe_of(args, run),
+        looked.variables + given + probe_of(args, run),
+        absent,
     )
     return carry_out(session, journal=journal, args=args, metrics=metrics)
 

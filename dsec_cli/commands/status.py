@@ -186,7 +186,7 @@ def lines(found: dict[str, Any]) -> list[str]:
     if found["state"] in ("dead", "interrupted", "cancelled", "stopped", "failed"):
         told.append(say("go on with: dsec resume {job}", job=found["job"]))
     if any(endings.may_lie_in_plan(one["cause"], one["code"]) for one in found["failures"]):
-        told.append(say("a run keeps its own plan: after mending the contract start a new one: dsec run"))
+        told.append(say("a run keeps its own plan: after a change of the contract start a new one: dsec run"))
     return told
 
 

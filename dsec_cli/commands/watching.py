@@ -82,6 +82,10 @@ class JsonLines:
         self._sink.finish()
 
 
+LAST = 10
+"""Lines that the end of a run need not say again."""
+
+
 class PlainLines:
     """A line per event; for large runs a line per second, and one for everything that went wrong."""
 
@@ -93,6 +97,8 @@ class PlainLines:
         self._progress = progress
         self._many = progress.total > MANY
         self._told_s = 0.0
+        self.last: list[str] = []
+        """The newest lines, as they are before they are said in a language."""
 
     def event(self, event: Event, payload: str) -> None:  # noqa: ARG002  # as the port has it
         """Count the event, and tell it."""
@@ -102,6 +108,7 @@ class PlainLines:
             return
         text = self._progress.line(event)
         if text is not None:
+            self.last = [*self.last[1 - LAST :], text]
             self._sink.write(terminal_lines(self._tell(text)) + "\n")
 
     def tick(self, now_s: float) -> None:  # as the port has it

@@ -1,8 +1,12 @@
-"""Why an attempt failed, looked for once, after it did: in its log, its cgroup and the kernel's counters."""
+"""Why an attempt failed, looked for once, after it did: in its log, its cgroup and the kernel's counters.
+
+Also in what it was started with: a Step that names a secret which nobody gave cannot do better the next time.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import signal
 
 from dsec.core.marks import cause_in
@@ -10,11 +14,17 @@ from dsec.launch import log_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from dsec.answers import Answer
     from dsec.attempts import Attempt
+    from dsec.plan import PlannedStep
     from dsec.processes import Ended
 
 TAIL_BYTES = 64 * 1024
+_SCRIPT_BYTES = 256 * 1024
+_MOST_FILES, _LONG_NAME = 200, 1024
+"""Of the words of a command, and of their letters, that may name a script."""
 _KILLED = 128 + signal.SIGKILL
 """What a shell exits with when the program it ran was killed."""
 
@@ -52,10 +62,13 @@ def why_failed(
     limit: int,
     ended: Ended | None,
     answer: Answer | None,
+    absent: Sequence[tuple[str, str]] = (),
+    folder: str = "",
 ) -> tuple[str, str] | None:
     """Cause and detail of an attempt that ended in an unclear way; None: nothing says why.
 
-    `ooms` as in `named`. `limit`: its cgroup's limit if the kernel ended it there, else 0.
+    `ooms` as in `named`. `limit`: its cgroup's limit if the kernel ended it there, else 0. `absent`:
+    names and sources of declared secrets without a value. `folder`: the contract's.
     """
     if limit:
         return "over-memory", f"its cgroup's limit is {limit / 2**20:.0f} MiB"
@@ -65,8 +78,56 @@ def why_failed(
     else:
         tail = tail_of(f"{run_path}/{attempt.worker.log}", end=answer.log_to) if attempt.worker else b""
         tail = tail[max(0, len(tail) - (answer.log_to - answer.log_from)) :]
-    found = named(tail, ended=ended, detail="" if answer is None else answer.detail, ooms=ooms)
-    return found or full_disk(f"{run_path}/logs")
+    detail = "" if answer is None else answer.detail
+    found = named(tail, ended=ended, detail=detail, ooms=ooms) or full_disk(f"{run_path}/logs")
+    if found is None and absent:
+        found = lacked(attempt.step, absent, said=(tail, detail.encode("utf-8", "replace")), folder=folder)
+    return found
+
+
+def lacked(
+    step: PlannedStep, absent: Sequence[tuple[str, str]], *, said: Sequence[bytes], folder: str
+) -> tuple[str, str] | None:
+    """Cause and detail where the Step, its script or what it `said` names a secret that has no value."""
+    own = {name for name, _ in step.env}
+    asked = [(name, source) for name, source in absent if name not in own]
+    texts = [*said, *_texts(step, folder)] if asked else []
+    for name, source in asked:
+        word = re.compile(rb"(?<![A-Za-z0-9_])" + re.escape(name.encode()) + rb"(?![A-Za-z0-9_])")
+        if any(word.search(text) for text in texts):
+            return "missing-secret", why_missing(name, source)
+    return None
+
+
+def why_missing(name: str, source: str) -> str:
+    """Why nobody gives a declared secret its value, and what to do."""
+    other = source.removeprefix("env://")
+    why = f"the variable {other} is not set" if other != source else f"nothing is fetched from {source}"
+    return f"{name} is missing: {why}; set it where the run starts"
+
+
+def _texts(step: PlannedStep, folder: str) -> Iterator[bytes]:
+    """The Step's own words, and the first part of the scripts and the module that they name."""
+    command = step.command
+    parts = (*command.argv, command.shell, command.args, *(value for _, value in step.env))
+    yield from (part.encode("utf-8", "surrogateescape") for part in parts if part)
+    names = {
+        word for part in (*command.argv, command.shell) for word in part.split() if len(word) < _LONG_NAME
+    }
+    if command.call:
+        names = {command.call.partition(":")[0].replace(".", "/") + ".py"}
+    for name in sorted(names)[:_MOST_FILES]:
+        path = os.path.join(folder, step.cwd, name)
+        if os.path.isfile(path):
+            yield _head(path)
+
+
+def _head(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(_SCRIPT_BYTES)
+    except OSError:
+        return b""
 
 
 def full_disk(folder: str) -> tuple[str, str] | None:

@@ -31,6 +31,7 @@ CAUSES = (
     "gpu-lost",
     "nccl-timeout",
     "disk-full",
+    "missing-secret",
     "stalled",
 )
 
@@ -42,6 +43,7 @@ RETRIABLE = frozenset(CAUSES) - {
     "not-executable",
     "no-folder",
     "disk-full",
+    "missing-secret",
 }
 """What another attempt may mend; a file that is not there is not there the next time either."""
 
@@ -118,11 +120,12 @@ _CLAUSES = {
     "gpu-lost": "lost its GPU",
     "nccl-timeout": "waited too long for other ranks",
     "disk-full": "found the disk full",
+    "missing-secret": "lacks a secret and is not tried again",
     "stalled": "made no progress and was stopped",
 }
-_NAMED = frozenset(("host-oom", "cuda-oom", "gpu-lost", "nccl-timeout", "disk-full"))
+_NAMED = frozenset(("host-oom", "cuda-oom", "gpu-lost", "nccl-timeout", "disk-full", "missing-secret"))
 """Causes that were read from the log or the kernel's counters; how the attempt ended is told, too."""
-_TOLD = frozenset(("not-found", "host-oom", "disk-full", "over-memory", "stalled"))
+_TOLD = frozenset(("not-found", "host-oom", "disk-full", "missing-secret", "over-memory", "stalled"))
 """Causes whose detail is a sentence of ours."""
 NOTICES = (
     "stalled",
@@ -204,6 +207,8 @@ _RECORDED = (
     "it failed {count} times and is discardable",
     "it failed {count} time and is discardable",
     "processes that could not be ended: {pids}",
+    "{name} is missing: the variable {other} is not set; set it where the run starts",
+    "{name} is missing: nothing is fetched from {source}; set it where the run starts",
     "the disk is full",
     "nothing is free on the disk of {folder}",
     "the run's folder was removed: {path}",

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from dsec.core.marks import cause_in
-from dsec.diagnosis import named, tail_of
+from dsec.diagnosis import lacked, named, tail_of
 from dsec.outcomes import CAUSES, RETRIABLE, words
 from dsec.processes import Ended
 from dsec.sweep import oom_kills
+from tests.runtime.conftest import make_step
 
 LOGS = {
     "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB": "cuda-oom",
@@ -88,6 +89,55 @@ def test_words_say_both_why_and_how():
 def test_what_is_tried_again():
     assert {"cuda-oom", "host-oom", "gpu-lost", "nccl-timeout", "over-memory"} <= RETRIABLE
     assert "disk-full" not in RETRIABLE
+
+
+@pytest.mark.parametrize(
+    ("given", "said", "found"),
+    [
+        ({"shell": 'test -n "$KEY"'}, b"", True),
+        ({"argv": ("curl", "-H", "token: ${KEY}")}, b"", True),
+        ({"argv": ("python3", "score.py")}, b"", True),
+        ({"shell": "set -e\npython3 score.py --x"}, b"", True),
+        ({"argv": ("python3", "../score.py"), "cwd": "sub"}, b"", True),
+        ({"call": "score:main"}, b"", True),
+        ({"argv": ("python3", "gone.py")}, b"KeyError: 'KEY'", True),
+        ({"argv": ("true",), "env": (("TOKEN", "{KEY}"),)}, b"", True),
+        ({"shell": 'test -n "$KEY"', "env": (("KEY", "1"),)}, b"", False),  # the Step's own value
+        ({"shell": 'test -n "$KEY2" || echo MONKEY _KEY'}, b"", False),
+        ({"argv": ("python3", "other.py")}, b"connection reset", False),
+    ],
+)
+def test_a_step_that_names_a_secret_without_a_value(tmp_path, given, said, found):
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "score.py").write_text("import os\nos.environ['KEY']\n")
+    (tmp_path / "other.py").write_text("import os\n")
+    cause = lacked(make_step("S", **given), [("KEY", "vault://a/b")], said=[said], folder=str(tmp_path))
+    why = "KEY is missing: nothing is fetched from vault://a/b; set it where the run starts"
+    assert cause == (("missing-secret", why) if found else None)
+
+
+SECRET = """
+version: "1.0.0"
+name: secret
+baseline: {cpu: 1, memory: 256MiB}
+elasticity: {gpu: {min_count: 0, max_count: 0}}
+fault_tolerance: {level: pauseable, checkpoint_grace_period: 10s, resume_strategy: step_resume}
+dependencies: []
+runtime_context: {env_vars: [{name: KEY, source: "env://NOT_SET_ANYWHERE", ttl: 1h}]}
+steps:
+  - {id: S, run: [sh, -c, 'exit $((${#KEY} == 0))'], retries: {max: 3, backoff: 30s}, timeout: 1m}
+"""
+
+
+def test_a_missing_secret_fails_its_step_once(job):
+    (job.folder / "dsandbox.yaml").write_text(SECRET)
+    out = job.dsec("run", "--job-id", "j", expect=1)
+    assert job.ends() == [("S", "missing-secret")]
+    assert "retry" not in out
+    why = "KEY is missing: the variable NOT_SET_ANYWHERE is not set; set it where the run starts"
+    assert f"S lacks a secret and is not tried again (exited with code 1): {why}\n" in out
+    job.env["NOT_SET_ANYWHERE"] = "x"
+    job.dsec("resume", "j")
 
 
 ENDS = {

@@ -26,7 +26,7 @@ def test_what_gives_a_variable_its_value():
 
 def test_what_nobody_gives_is_said(capsys, monkeypatch):
     monkeypatch.delenv("KEY", raising=False)
-    assert variables_of(noted(("KEY", "vault://prod/key")), "en") == ()
+    assert variables_of(noted(("KEY", "vault://prod/key")), "en") == ((), (("KEY", "vault://prod/key"),))
     assert capsys.readouterr().err == (
         "dsec: warning: KEY will be missing: nothing is fetched from vault://prod/key;"
         " set it where the run starts\n"
@@ -36,7 +36,7 @@ def test_what_nobody_gives_is_said(capsys, monkeypatch):
 def test_a_variable_that_is_not_set_here_is_named(capsys, monkeypatch):
     monkeypatch.delenv("KEY", raising=False)
     monkeypatch.delenv("OTHER", raising=False)
-    assert variables_of(noted(("KEY", "env://OTHER")), "en") == ()
+    assert variables_of(noted(("KEY", "env://OTHER")), "en") == ((), (("KEY", "env://OTHER"),))
     assert capsys.readouterr().err == (
         "dsec: warning: KEY will be missing: the variable OTHER is not set here; set it and start again\n"
     )

@@ -91,7 +91,7 @@ def test_every_failure_has_a_cause_in_words(job, kit, name):
     assert report["failures"][0]["cause"] == cause
     of_the_plan = cause in ("not-found", "not-executable", "no-folder", "timeout", "missing-output")
     for told in (out, job.dsec("status", "j")):
-        assert ("after mending the contract start a new one" in told) == of_the_plan
+        assert ("after a change of the contract start a new one" in told) == of_the_plan
 
 
 def test_a_log_folder_that_was_removed_is_made_again(job, kit):
@@ -348,3 +348,13 @@ def test_signals_reach_steps_as_default(job, kit):
     lines = (job.run_dir / "logs" / "A@0.1.log").read_text().split()
     assert int(lines[1], 16) == 0
     assert int(lines[3], 16) & 0x7FFFFFFF == 0
+
+
+def test_a_cause_is_said_once_where_the_lines_of_the_run_end_with_it(job, kit):
+    plan = kit.plan(kit.step("A", shell="echo last; exit 3"))
+    out = job.run(plan, expect=1)
+    assert out.count("A exited with code 3") == 1
+    assert f"log of A: {job.run_dir}/logs/A@0.1.log\n  | last\n" in out
+    assert "without a change it fails again; fix the cause and go on with: dsec resume j\n" in out
+    quiet = job.dsec("resume", "j", "-q", expect=1)
+    assert f"A exited with code 3\n  {job.run_dir}/logs/A@0.2.log\n  | last\n" in quiet

@@ -74,6 +74,8 @@ class Session(Record):
     """The run so far; kept current while it goes on."""
     found: tuple[tuple[str, str], ...] = ()
     """Variables that tell the Steps where their dependencies are."""
+    absent: tuple[tuple[str, str], ...] = ()
+    """Names and sources of declared secrets that nobody gives a value."""
 
 
 def execute(
@@ -267,7 +269,16 @@ def _diagnosis(
         now = sweep.oom_kills()
         ooms = None if now is None or before is None else now - before
         limit = confines.ran_out(attempt.child.pid) if confines and attempt.child else 0
-        return why_failed(attempt, session.run.path, ooms=ooms, limit=limit, ended=ended, answer=answer)
+        return why_failed(
+            attempt,
+            session.run.path,
+            ooms=ooms,
+            limit=limit,
+            ended=ended,
+            answer=answer,
+            absent=session.absent,
+            folder=session.folder,
+        )
 
     return why
 
