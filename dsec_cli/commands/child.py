@@ -39,31 +39,59 @@ def run(
 
     `until` is a reading of the monotonic clock, and `most` bounds each of its two outputs, in bytes.
     """
-    with open(os.path.join(folder, "given"), "w+", encoding="utf-8") as source:
+    asked = _Asked()
+    with open(os.path.join(folder, "given"), "w+", encoding="utf-8") as source, asked:
         source.write(given)
         source.flush()
         source.seek(0)
-        before = _on_terminate(_terminated)
-        child = None
+        child = subprocess.Popen(
+            argv,
+            stdin=source,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=folder,
+            env=dict(env),
+            start_new_session=True,  # so that all that it starts can be ended with it
+        )
         try:
-            child = subprocess.Popen(
-                argv,
-                stdin=source,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=folder,
-                env=dict(env),
-                start_new_session=True,  # so that all that it starts can be ended with it
-            )
-            return _watched(child, until, most)
+            return _watched(child, until, most, asked)
         finally:
-            if child is not None:
-                _end(child)
-            if before is not None:
-                _on_terminate(before)
+            _end(child)
 
 
-def _watched(child: subprocess.Popen[bytes], until: float, most: int) -> Ended:
+class _Asked:
+    """Whether somebody wants us to end: noted, so that it never comes between a start and its end.
+
+    Outside the main thread, which alone hears signals, nothing is noted.
+    """
+
+    def __init__(self) -> None:
+        self._number = 0
+        self._before: dict[int, object] = {}
+
+    def __enter__(self) -> None:
+        with suppress(ValueError):  # this is not the main thread
+            for number in (signal.SIGTERM, signal.SIGINT):
+                self._before[number] = signal.signal(number, self._note)
+
+    def __exit__(self, *_: object) -> None:
+        for number, action in self._before.items():
+            signal.signal(number, action)  # type: ignore[arg-type]
+        self.heed()
+
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        self._number = number
+
+    def heed(self) -> None:
+        """End as it was asked; raises Terminated or KeyboardInterrupt."""
+        number, self._number = self._number, 0
+        if number == signal.SIGTERM:
+            raise Terminated
+        if number == signal.SIGINT:
+            raise KeyboardInterrupt
+
+
+def _watched(child: subprocess.Popen[bytes], until: float, most: int, asked: _Asked) -> Ended:
     import selectors
 
     assert child.stdout is not None
@@ -76,6 +104,7 @@ def _watched(child: subprocess.Popen[bytes], until: float, most: int) -> Ended:
             looking.register(number, selectors.EVENT_READ)
         ended = False
         while looking.get_map() and not ended and time.monotonic() < until and not _over(held, most):
+            asked.heed()
             # A grandchild may hold the pipes open: once the program has ended, what is there is all.
             ended = child.poll() is not None
             for key, _ in looking.select(0 if ended else min(0.1, max(0.0, until - time.monotonic()))):
@@ -83,7 +112,7 @@ def _watched(child: subprocess.Popen[bytes], until: float, most: int) -> Ended:
                     looking.unregister(key.fd)
     too_much = _over(held, most)
     output, errors = (bytes(held[one][:most]).decode("utf-8", "replace") for one in (out, err))
-    code = None if too_much else _code(child, until)
+    code = None if too_much else _code(child, until, asked)
     return Ended(code, output, errors, too_much)
 
 
@@ -105,11 +134,13 @@ def _took(number: int, held: bytearray, most: int, *, all_there: bool) -> bool:
             return True
 
 
-def _code(child: subprocess.Popen[bytes], until: float) -> int | None:
-    try:
-        return child.wait(timeout=max(0.0, until - time.monotonic()))
-    except subprocess.TimeoutExpired:
-        return None
+def _code(child: subprocess.Popen[bytes], until: float, asked: _Asked) -> int | None:
+    while child.poll() is None:
+        asked.heed()
+        if time.monotonic() >= until:
+            return None
+        time.sleep(0.05)
+    return child.returncode
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
@@ -120,15 +151,3 @@ def _end(child: subprocess.Popen[bytes]) -> None:
     for pipe in (child.stdout, child.stderr):
         if pipe is not None:
             pipe.close()
-
-
-def _on_terminate(action: object) -> object:
-    """Set what SIGTERM does, and what it did before; None: this is not the main thread, which alone may."""
-    try:
-        return signal.signal(signal.SIGTERM, action)  # type: ignore[arg-type]
-    except ValueError:
-        return None
-
-
-def _terminated(_number: int, _frame: FrameType | None) -> None:
-    raise Terminated

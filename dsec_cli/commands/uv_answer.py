@@ -9,7 +9,6 @@ from dsec_cli.commands.indexing import index_url, pip_settings, shown
 from dsec_cli.commands.resolver_answer import Answer, http_index, in_time, is_nothing_in, published_of
 from dsec_cli.commands.uv_resolver import Asked, Said, compile_set
 from dsec_cli.packages.alternatives import Alternative, apart
-from dsec_cli.packages.derivation import read
 from dsec_cli.packages.derived_conflict import conflict_of
 from dsec_cli.packages.held import Held, Published
 from dsec_cli.packages.index import IndexProblem
@@ -74,32 +73,33 @@ class _Question:
     def answered(self) -> Answer:
         said = self._ask(self.entries)
         for _ in range(_ROUNDS):
-            if said.versions or not any(one.name not in self.unknown for one in self.entries):
-                break
             before = len(self.unknown)
-            self._leave_out(read(said.words))
+            if said.derivation is not None:
+                self._leave_out(said.derivation)
             if len(self.unknown) == before:
                 break
             said = self._ask(self.entries)
         answer = self.answer._replace(unknown=tuple(self.unknown.values()))
-        if said.versions or all(one.name in self.unknown for one in self.entries):
-            return self._solved(said, answer)
-        return self._unsolvable(read(said.words), answer)
+        return (
+            self._solved(said, answer)
+            if said.derivation is None
+            else self._unsolvable(said.derivation, answer)
+        )
 
     def _ask(self, entries: tuple[Entry, ...]) -> Said:
         if all(one.name in self.unknown for one in entries):
-            return Said({}, (), frozenset(), "")  # uv refuses to be asked for nothing
+            return Said({}, (), frozenset())  # uv refuses to be asked for nothing
         said = compile_set(self.asked, entries, tuple(self.unknown), self.folder)
-        if not said.versions and read(said.words).unsure:
-            raise uv_resolver.UvProblem(
-                say(
-                    "{resolver} could not find out: {why}",
-                    resolver=self.asked.uv.name,
-                    why=read(said.words).words[:300],
-                ),
-                hint=say("check the network and --index; without --resolve no index is asked"),
-            )
+        if said.derivation is not None and said.derivation.unsure:
+            raise self._no_answer(said.derivation)
         return said
+
+    def _no_answer(self, derivation: Derivation) -> uv_resolver.UvProblem:
+        resolver, why = self.asked.uv.name, derivation.words[:300]
+        return uv_resolver.UvProblem(
+            say("{resolver} could not find out: {why}", resolver=resolver, why=why),
+            hint=say("check the network and --index; without --resolve no index is asked"),
+        )
 
     def _solved(self, said: Said, answer: Answer) -> Answer:
         url = answer.url or (said.places[0] if said.places else "")
@@ -146,14 +146,7 @@ class _Question:
             if conflict is not None:
                 disputes = ((conflict, self._nearest(conflict)),)
                 return answer._replace(held=answer.held._replace(disputes=disputes))
-        raise uv_resolver.UvProblem(
-            say(
-                "{resolver} could not find out: {why}",
-                resolver=self.asked.uv.name,
-                why=derivation.words[:300],
-            ),
-            hint=say("check the network and --index; without --resolve no index is asked"),
-        )
+        raise self._no_answer(derivation)
 
     def _published(self, derivation: Derivation) -> Mapping[str, Published]:
         """Of the packages that uv does not find as they are wanted, what the index offers."""
@@ -174,7 +167,7 @@ class _Question:
         core = self.entries
         for entry in self.entries:
             fewer = tuple(one for one in core if one != entry)
-            if fewer and not self._ask(fewer).versions:
+            if fewer and self._ask(fewer).derivation is not None:
                 core = fewer
         return tuple(one.name for one in core)
 

@@ -8,10 +8,11 @@ import sys
 import time
 from urllib.parse import unquote, urlsplit
 
+from dsec.core.pep440 import satisfies
 from dsec.errors import DSecError, RunProblem
 from dsec.record import Record
 from dsec_cli.commands import child
-from dsec_cli.packages.derivation import MOST_READ, is_unsolvable
+from dsec_cli.packages.derivation import MOST_READ, is_unsolvable, read
 from dsec_cli.packages.requirement import normalised
 from dsec_cli.words import say, system
 
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
 
     from dsec_cli.commands.indexing import PipSettings
     from dsec_cli.packages.conflicts import Entry
+    from dsec_cli.packages.derivation import Derivation
 
 OLDEST = (0, 4, 23)
 """The first uv that knows UV_DEFAULT_INDEX: an older one would ask another index than is named."""
-MOST_BYTES = 8 << 20
+MOST_BYTES = 1 << 20
 """Of each output of uv."""
 _ASKS_S = 10.0
 _MOST_WORDS = 300
@@ -89,7 +91,8 @@ class Said(Record):
     """Indexes that were asked, as uv names them."""
     yanked: frozenset[str]
     """Packages of which a version was chosen that its publisher has taken back."""
-    words: str
+    derivation: Derivation | None = None
+    """Why there is no set."""
 
 
 def found(environ: Mapping[str, str]) -> str:
@@ -203,7 +206,7 @@ def compile_set(asked: Asked, entries: tuple[Entry, ...], left_out: Collection[s
     if platform:
         at = options.index("--python-platform") + 1
         ended = _run(asked, (*options[:at], platform, *options[at + 1 :]), lines, folder)
-    return _said(asked, ended, {entry.name for entry in entries} - set(left_out))
+    return _said(asked, ended, tuple(entry for entry in entries if entry.name not in left_out))
 
 
 def line_of(entry: Entry) -> str:
@@ -250,11 +253,11 @@ def _platform(options: tuple[str, ...], ended: child.Ended) -> str:
     return max(mine)[1] if mine else f"{machine}-unknown-linux-gnu"
 
 
-def _said(asked: Asked, ended: child.Ended, wanted: set[str]) -> Said:
+def _said(asked: Asked, ended: child.Ended, entries: tuple[Entry, ...]) -> Said:
     words = cleaned(ended.errors[: 2 * MOST_READ], asked.secrets)
     if ended.code != 0:
         if is_unsolvable(words):
-            return Said({}, (), frozenset(), words)
+            return Said({}, (), frozenset(), read(words))
         raise UvProblem(
             say(
                 "{resolver} could not find out: {why}", resolver=asked.uv.name, why=_short(words, ended.code)
@@ -262,14 +265,30 @@ def _said(asked: Asked, ended: child.Ended, wanted: set[str]) -> Said:
             hint=say("check the network and --index; without --resolve no index is asked"),
         )
     versions, places = _lines(ended.output)
-    missing = sorted(wanted - set(versions))
-    if missing:
+    for entry in entries:
+        _expect(asked, entry, versions.get(entry.name, ""))
+    yanked = frozenset(normalised(name) for name, _ in _YANKED.findall(words))
+    return Said(versions, places, yanked)
+
+
+def _expect(asked: Asked, entry: Entry, version: str) -> None:
+    """Refuse a version that the entry's range does not allow, be it by another program or by an override."""
+    if not version:
         raise UvProblem(
-            say("{resolver} names no version of {package}", resolver=asked.uv.name, package=missing[0]),
+            say("{resolver} names no version of {package}", resolver=asked.uv.name, package=entry.name),
             hint=say("install uv anew, or take it from the PATH"),
         )
-    yanked = frozenset(normalised(name) for name, _ in _YANKED.findall(words))
-    return Said(versions, places, yanked, words)
+    if not satisfies(entry.wanted, version):
+        raise UvProblem(
+            say(
+                "{resolver} names {package} {version}, which is not in {wanted}",
+                resolver=asked.uv.name,
+                package=entry.name,
+                version=version,
+                wanted=entry.wanted or say("any range"),
+            ),
+            hint=say("look for an override in the settings of uv, such as UV_OVERRIDE"),
+        )
 
 
 def _short(words: str, code: int | None) -> str:

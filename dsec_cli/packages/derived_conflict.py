@@ -139,10 +139,10 @@ def _of_several(chains: list[Chain], source: str) -> Conflict | None:
     own = [one for one in chains if not one.sources]
     if not own:
         return None
-    names = ", ".join(one.entry.text for one in own[:_MOST_NAMED])
-    why = say("{packages} have no versions that go together", packages=names)
-    first = own[0]._replace(why=why, sources=(source,))
+    first = own[0]._replace(sources=(source,))
     if len(own) > 1:
+        names = ", ".join(one.entry.text for one in own[:_MOST_NAMED])
+        first = first._replace(why=say("{packages} have no versions that go together", packages=names))
         return Conflict(own[-1].entry.name, first, own[-1])
     entry = Entry(NO_PLACE, "", origin=INDEX)
     link = say("no {package} that can be used", package=first.entry.text)

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dsec_cli.commands import uv_resolver
+from dsec_cli.commands import child, uv_resolver
 from dsec_cli.commands.indexing import PipSettings, pip_settings
-from dsec_cli.exit import guarded
+from dsec_cli.exit import Terminated, guarded
 from dsec_cli.fast import run
 from dsec_cli.packages.conflicts import Entry
 from dsec_cli.packages.derivation import MOST_KEPT, read
@@ -315,6 +315,9 @@ def test_a_conflict_of_uv_as_a_finding(tmp_path: Path, ask: Ask) -> None:
     [
         ("echo 'error: Failed to fetch: `https://u:pw12345@x.example/trl/`' >&2; exit 2", "Failed to fetch"),
         ("exit 0", "names no version of trl"),
+        ("echo trl==9.9", "names trl 9.9, which is not in ==0.9.6"),
+        ("echo trl==0.", "names trl 0., which is not in ==0.9.6"),
+        ("yes trl==0.9.6", "wrote more than 1 MiB"),
         ("printf 'trl==\\000\\n\\377trl==1\\n'", "names no version of trl"),
         (
             (
@@ -340,7 +343,8 @@ def test_words_that_nobody_can_read_are_narrowed_down_by_asking_again(tmp_path: 
     contract(tmp_path, trl="==0.9.6", numpy="<2", transformers="==4.20.1")
     script = (
         "cat > lines; grep -q trl lines && grep -q ==4.20.1 lines && echo No solution found: unclear >&2 && "
-        "exit 1\nprintf '%s\\n' trl==0.9.6 numpy==1.26.4 transformers==4.31.0"
+        "exit 1\nprintf '%s\\n' trl==0.9.6 numpy==1.26.4\n"
+        "grep -q ==4.20.1 lines && echo transformers==4.20.1 || echo transformers==4.31.0"
     )
     ran = ask(script)
     assert ran.returncode == 1, ran.stderr
@@ -370,6 +374,38 @@ def until_gone(number: int) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.parametrize(("name", "error"), [("TERM", Terminated), ("INT", KeyboardInterrupt)])
+def test_a_signal_while_a_program_starts_leaves_none_behind(
+    tmp_path: Path, name: str, error: type[BaseException]
+) -> None:
+    script = f"echo $$ > {tmp_path}/own; kill -{name} $PPID; sleep 600"
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
+    with pytest.raises(error):
+        child.run(
+            ["sh", "-c", script],
+            given="",
+            env=os.environ,
+            folder=str(tmp_path),
+            until=time.monotonic() + 60,
+            most=100,
+        )
+    until_gone(int((tmp_path / "own").read_text()))
+    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
+
+
+def test_a_program_that_leaves_a_child_with_its_pipes_is_not_waited_for(tmp_path: Path) -> None:
+    ended = child.run(
+        ["sh", "-c", f"sleep 600 & echo $! > {tmp_path}/child; echo done"],
+        given="",
+        env=os.environ,
+        folder=str(tmp_path),
+        until=time.monotonic() + 60,
+        most=100,
+    )
+    assert ended == child.Ended(0, "done\n", "")
+    until_gone(int((tmp_path / "child").read_text()))
+
+
 @pytest.mark.battery
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_who_ends_dsec_ends_uv(tmp_path: Path, number: signal.Signals) -> None:
@@ -379,7 +415,7 @@ def test_who_ends_dsec_ends_uv(tmp_path: Path, number: signal.Signals) -> None:
         f"import sys; sys.path[:0] = {[str(ROOT), str(ROOT / 'runtime')]!r}; sys.argv[0] = 'dsec'; "
         f"from dsec_cli.fast import dsec as main; sys.exit(main())"
     )
-    child = subprocess.Popen(
+    started = subprocess.Popen(
         [sys.executable, "-c", program, "packages", "--resolve"],
         cwd=tmp_path,
         env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "HOME": str(tmp_path)},
@@ -388,8 +424,8 @@ def test_who_ends_dsec_ends_uv(tmp_path: Path, number: signal.Signals) -> None:
     while not (tmp_path / "own").exists():
         assert time.monotonic() < end
         time.sleep(0.02)
-    child.send_signal(number)
-    assert child.wait(timeout=60) == 128 + number
+    started.send_signal(number)
+    assert started.wait(timeout=60) == 128 + number
     until_gone(int((tmp_path / "own").read_text()))
 
 
