@@ -6,6 +6,7 @@ or a comment is taken back, edit by edit.
 
 from __future__ import annotations
 
+from dsec_cli.contract.build import other_kind
 from dsec_cli.lint import tidy_brackets, tidy_indents, tidy_lines
 from dsec_cli.lint.fix import accepted
 from dsec_cli.lint.proof import flatten
@@ -41,10 +42,12 @@ PASSES = (
 
 
 def tidied(text: SourceText) -> SourceText | None:
-    """`text` in its usual form; None for one that cannot be read as a whole."""
+    """`text` in its usual form; None for one that cannot be read as a whole, or is no YAML."""
     tree = parse(text)
     if any(problem.code in UNREADABLE for problem in tree.problems):
         return None
+    if other_kind(tree, text.text, text.name) is not None:
+        return None  # blanks mean something in a program that happens to read as YAML
     now, now_tree = text, tree
     for _ in range(MOST_ROUNDS):
         before = now

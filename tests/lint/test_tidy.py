@@ -99,6 +99,18 @@ def test_what_cannot_be_read_has_no_form(data: bytes) -> None:
     assert tidied(source(data)) is None
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("s.py", "x = 1   \ny = [ 1,2 ]   \n"),
+        ("run", "#!/bin/sh\necho [ 1,2 ]   \n"),
+        ("a.toml", "a = 1   \n"),
+    ],
+)
+def test_a_program_that_reads_as_yaml_has_no_form(name: str, text: str) -> None:
+    assert tidied(SourceText(name, text.encode())) is None
+
+
 def test_wide_encodings_keep_their_mark() -> None:
     data = "\ufeffa:   1".encode("utf-16-le")
     found = tidied(source(data))
