@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dsec import attention
+from dsec import attention, parts
+from dsec.devices import visible
 from dsec.monitor.checks import logsize
 from dsec_cli.commands import marking
 from dsec_cli.diagnostics import Severity
@@ -104,6 +105,11 @@ CLAIMS = (
         "docs/how-to/steps.md",
         "Once a second it is looked at (in runs [with a monitor](watching.md))",
         "runtime/test_log_size.py::test_the_middle_goes_the_first_and_the_newest_lines_stay",
+    ),
+    (
+        "docs/how-to/steps.md",
+        "of its `DSEC_` variables only `DSEC_HOME` is handed on",
+        "docs/test_claims.py::test_the_variables_of_a_step_are_on_the_page_about_steps",
     ),
     (
         "docs/how-to/steps.md",
@@ -219,6 +225,19 @@ def test_what_reaches_another_host() -> None:
         and "code" not in path.parts
     }
     assert found == REACHES
+
+
+def test_the_variables_of_a_step_are_on_the_page_about_steps() -> None:
+    page = (ROOT / "docs/how-to/steps.md").read_text("utf-8")
+    source = (ROOT / "runtime/dsec/launch.py").read_text("utf-8")
+    set_there = set(re.findall(r'b"(DSEC_[A-Z_]*[A-Z])"', source))
+    assert {"DSEC_RUN_DIR", "DSEC_LINKS", "DSEC_HOME"} <= set_there
+    for name in (*set_there, *parts_of_a_split(), visible.GRANTED, "DSEC_DEP_"):
+        assert f"`{name}" in page, f"{name} is not on the page"
+
+
+def parts_of_a_split() -> tuple[str, ...]:
+    return (parts.INDEX, parts.COUNT, parts.LAYERS)
 
 
 def test_what_a_log_may_take() -> None:
