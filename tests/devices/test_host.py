@@ -25,6 +25,7 @@ from dsec.inventory import Device, Inventory
         ("N/A", ()),
         ("1-", ()),
         ("a-b", ()),
+        (",".join(["0-99999"] * 100_000), ()),
     ],
 )
 def test_members(text: str, found: tuple[int, ...]) -> None:

@@ -242,3 +242,24 @@ def test_damaged_output_is_read_or_refused(noise: str, text: str, at: int, lengt
     with contextlib.suppress(InventoryProblem):
         found = smi.from_output(damaged, "x")
         assert len({device.uuid for device in found.devices}) == len(found.devices)
+
+
+@pytest.mark.parametrize(
+    ("columns", "numa", "cpu_m"),
+    [
+        ("0\t1", 1, None),  # "0" stands in GPU0, too
+        ("N/A\t1", 1, None),  # as a container without cpusets prints it
+        ("0-31\t1", 1, 32000),
+        ("0-31\tN/A", None, 32000),
+        ("N/A\tN/A", None, None),
+    ],
+)
+def test_the_columns_after_the_links_are_read_one_by_one(
+    columns: str, numa: int | None, cpu_m: int | None
+) -> None:
+    text = (
+        f"\tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity\nGPU0\t X \tNV12\t{columns}\nGPU1\tNV12\t X \t{columns}\n"
+    )
+    found = smi.from_output(text, "topo.txt")
+    assert {device.numa for device in found.devices} == {numa}
+    assert found.cpu_m == (AMPLE_CPU_M if cpu_m is None else cpu_m)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+_MOST_MEMBERS = 100_000
+"""More than any machine has: a list that claims more is none."""
+
 
 def members(text: str) -> tuple[int, ...]:
     """`0-3,8` -> (0, 1, 2, 3, 8); () when the text is no list of ranges."""
@@ -12,6 +15,8 @@ def members(text: str) -> tuple[int, ...]:
         if not (low.isdecimal() and last.isdecimal() and len(last) < 6):
             return ()
         found += range(int(low), int(last) + 1)
+        if len(found) > _MOST_MEMBERS:
+            return ()
     return tuple(found)
 
 

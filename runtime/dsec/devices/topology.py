@@ -74,16 +74,16 @@ class _Row:
     def __init__(self, line: str, header: str, count: int) -> None:
         words = line.split()[1:]
         self.links = tuple(word if is_link(word) else "" for word in words[:count])
-        self.cpu, self.numa = self._affinity(line, words, header)
+        self.cpu, self.numa = self._affinity(words, header)
 
-    def _affinity(self, line: str, words: list[str], header: str) -> tuple[str, int | None]:
+    def _affinity(self, words: list[str], header: str) -> tuple[str, int | None]:
         """The first range after the links is the CPUs, the next number the NUMA node."""
         at = next(
             (place for place, word in enumerate(words) if word != "X" and not is_link(word)), len(words)
         )
         rest = words[at:]
-        if "Affinity" not in header or not rest or not members(rest[0]):
+        known = members(rest[0]) if rest else ()
+        if "Affinity" not in header or not (known or rest[:1] == ["N/A"]):
             return "", None
-        tail = line[line.index(rest[0]) + len(rest[0]) :].split()
-        nodes = members(tail[0]) if tail and "NUMA" in header else ()
-        return rest[0], nodes[0] if len(nodes) == 1 else None
+        nodes = members(rest[1]) if len(rest) > 1 and "NUMA" in header else ()
+        return rest[0] if known else "", nodes[0] if len(nodes) == 1 else None
