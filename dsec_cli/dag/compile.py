@@ -24,7 +24,6 @@ from dsec.plan import (
 )
 from dsec.planfile import seal
 from dsec.record import Record
-from dsec.units import Duration
 from dsec.versions import coerced
 from dsec_cli.dag.analysis import analyze, rounds_of
 from dsec_cli.dag.demand import demands_of, gpu_count
@@ -36,6 +35,7 @@ from dsec_cli.dag.lowering import Decided, lowered
 from dsec_cli.dag.settling import refused, settle
 from dsec_cli.dag.shell import SH
 from dsec_cli.dag.tolerance import level_of
+from dsec_cli.dag.view import time_text
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.words import say
 
@@ -326,7 +326,7 @@ def _far_off(steps: Iterable[Step], learned: Mapping[str, int]) -> list[str]:
         if step.id in learned and step.expect is not None:
             took, declared = learned[step.id], step.expect.ms
             if abs(took - declared) >= _FAR_MS and not declared <= took * _FAR <= declared * _FAR**2:
-                found.append((step.id, Duration(took * 10**6), step.expect))
+                found.append((step.id, time_text(took), step.expect))
     told = [
         f"Step {name} took {took} in earlier runs, expected_duration is {expect}: planned as it took; "
         "--durations declared takes what is declared"
