@@ -167,7 +167,10 @@ def _report(text: SourceText, diagnostics: tuple[Diagnostic, ...], args: Args) -
 
 def _note(answer: Answer, tell: Tell) -> None:
     """What the answer leaves open, to people on stderr."""
-    unknown = [say("the index does not tell what {release} requires", release=one) for one in answer.unknown]
+    unknown = [
+        say("what {release} requires is unknown: the index does not state it", release=one)
+        for one in answer.unknown
+    ]
     for note in (*answer.notes, *unknown[:_MOST_NOTED]):
         write(tell(say("note: {note}", note=note)))
 
@@ -209,16 +212,16 @@ def _verdict(report: Report, entries: tuple[Entry, ...], held: Held, answer: Ans
             + "\n"
         )
     coverage = covered(entries, held)
-    told = say(
+    verdict = say(
         "nothing found, as far as the table knows ({rules} rules of {known} of {packages} packages)",
         rules=coverage.rules,
         known=coverage.known,
         packages=coverage.packages,
     )
     if held.where:
-        told = say("{told} and {where} tells", told=told, where=held.where)
+        verdict = say("{verdict}, and as far as {where} shows", verdict=verdict, where=held.where)
     return (
-        report.tell(told)
+        report.tell(verdict)
         + "\n"
         + report.tell(say("dsec packages --resolve asks a resolver and the index for a full answer"))
         + "\n"

@@ -37,7 +37,7 @@ class Answer(Record):
     words: str = ""
     """The resolver's own, where it found no set."""
     unknown: tuple[str, ...] = ()
-    """Releases of which the index does not tell what they need."""
+    """Releases of which the index does not state what they need."""
     notes: tuple[str, ...] = ()
 
 

@@ -80,7 +80,7 @@ def _by_resolvelib(
 
 
 def _not_asked() -> tuple[str, ...]:
-    """What pip is told and resolvelib does without."""
+    """Settings of pip that resolvelib does without."""
     pip = pip_settings(os.environ)
     notes = [
         say("the extra index {url} is not asked: with uv installed it is", url=shown(one)) for one in pip.more

@@ -68,7 +68,7 @@ class _Question:
         self.pages = _Pages(index, answer.held, asked)
         self.alone = not any(asked.env.get(name) for name in _MORE)
         self.unknown: dict[str, str] = {}
-        """Packages that are left out, and which release it is of which nothing is told."""
+        """Packages that are left out, and of which release nothing is known."""
 
     def answered(self) -> Answer:
         said = self._ask(self.entries)
@@ -115,7 +115,7 @@ class _Question:
         )
 
     def _leave_out(self, derivation: Derivation) -> None:
-        """Packages that uv finds no wheel of, though there is a source of which nothing is told."""
+        """Packages that uv finds no wheel of, though there is a source whose needs are unknown."""
         for name, without_wheel in derivation.unbuilt:
             wanted = [of(one.wanted) for one in self.entries if one.name == name]
             wanted += [one.allowed for one in derivation.needed if one.on == name]

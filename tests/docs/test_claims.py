@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dsec import attention, parts
+from dsec import attention, journal, parts, warden
 from dsec.devices import visible
 from dsec.monitor.checks import logsize
 from dsec_cli.commands import marking
@@ -16,6 +16,7 @@ from dsec_cli.diagnostics import Severity
 from dsec_cli.fast import run
 from dsec_cli.lint.linter import lint
 from dsec_cli.options import COMMANDS
+from dsec_cli.snapshot import keeping
 from dsec_cli.source.text import SourceText
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -177,6 +178,36 @@ CLAIMS = (
         "lint/test_lint_golden.py::test_golden_of_one_rule",
     ),
     (
+        "docs/how-to/snapshots.md",
+        "Of each run the marks and the last twelve states are kept, of runs the latest twenty",
+        "docs/test_claims.py::test_which_snapshots_are_kept",
+    ),
+    (
+        "docs/how-to/snapshots.md",
+        "A run that lasts 20 s takes snapshots by itself: `JOB-start`, one every five minutes, `JOB-finish`",
+        "docs/test_claims.py::test_how_often_a_run_takes_snapshots",
+    ),
+    (
+        "docs/explanation/journal.md",
+        "A journal of 16 MiB or more (some 90,000 records) is packed when it is closed or resumed",
+        "docs/test_claims.py::test_sizes_of_a_journal",
+    ),
+    (
+        "docs/explanation/journal.md",
+        "256 KiB are set aside beside the journal",
+        "docs/test_claims.py::test_sizes_of_a_journal",
+    ),
+    (
+        "docs/explanation/processes.md",
+        "the warden ends every process that this executor started: TERM, two seconds, KILL",
+        "docs/test_claims.py::test_how_long_a_warden_waits",
+    ),
+    (
+        "docs/how-to/packages.md",
+        "The whole answer takes at most 120 seconds, or `--timeout SECONDS`",
+        "docs/test_claims.py::test_how_long_an_answer_about_packages_may_take",
+    ),
+    (
         "docs/reference/contract.md",
         "Time between the state snapshots that a run takes by itself; five minutes where none is stated",
         "docs/test_claims.py::test_how_often_a_run_takes_snapshots",
@@ -190,7 +221,25 @@ def test_when_a_run_has_a_monitor() -> None:
 
 
 def test_how_often_a_run_takes_snapshots() -> None:
-    assert marking.EVERY_S == 5 * 60
+    assert (marking.Marking.AFTER_S, marking.EVERY_S) == (20.0, 5 * 60)
+
+
+def test_which_snapshots_are_kept() -> None:
+    assert (keeping.LIGHTS, keeping.RUNS) == (12, 20)
+
+
+def test_sizes_of_a_journal() -> None:
+    assert (journal.RESERVE_BYTES, journal.PACK_BYTES, journal.SYNC_EVERY_S) == (256 << 10, 16 << 20, 0.25)
+
+
+def test_how_long_a_warden_waits() -> None:
+    assert warden.GRACE_S == 2.0
+
+
+def test_how_long_an_answer_about_packages_may_take() -> None:
+    (packages,) = (row for row in COMMANDS if row[0] == "packages")
+    (timeout,) = (option for option in packages[4] if option[0] == "timeout")
+    assert timeout[5] == 120
 
 
 def test_how_many_formats_a_lint_has() -> None:

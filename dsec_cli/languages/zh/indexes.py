@@ -48,7 +48,7 @@ TEXTS: dict[str, str] = {
     "not installed": "未安装",
     "no Python packages are stated": "没有写明 Python 软件包",
     "index: {url}": "索引：{url}",
-    "the index does not tell what {release} requires": "索引没有说明 {release} 需要什么",
+    "what {release} requires is unknown: the index does not state it": "不知道 {release} 需要什么：索引没有说明",
     "{url} is not given in parts": "{url} 不能分段获取",
     "could not find out in {limit:g} s": "在 {limit:g} 秒内没能查清",
     "--timeout SECONDS allows more; narrower ranges need less": "--timeout SECONDS 可以给更多时间；范围写窄一些则更快",
@@ -78,6 +78,6 @@ TEXTS: dict[str, str] = {
     "nothing found, but it is unknown what is required by {packages}": "没有发现问题，但不知道 {packages} 需要什么",
     "nothing found: {resolver} has found versions that go together": "没有发现问题：{resolver} 找到了能共存的版本",
     "nothing found, as far as the table knows ({rules} rules of {known} of {packages} packages)": "就表中所知没有发现问题（{packages} 个软件包中 {known} 个的 {rules} 条规则）",
-    "{told} and {where} tells": "{told}，{where} 中所装的也是如此",
+    "{verdict}, and as far as {where} shows": "{verdict}，{where} 中所装的也是如此",
     "dsec packages --resolve asks a resolver and the index for a full answer": "dsec packages --resolve 会让求解器查询索引，给出完整的答案",
 }
