@@ -150,6 +150,11 @@ def _yaml(source: SourceText) -> object:
             where = source.position(problem.span.start)
             what = f"{source.name}:{where.line}:{where.column}: {problem.message}"
             raise InventoryProblem(what, hint=problem.help)
+    if not tree.documents:
+        raise InventoryProblem(
+            say("{name} is empty", name=source.name),
+            hint=say("name a file that dsec inventory --json wrote, or builtin:NAME"),
+        )
     if len(tree.documents) != 1:
         what = f"{source.name} holds {len(tree.documents)} documents, not one"
         raise InventoryProblem(what, hint="write one inventory a file")

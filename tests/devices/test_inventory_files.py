@@ -48,7 +48,7 @@ def test_files_are_told_apart(tmp_path: Path) -> None:
         ("gpus:\n- {type: l4, type: l4}\n", "type"),
         ("cpu: [1\n", ":"),
         ("cpu: 1\n---\ncpu: 2\n", "2 documents"),
-        ("", "documents"),
+        ("", "is empty"),
         ('{"cpu": ', "no JSON"),
         ('{"format": "dsec.inventory/2"}', "this dsec reads dsec.inventory/1"),
         ('{"format": "dsec.inventory/1"}', "lacks"),
@@ -164,7 +164,7 @@ def test_a_refused_value_is_shown_shortened(tmp_path: Path) -> None:
     path.write_text("word " * 1000)
     with pytest.raises(InventoryProblem) as caught:
         read_inventory(str(path))
-    assert len(str(caught.value)) < 200 + len(str(path))
+    assert len(caught.value.what) < 200 + len(str(path))
 
 
 def test_names_of_a_file_cannot_command_a_terminal() -> None:

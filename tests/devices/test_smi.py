@@ -263,3 +263,34 @@ def test_the_columns_after_the_links_are_read_one_by_one(
     found = smi.from_output(text, "topo.txt")
     assert {device.numa for device in found.devices} == {numa}
     assert found.cpu_m == (AMPLE_CPU_M if cpu_m is None else cpu_m)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("NVIDIA GeForce RTX 6090, 49152\n", [("rtx-6090", 49152)]),
+        ("NVIDIA L4, 23034 MiB\nNVIDIA L4, 23034 MiB\n", [("l4", 23034)] * 2),
+        ("0, NVIDIA L4, 100 MiB, 23034 MiB, 22934 MiB, 45\n", [("l4", 23034)]),
+        ("NVIDIA GB10, [N/A]\n", [("gb10", None)]),
+        ("NVIDIA L4, 23034 MiB\nsomething else\n", None),
+        ("L4, 3\n", None),
+    ],
+)
+def test_rows_without_their_header_are_read(text: str, found: list[tuple[str, int | None]] | None) -> None:
+    assert smi.is_output(text) == (found is not None)
+    seen = smitext.headless(text)
+    assert [(one.total and one.total >> 20) for one in seen] == [size for _, size in found or ()]
+    if found is not None:
+        types = [device.type for device in smi.from_output(text, "a.csv").devices]
+        assert types == [kind for kind, _ in found]
+
+
+def test_a_matrix_of_peers_beside_a_list_of_gpus_says_nothing_more() -> None:
+    peers = " \tGPU0\tGPU1\n GPU0\tX\tCNS\n GPU1\tCNS\tX\n"
+    assert smi.from_output(LISTING + peers, "a.txt") == smi.from_output(LISTING, "a.txt")
+
+
+def test_a_header_without_rows_lists_no_gpu() -> None:
+    assert smi.is_output("name, memory.total [MiB]\n")
+    with pytest.raises(InventoryProblem, match="lists no GPU"):
+        smi.from_output("name, memory.total [MiB]\n", "a.csv")

@@ -221,6 +221,8 @@ TEXTS: dict[str, str] = {
     "reading {path}": "正在读取 {path}",
     "checking {count} Steps": "正在检查 {count} 个 Step",
     "planning {count} Steps": "正在规划 {count} 个 Step",
+    "{name} is empty": "{name} 是空的",
+    "describe the machine, or save what dsec inventory --json or nvidia-smi -q -x prints there": "描述该机器，或保存在那里运行 dsec inventory --json 或 nvidia-smi -q -x 的输出",
     "warning: what the run taught could not be kept: {why}": "警告：本次运行的经验数据无法保存：{why}",
     "note: planned without what earlier runs taught, which cannot be read: {why}": "注意：无法读取以往运行的经验数据，规划时未使用：{why}",
     "warning: the report could not be written: {why}": "警告：报告无法写出：{why}",

@@ -61,6 +61,12 @@ def from_document(document: object, name: str) -> Inventory:
 
     Equal documents give equal inventories: the n-th device of a type has the UUID `GPU-<type>-<n>`.
     """
+    if not isinstance(document, Mapping):
+        want = f"a mapping with {', '.join(_KEYS)}"
+        hint = say(
+            "describe the machine, or save what dsec inventory --json or nvidia-smi -q -x prints there"
+        )
+        raise _wrong(name, "the inventory", document, want, hint)
     stated = _mapping(document, "the inventory", _KEYS, name)
     title = stated.get("name")
     if title is not None and not isinstance(title, str):

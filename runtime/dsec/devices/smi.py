@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _LOST = "Unable to determine the device handle"
 _ROOT, _END = "<nvidia_smi_log", "</nvidia_smi_log>"
-_READERS = (smitext.queried, smitext.comma_separated, smitext.listed, smitext.tabled)
+_READERS = (smitext.queried, smitext.comma_separated, smitext.headless, smitext.listed, smitext.tabled)
 """The one that says most first."""
 
 
@@ -35,6 +35,7 @@ def is_output(text: str) -> bool:
         or bool(matrix(text).names)
         or any(read(text) for read in _READERS)
         or _is_peer_matrix(text)
+        or any(smitext.is_header(line) for line in text[:4000].splitlines())
     )
 
 
@@ -50,7 +51,7 @@ def _is_peer_matrix(text: str) -> bool:
 
 def from_output(text: str, name: str) -> Inventory:
     """The inventory in saved output; raises InventoryProblem."""
-    if _is_peer_matrix(text):
+    if _is_peer_matrix(text) and not any(read(text) for read in _READERS):
         raise InventoryProblem(
             say("{name} is what nvidia-smi topo -p2p printed: which GPUs there are is not in it", name=name),
             hint="save nvidia-smi -q -x, or nvidia-smi -q and nvidia-smi topo -m",

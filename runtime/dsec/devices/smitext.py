@@ -145,13 +145,43 @@ def comma_separated(text: str) -> list[Seen]:
     found: list[Seen] = []
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.split(",")]
-        bare = [cell.partition(" [")[0] for cell in cells]
-        if "name" in bare and "memory.total" in bare:
-            columns, heads = bare, cells
+        if is_header(line):
+            columns, heads = [cell.partition(" [")[0] for cell in cells], cells
         elif columns and len(cells) == len(columns):
             row = dict(zip(columns, cells, strict=True))
             units = any("[MiB]" in head for head in heads)
             found.append(_row(row, len(found), units=units))
+    return found
+
+
+def is_header(line: str) -> bool:
+    """Whether a line is the header of `--query-gpu`, with what an inventory needs of it."""
+    bare = {cell.strip().partition(" [")[0] for cell in line.split(",")}
+    return {"name", "memory.total"} <= bare
+
+
+_MAKES = ("NVIDIA ", "Tesla ", "GeForce ", "Quadro ", "GRID ", "TITAN ")
+"""What names of cards begin with."""
+
+
+def headless(text: str) -> list[Seen]:
+    """GPUs of `--query-gpu=... --format=csv,noheader`: each line has a card's name and sizes of memory.
+
+    Of several sizes the largest is all of it; a number without a unit is a size where nothing else stands.
+    """
+    found: list[Seen] = []
+    lines = [line for line in text.splitlines() if line.strip()]
+    for line in lines:
+        cells = [cell.strip() for cell in line.split(",")]
+        names = [cell for cell in cells if cell.startswith(_MAKES)]
+        sizes = [size for cell in cells if cell.endswith("MiB") and (size := mib(cell)) is not None]
+        if not sizes and len(cells) == 2 and cells[1].isdecimal():
+            sizes = [size for size in (mib(f"{cells[1]} MiB"),) if size is not None]
+        if len(names) != 1 or not (sizes or "[N/A]" in cells or "[Not Supported]" in cells):
+            return []
+        uuid = next((cell for cell in cells if cell.startswith(("GPU-", "MIG-"))), "")
+        pci = next((cell for cell in cells if _is_bus([cell])), None)
+        found.append(Seen(len(found), names[0], uuid, pci, max(sizes, default=None), None, None))
     return found
 
 
