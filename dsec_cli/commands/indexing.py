@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dsec_cli.packages.known import Facts
 
 _PIECE = 1 << 16
+_KEY_LENGTH = 16
 _REDIRECTS = 5
 
 
@@ -145,9 +146,26 @@ def _default() -> str:
 
 
 def shown(url: str) -> str:
-    """The URL without what may be secret in it: user, password, query."""
+    """The URL without what may be secret in it: user, password, query, and folders that look like a key."""
     parts = urlsplit(url)
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], without_keys(parts.path), "", ""))
+
+
+def without_keys(path: str) -> str:
+    """A path whose folders of many letters and digits are hidden: some indexes take a key there."""
+    return "/".join("***" if _looks_like_a_key(one) else one for one in path.split("/"))
+
+
+def _looks_like_a_key(folder: str) -> bool:
+    """One word of at least 16 letters and digits, or a UUID; names of packages have short words."""
+    words = folder.replace("_", "-").split("-")
+    if [len(word) for word in words] == [8, 4, 4, 4, 12]:
+        return True
+    return any(len(word) >= _KEY_LENGTH and word.isalnum() and _is_mixed(word) for word in words)
+
+
+def _is_mixed(word: str) -> bool:
+    return any(map(str.isdigit, word)) and any(map(str.isalpha, word))
 
 
 class RefusedError(IndexProblem):

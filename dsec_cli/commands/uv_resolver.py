@@ -12,6 +12,7 @@ from dsec.core.pep440 import satisfies
 from dsec.errors import DSecError, RunProblem
 from dsec.record import Record
 from dsec_cli.commands import child
+from dsec_cli.commands.indexing import shown, without_keys
 from dsec_cli.packages.derivation import MOST_READ, is_unsolvable, read
 from dsec_cli.packages.requirement import normalised
 from dsec_cli.words import say, system
@@ -189,6 +190,7 @@ def cleaned(text: str, hidden: tuple[str, ...]) -> str:
         text = text.replace(one, "***")
     text = re.sub(r"(\w{1,20}://)[^/\s@]{1,2000}@", r"\1", text)
     text = re.sub(r"(\w{1,20}://[^\s?#`'\")]{1,2000})\?[^\s`'\")]{1,2000}", r"\1", text)
+    text = re.sub(r"\w{1,20}://[^\s?#`'\")]{1,2000}", lambda found: without_keys(found[0]), text)
     return "".join(ch if ch.isprintable() or ch.isspace() else "?" for ch in text)
 
 
@@ -305,8 +307,6 @@ def _short(words: str, code: int | None) -> str:
 
 def _lines(output: str) -> tuple[dict[str, str], tuple[str, ...]]:
     """Versions by package, and the places that uv has asked."""
-    from dsec_cli.commands.indexing import shown
-
     versions: dict[str, str] = {}
     places: list[str] = []
     for line in output.splitlines():

@@ -190,6 +190,10 @@ def test_the_password_goes_to_the_index_and_into_no_message(server: Server) -> N
         HttpIndex(f"{base}/fails", python="3.11.4", machine="x86_64").releases("trl")
     assert "s3cret" not in str(caught.value)
     assert shown("https://user:pw@host:8/simple?token=1") == "https://host:8/simple"
+    assert shown("https://host/aB3dE5fG7hJ9kL1m/org/simple") == "https://host/***/org/simple"
+    assert shown("https://host/simple/scikit-learn-intelex-2024/") == (
+        "https://host/simple/scikit-learn-intelex-2024/"
+    )
 
 
 @pytest.mark.parametrize("url", ["", "file:///etc", "ftp://x/", "http://", "http://[", "simple"])

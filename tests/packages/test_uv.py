@@ -178,11 +178,14 @@ def test_passwords_are_in_no_text_and_not_in_the_command_line() -> None:
     hidden = uv_resolver.secrets(env)
     said = (
         "Failed to fetch https://me:s3cret%21@two.example/simple/a?key=abcdefgh with s3cret! hunter22 "
-        "https://tok_1234567@one.example https://other:secret@three.example/x?y=z \x1b]0;x\x07"
+        "https://tok_1234567@one.example https://other:secret@three.example/x?y=z \x1b]0;x\x07 "
+        "https://dl.four.example/aB3dE5fG7hJ9kL1m/org/python/simple/trl/"
     )
     text = uv_resolver.cleaned(said, hidden)
     assert not [
-        one for one in ("s3cret", "abcdefgh", "hunter22", "tok_1234567", "other:secret", "y=z") if one in text
+        one
+        for one in ("s3cret", "abcdefgh", "hunter22", "tok_1234567", "other:secret", "y=z", "aB3dE5f")
+        if one in text
     ]
     assert "two.example/simple/a" in text
     assert text.isprintable()
