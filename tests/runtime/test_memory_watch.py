@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Iterable
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -317,6 +318,75 @@ def test_the_machine_s_own_limit_counts_where_the_step_states_none(kit: SimpleNa
     forecasts = [forecast_line(one) for one in told if one["tell"] == "forecast"]
     assert len(forecasts) == 1
     assert "it reaches the 8 GiB that this machine has for it in about" in forecasts[0]
+
+
+def call_of(step: str, iteration: int, held: int, *, worker: str = "w", pid: int = 7, gpu: int = 0) -> Use:
+    watched = Watched(step, iteration, 1, worker, pid, 0, (FIRST,) if gpu else (), 0, "")
+    return Use(watched, Usage((pid,), held, 0, "S"), (), 0, 0, {FIRST: gpu} if gpu else {})
+
+
+def forecasts_of(plan: Any, uses: Iterable[tuple[int, Use]], *, left: int = 32 * GIB) -> list[str]:
+    check = Check()
+    told = [one for at, use in uses for one in check.look(scene(at, left, (use,), plan))]
+    return [f"{one['step']}: {forecast_line(one)}" for one in told if one["tell"] == "forecast"]
+
+
+def calls(kit: SimpleNamespace, first: int, second: int) -> Any:
+    """Two Steps that one worker serves, and the main memory that they state."""
+    return kit.plan(
+        kit.step("act", call="m:a", worker="w", demand=kit.demand(memory_bytes=first)),
+        kit.step("learn", "act", call="m:b", worker="w", demand=kit.demand(memory_bytes=second)),
+        count=99,
+    )
+
+
+def test_a_worker_that_grows_from_call_to_call_is_told_of_once(kit: SimpleNamespace) -> None:
+    uses = [(2 * at, call_of(("act", "learn")[at % 2], at // 2, GIB + at * 20 * MIB)) for at in range(100)]
+    (told,) = forecasts_of(calls(kit, GIB, 4 * GIB), uses)
+    assert "main memory grows by 40 MiB an execution: it reaches the 4 GiB that it states" in told
+    assert forecasts_of(
+        calls(kit, GIB, 4 * GIB), [(at, use) for at, use in uses if use.watched.iteration % 3]
+    )
+
+
+def test_a_worker_that_grows_within_short_calls_is_told_by_the_minute(kit: SimpleNamespace) -> None:
+    uses = [(at, call_of("act", at // 400, GIB + at * 10 * MIB)) for at in range(300)]
+    (told,) = forecasts_of(calls(kit, 8 * GIB, 2 * GIB), uses)
+    assert told.startswith("act: main memory grows by 600 MiB a minute: it reaches the 8 GiB that it states")
+
+
+def test_a_worker_of_which_not_all_steps_state_memory_meets_the_machine_s_limit(kit: SimpleNamespace) -> None:
+    uses = [(at, call_of("act", at // 5, GIB + at * 10 * MIB)) for at in range(300)]
+    (told,) = forecasts_of(calls(kit, GIB, 0), uses, left=2 * GIB)
+    assert "that this machine has for it" in told
+
+
+def test_a_worker_that_was_started_anew_or_stays_as_it_is_is_not_told_of(kit: SimpleNamespace) -> None:
+    plan = calls(kit, 4 * GIB, 4 * GIB)
+    flat = [(2 * at, call_of(("act", "learn")[at % 2], at // 2, GIB)) for at in range(100)]
+    assert forecasts_of(plan, flat) == []
+    anew = [(at, call_of("act", at // 4, GIB + at % 16 * 40 * MIB, pid=7 + at // 16)) for at in range(160)]
+    assert forecasts_of(plan, anew) == []
+
+
+def test_a_worker_is_held_to_the_gpu_memory_of_its_largest_step(kit: SimpleNamespace) -> None:
+    plan = kit.plan(
+        kit.step("act", call="m:a", worker="w", demand=kit.demand(gpu_count=1, gpu_memory_bytes=10 * GIB)),
+        kit.step("learn", call="m:b", worker="w", demand=kit.demand(gpu_count=1, gpu_memory_bytes=40 * GIB)),
+    )
+    device = SimpleNamespace(
+        uuid=FIRST, memory_total_bytes=80 * GIB, memory_reserved_bytes=0, memory_used_bytes=39 * GIB
+    )
+    check = Check()
+    both = (call_of("act", 0, 0, gpu=39 * GIB), call_of("learn", 0, 0, gpu=39 * GIB))
+    told = [
+        one
+        for use in both
+        for one in check.look(scene(1, GIB * 32, (use,), plan)._replace(devices=(device,)))
+    ]
+    assert told == []
+    over = scene(2, GIB * 32, (call_of("act", 1, 0, gpu=70 * GIB),), plan)._replace(devices=(device,))
+    assert [(one["tell"], one["stated"]) for one in check.look(over)] == [("over-baseline", 40 * GIB)]
 
 
 def test_sizes_for_people() -> None:

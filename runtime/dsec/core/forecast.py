@@ -106,6 +106,11 @@ class Series:
             self._points = self._points[::2]
             self._stride *= 2
 
+    @property
+    def warned(self) -> bool:
+        """Whether this climb was told of."""
+        return self._warned
+
     def warn(self, limit: int | None) -> Forecast | None:
         """A forecast that is worth telling, once for each climb."""
         if self._warned or (found := self.forecast(limit)) is None:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from dsec.callparts import size_of
 from dsec.core.forecast import Series, Stated, offender, over_baseline
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from dsec.core.forecast import Forecast
     from dsec.devices.reading import Reading
     from dsec.monitor.scene import Scene, Tell, Use
-    from dsec.plan import PlannedStep
+    from dsec.plan import Demand, PlannedStep
 
 _EVERY_US = 5_000_000
 """Between two points of a series within an attempt."""
@@ -24,7 +25,7 @@ _LOOKS = 2
 
 
 class _Climb:
-    """One quantity of one Step: within its running attempt, and from execution to execution."""
+    """One quantity of a Step or worker: within an attempt or a worker's life, and over executions."""
 
     def __init__(self) -> None:
         self.within = Series(least=_LEAST)
@@ -32,7 +33,7 @@ class _Climb:
         self.peak = 0
         self.at_us = -_EVERY_US
         self.key = (-1, 0)
-        """Iteration and attempt that `within` is about."""
+        """Iteration and attempt that `within` is about; of a worker its newest iteration, and its process."""
 
     def take(self, iteration: int, attempt: int, at_us: int, held: int) -> list[tuple[str, Series]]:
         """The next reading; what was another execution is over. Gives back what there is to look at anew."""
@@ -43,6 +44,26 @@ class _Climb:
                 anew.append(("execution", self.across))
             self.key, self.peak = (iteration, attempt), 0
             self.within, self.at_us = Series(least=_LEAST), -_EVERY_US
+        return anew + self._within(at_us, held)
+
+    def take_of_worker(self, iteration: int, pid: int, at_us: int, held: int) -> list[tuple[str, Series]]:
+        """The same of a worker: what one call leaves behind is there in the next, of whichever Step."""
+        anew = []
+        newest, process = self.key
+        if pid != process:
+            self.within, self.at_us = Series(least=_LEAST), -_EVERY_US
+        if iteration > newest:
+            if newest >= 0:
+                self.across.add(newest, self.peak)
+                anew.append(("execution", self.across))
+            self.peak = 0
+        self.key = max(iteration, newest), pid
+        anew += self._within(at_us, held)
+        # One climb is seen in both series, and told once.
+        return [] if self.within.warned or self.across.warned else anew
+
+    def _within(self, at_us: int, held: int) -> list[tuple[str, Series]]:
+        anew = []
         self.peak = max(self.peak, held)
         if at_us - self.at_us >= _EVERY_US:
             self.at_us = at_us
@@ -55,8 +76,11 @@ class Check:
     """Follows the memory of all Steps of a run."""
 
     def __init__(self) -> None:
-        self._climbs: dict[tuple[str, str], _Climb] = {}
+        self._climbs: dict[tuple[str, str, str], _Climb] = {}
+        """By worker, or "" and Step, and by device ("": main memory)."""
         self._steps: dict[str, PlannedStep] | None = None
+        self._workers: dict[str, Demand] = {}
+        """What the Steps that a worker serves state of it together."""
         self._over: set[tuple[str, str]] = set()
         self._scarce: dict[str, tuple[int, bool]] = {}
         """Per device ("": the machine): looks at which it had too little, and whether that was told."""
@@ -79,6 +103,7 @@ class Check:
         if self._steps is None:
             plan = scene.plan()
             self._steps = {step.id: step for step in plan.steps} if plan else {}
+            self._workers = _of_workers(self._steps.values())
         return self._steps
 
     def _host(self, scene: Scene, use: Use, step: PlannedStep) -> Iterator[Tell]:
@@ -87,7 +112,7 @@ class Check:
             return
         left = scene.host.memory_available_bytes
         limits = [
-            ("states", _stated(step)),
+            ("states", self._demand(use, step).memory_bytes),
             ("has", None if left is None else left + held),
         ]
         yield from self._climb(scene, use, held, limits, "")
@@ -97,28 +122,38 @@ class Check:
     ) -> Iterator[Tell]:
         if device is None:
             return
-        stated = step.demand.gpu_memory_bytes
+        demand = self._demand(use, step)
         total, used = _memory(device)
         room = None if total is None or used is None else total - max(0, used - held)
-        yield from self._climb(scene, use, held, [("states", stated), ("has", room)], device.uuid)
-        yield from self._baseline(use, step, held, device.uuid)
+        yield from self._climb(
+            scene, use, held, [("states", demand.gpu_memory_bytes), ("has", room)], device.uuid
+        )
+        yield from self._baseline(use, demand, held, device.uuid)
+
+    def _demand(self, use: Use, step: PlannedStep) -> Demand:
+        """What is stated of the processes of an attempt: those of a call serve others, too."""
+        return self._workers.get(use.watched.worker, step.demand)
 
     def _climb(
         self, scene: Scene, use: Use, held: int, limits: list[tuple[str, int | None]], device: str
     ) -> Iterator[Tell]:
         watched = use.watched
-        climb = self._climbs.setdefault((watched.step, device), _Climb())
-        for unit, series in climb.take(watched.iteration, watched.attempt, scene.at_us, held):
+        climb = self._climbs.setdefault((watched.worker, watched.worker or watched.step, device), _Climb())
+        for unit, series in (
+            climb.take_of_worker(watched.iteration, watched.pid, scene.at_us, held)
+            if watched.worker
+            else climb.take(watched.iteration, watched.attempt, scene.at_us, held)
+        ):
             for whose, limit in limits:
                 found = series.warn(limit)
                 if found is not None:
                     yield _forecast(use, found, unit, whose, device)
                     break
 
-    def _baseline(self, use: Use, step: PlannedStep, held: int, device: str) -> Iterator[Tell]:
+    def _baseline(self, use: Use, demand: Demand, held: int, device: str) -> Iterator[Tell]:
         key = (use.watched.worker or use.watched.step, device)
-        stated, granted = step.demand.gpu_memory_bytes, len(use.watched.devices)
-        if not over_baseline(held, stated, granted=granted, baseline=step.demand.gpu_count):
+        stated, granted = demand.gpu_memory_bytes, len(use.watched.devices)
+        if not over_baseline(held, stated, granted=granted, baseline=demand.gpu_count):
             if stated and 4 * held < 5 * stated:
                 self._over.discard(key)
             return
@@ -182,8 +217,26 @@ def _scarce(device: str, left: int | None, held: list[tuple[Use, PlannedStep, in
     return told | chosen._asdict() | {"attempt": use.watched.attempt}
 
 
+def _of_workers(steps: Iterable[PlannedStep]) -> dict[str, Demand]:
+    """Per worker the GPUs of its largest Step, as it has them, and the most main memory that one states.
+
+    Where one of them states no main memory, nothing is stated of the worker.
+    """
+    found: dict[str, Demand] = {}
+    for step in steps:
+        if not step.command.call:
+            continue
+        name = step.command.worker or step.id
+        known, own = found.get(name), step.demand
+        if known is not None:
+            least, most = sorted((known.memory_bytes, own.memory_bytes))
+            own = max(known, own, key=size_of)._replace(memory_bytes=most if least else 0)
+        found[name] = own
+    return found
+
+
 def _stated(step: PlannedStep) -> int:
-    """Calls share a worker with others, so what it holds is nothing that one of them stated."""
+    """Who answers for a full machine: calls share a worker, so what it holds is no single Step's fault."""
     return 0 if step.command.call else step.demand.memory_bytes
 
 
