@@ -52,6 +52,8 @@ class Gpu(Record):
     links: tuple[bool, ...] | None = None
     """Every NVLink: whether it is active; None: it has none."""
     numa: int | None = None
+    memory_why: str = ""
+    """Why its memory is not known; "": it is, or nobody was asked."""
 
 
 class Gpus(Record):
@@ -130,6 +132,7 @@ def _gpu(door: Door, index: int) -> Gpu:
         temperature_c=door.ask("nvmlDeviceGetTemperature", handle, 0),
         links=_links(door, handle),
         numa=door.ask("nvmlDeviceGetNumaNodeId", handle),
+        memory_why=_memory_why(door, handle, model or ""),
     )
     if LOST in door.seen or RESET_REQUIRED in door.seen:
         return blank._replace(health=_health(LOST if LOST in door.seen else RESET_REQUIRED))
@@ -139,6 +142,14 @@ def _gpu(door: Door, index: int) -> Gpu:
     if uuid is None and model is None and info is None:
         return found._replace(health=_health(door.code))
     return found
+
+
+def _memory_why(door: Door, handle: Any, model: str) -> str:
+    from dsec.devices.measuring import shares_host, why_unknown
+    from dsec.devices.nvml import memory
+
+    _, _, total, code = memory(door, handle)
+    return "" if total is not None or shares_host(model, code) else why_unknown(code)
 
 
 def _health(code: int) -> str:

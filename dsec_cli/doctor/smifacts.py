@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
+from dsec import cards
 from dsec.errors import FileProblem
 from dsec_cli.doctor.gpufacts import UNKNOWN_ERROR, Gpu, Gpus
 from dsec_cli.words import say
@@ -44,6 +45,7 @@ _XML_NAMES = {
     "ecc_mode/pending_ecc": "ECC Mode/Pending",
     "clocks/sm_clock": "Clocks/SM",
     "max_clocks/sm_clock": "Max Clocks/SM",
+    "fb_memory_usage/total": "FB Memory Usage/Total",
     "temperature/gpu_temp": "Temperature/GPU Current Temp",
     "remapped_rows/remapped_row_pending": "Remapped Rows/Pending",
     "remapped_rows/remapped_row_failure": "Remapped Rows/Remapping Failure Occurred",
@@ -185,7 +187,21 @@ def _gpu(index: int, facts: Facts) -> Gpu:
         clock_mhz=_number(facts.get("Clocks/SM")),
         most_clock_mhz=_number(facts.get("Max Clocks/SM")),
         temperature_c=_number(facts.get("Temperature/GPU Current Temp")),
+        memory_why=_memory_why(facts),
     )
+
+
+def _memory_why(facts: Facts) -> str:
+    """Cards that share the host's memory say of their own that it is not applicable."""
+    said = facts.get("FB Memory Usage/Total")
+    number = _number(said)
+    if said is None or number:
+        return ""
+    name = facts.get("Product Name", "")
+    row = cards.card(cards.from_model(name, None))
+    if _bare(said) in ("n/a", "not supported") and (row is None or row.mib is None):
+        return ""
+    return say("nvidia-smi says {value} of it", value=said)
 
 
 def _instances(facts: Facts) -> int | None:

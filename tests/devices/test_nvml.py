@@ -329,3 +329,19 @@ def test_links_are_counted_from_both_ends(
     assert counts.get((f"GPU-{pair[0]}", f"GPU-{pair[1]}"), 0) == count
     for one, two in itertools.permutations(counts, 2):
         assert one != two[::-1] or counts[one] == counts[two]
+
+
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        ("error memory 3", "the driver says that it is not supported, which of this card is not so"),
+        ("error memory 4", "the driver refuses it to this user (NVML error 4)"),
+        ("error memory 999", "it cannot be read (NVML error 999)"),
+        ("total 0", "the driver says 0"),
+    ],
+)
+def test_why_the_memory_of_a_card_is_unknown(read: Any, rule: str, why: str) -> None:
+    found = read(H100 + f"gpu 2 {rule}\n")
+    assert found.devices[2].memory_bytes is None
+    assert found.devices[1].memory_bytes
+    assert f"GPU 2 (NVIDIA H100 80GB HBM3): its memory is unknown: {why}" in found.notes

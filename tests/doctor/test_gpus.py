@@ -130,6 +130,8 @@ def of(*gpus: Gpu, **fields: Any) -> Gpus:
         (of(GPU, cuda=None), "cuda", "absent"),
         (of(GPU, driver=""), "driver", "unknown"),
         (of(GPU._replace(health="reset required")), "gpus", "problem"),
+        (of(GPU, GPU._replace(memory_why="it does not say")), "gpus", "unknown"),
+        (of(GPU._replace(health="lost"), GPU._replace(memory_why="it does not say")), "gpus", "problem"),
     ],
 )  # fmt: skip
 def test_facts_and_what_they_mean(gpus: Gpus, name: str, status: str) -> None:
@@ -220,3 +222,20 @@ def test_a_lost_card_alone_is_told(shared: Path) -> None:
 def test_what_is_no_output_is_refused(text: str) -> None:
     with pytest.raises(DSecError):
         read(text, where="x")
+
+
+@pytest.mark.parametrize(
+    ("model", "total", "why"),
+    [
+        ("NVIDIA H100 80GB HBM3", "81559 MiB", ""),
+        ("NVIDIA H100 80GB HBM3", "N/A", "nvidia-smi says N/A of it"),
+        ("NVIDIA H100 80GB HBM3", "[Unknown Error]", "nvidia-smi says [Unknown Error] of it"),
+        ("NVIDIA H100 80GB HBM3", "0 MiB", "nvidia-smi says 0 MiB of it"),
+        ("NVIDIA GB10", "N/A", ""),
+        ("NVIDIA Thor", "Not Supported", ""),
+    ],
+)
+def test_memory_that_saved_output_does_not_have(model: str, total: str, why: str) -> None:
+    text = f"==============NVSMI LOG==============\nGPU 00000000:01:00.0\n    Product Name : {model}\n"
+    (gpu,) = read(f"{text}    FB Memory Usage\n        Total : {total}\n", where="x").devices
+    assert gpu.memory_why == why

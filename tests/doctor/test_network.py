@@ -206,7 +206,7 @@ class _Sick:
         if name == "nvmlDeviceGetHandleByIndex":
             return lambda _: "handle"
 
-        def refuse(*_: object) -> None:
+        def refuse(*_: object, **__: object) -> None:
             raise _Error
 
         return refuse

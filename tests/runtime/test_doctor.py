@@ -167,15 +167,20 @@ def test_what_is_left_is_told_with_what_it_holds():
     process = Process(12, 5, 1, 12, False)
     run = RunDir("nightly", "/x/.dsec/runs/nightly")
     some = Left(run, "dead", (Orphan(process, "python train.py", 3 << 30),), frozenset())
-    answer = told([some], ["/sys/dsec-1-2"], held=lambda: {12: {"GPU-a": 73 << 30, "GPU-b": None}})
+    mute = Left(run, "dead", (Orphan(process._replace(pid=13), "sh", None),), frozenset())
+    held = {12: {"GPU-a": 73 << 30, "GPU-b": None}}
+    answer = told([some, mute], ["/sys/dsec-1-2"], held=lambda: (held, [("GPU-c", "it does not say")]))
     assert answer.status == "problem"
     assert answer.lines == (
-        "1 process of an earlier run is left",
+        "2 processes of earlier runs are left",
         "  run nightly: its executor is gone (/x/.dsec/runs/nightly)",
-        "    12 python train.py (3072 MiB, 74752 MiB of GPU-a, holds GPU-b)",
+        "    12 python train.py (3072 MiB, 74752 MiB of GPU-a, an unknown part of GPU-b)",
+        "  run nightly: its executor is gone (/x/.dsec/runs/nightly)",
+        "    13 sh (memory unknown)",
+        "  who has memory of GPU-c is unknown: it does not say",
         "  a cgroup of an executor that is gone: /sys/dsec-1-2",
     )
-    assert told([], [], held=dict).status == "ok"
+    assert told([], [], held=lambda: ({}, [])).status == "ok"
 
 
 def test_checks_are_found_by_being_there():

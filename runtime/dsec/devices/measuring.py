@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from dsec import cards
 from dsec.devices.door import LOST, NOT_SUPPORTED, RESET_REQUIRED, Door
 from dsec.devices.reading import Reading
 
@@ -81,6 +82,24 @@ def judged(door: Door, reading: Reading, blank: Reading) -> Reading:
     return reading._replace(state="ok", reason="")
 
 
+def shares_host(model: str, code: int) -> bool:
+    """Whether a card that refuses its memory with that code has none of its own; unlisted ones may."""
+    row = cards.card(cards.from_model(model, None))
+    return code == NOT_SUPPORTED and model != "" and (row is None or row.mib is None)
+
+
+_WHY = {
+    0: "the driver says 0",
+    NOT_SUPPORTED: "the driver says that it is not supported, which of this card is not so",
+    4: "the driver refuses it to this user (NVML error 4)",
+}
+
+
+def why_unknown(code: int) -> str:
+    """Why the memory of a card is not known, by NVML's answer."""
+    return _WHY.get(code, f"it cannot be read (NVML error {code})")
+
+
 def with_memory(door: Door, handle: Any, blank: Reading) -> Reading:
     """Memory by version 2, which tells apart what the driver keeps, else by version 1."""
     info = door.ask("nvmlDeviceGetMemoryInfo", handle, version=getattr(door.library, "nvmlMemory_v2", None))
@@ -88,7 +107,8 @@ def with_memory(door: Door, handle: Any, blank: Reading) -> Reading:
     if info is None and first not in (LOST, NOT_SUPPORTED):
         info = door.ask("nvmlDeviceGetMemoryInfo", handle)
     if info is None or not info.total:
-        return blank._replace(shared_with_host=NOT_SUPPORTED in (first, door.code))
+        code = NOT_SUPPORTED if first == NOT_SUPPORTED else door.code
+        return blank._replace(shared_with_host=shares_host(blank.name, code))
     return blank._replace(
         memory_used_bytes=info.used,
         memory_total_bytes=info.total,

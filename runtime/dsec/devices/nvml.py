@@ -15,6 +15,7 @@ from dsec.devices.apart import read_apart
 from dsec.devices.door import LOST, NOT_SUPPORTED, RESET_REQUIRED, Door, bus_id, opened
 from dsec.devices.holding import Holding
 from dsec.devices.links import nvlink_counts, pci_link
+from dsec.devices.measuring import shares_host, why_unknown
 from dsec.inventory import Device, Inventory
 
 
@@ -91,14 +92,17 @@ def _device(door: Door, handle: Any, index: int, machine: Inventory, notes: list
     health = _health(door.code) if uuid is None else "ok"
     model = door.ask("nvmlDeviceGetName", handle) or ""
     pci = _pci(door, handle)
-    usable, free, total, memory_code = _memory(door, handle)
+    usable, free, total, memory_code = memory(door, handle)
     if LOST in door.seen:
         health = "lost"
-    if memory_code == NOT_SUPPORTED and health == "ok":
-        usable = machine.memory_bytes
-        notes.append(f"GPU {index} ({model}) shares the host's memory, of which it may use all")
     kind = cards.from_model(model, total)
     row = cards.card(kind)
+    if total is None and health == "ok":
+        if shares_host(model, memory_code):
+            usable = machine.memory_bytes
+            notes.append(f"GPU {index} ({model}) shares the host's memory, of which it may use all")
+        else:
+            notes.append(f"GPU {index} ({model}): its memory is unknown: {why_unknown(memory_code)}")
     return Device(
         uuid=uuid or f"unread-{index}",
         index=index,
@@ -132,7 +136,7 @@ def _pci(door: Door, handle: Any) -> str | None:
     return None if info is None else bus_id(info)
 
 
-def _memory(door: Door, handle: Any) -> tuple[int | None, int | None, int | None, int]:
+def memory(door: Door, handle: Any) -> tuple[int | None, int | None, int | None, int]:
     """(usable, free, total, error code); version 2 knows what the driver keeps, version 1 does not."""
     version = getattr(door.library, "nvmlMemory_v2", None)
     info = door.ask("nvmlDeviceGetMemoryInfo", handle, version=version)
@@ -163,7 +167,7 @@ def _instance(door: Door, handle: Any, parent: Device, at: int) -> Device:
     uuid = door.ask("nvmlDeviceGetUUID", handle)
     health = parent.health if uuid is not None else _health(door.code)
     model = door.ask("nvmlDeviceGetName", handle) or parent.model
-    usable, free, _, _ = _memory(door, handle)
+    usable, free, _, _ = memory(door, handle)
     profile = cards.resolve("mig:" + model.rpartition(" MIG ")[2]) if " MIG " in model else ()
     if profile:
         usable, free = instances.part(profile[0], usable), instances.part(profile[0], free)
