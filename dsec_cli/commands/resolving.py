@@ -39,6 +39,9 @@ def resolve(entries: tuple[Entry, ...], held: Held, *, index: str | None, limit_
     if not path:
         return _by_resolvelib(good, held, index=index, until=until, limit_s=limit_s)
     with tempfile.TemporaryDirectory(prefix="dsec-uv-") as folder:
+        # uv looks for a project's settings from here upwards, and anybody may put some into /tmp.
+        with open(os.path.join(folder, "uv.toml"), "w", encoding="utf-8"):
+            pass
         uv = uv_resolver.known(path, os.environ, folder, until)
         if uv is not None:
             return by_uv(uv, good, held, index=index, until=until, limit_s=limit_s, folder=folder)

@@ -275,7 +275,8 @@ def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFi
 def test_versions_of_uv(tmp_path: Path, ask: Ask) -> None:
     contract(tmp_path, trl="==0.9.6", transformers=">=4.40")
     script = (
-        'cat > lines; cp lines "$SEEN"; echo "$@" >> "$SEEN"; printf \'%s\\n\' \'trl==0.9.6\' '
+        'cat > lines; cp lines "$SEEN"; echo "$@" >> "$SEEN"; pwd >> "$SEEN"; '
+        "[ -f uv.toml ] && [ ! -s uv.toml ] && echo shielded >> \"$SEEN\"; printf '%s\\n' 'trl==0.9.6' "
         "'Transformers==4.41.2' '--index-url https://u:p@x.example/simple'"
     )
     ran = ask(script, "--python", "3.12", SEEN=str(tmp_path / "seen"))
@@ -286,6 +287,10 @@ def test_versions_of_uv(tmp_path: Path, ask: Ask) -> None:
     asked = (tmp_path / "seen").read_text()
     assert asked.startswith("trl==0.9.6\ntransformers>=4.40\npip compile -")
     assert "--python-version 3.12" in asked
+    *_, folder, shielded = asked.splitlines()
+    assert not folder.startswith(str(tmp_path)), "a project's settings say nothing"
+    assert shielded == "shielded", "nor do those of a folder above"
+    assert not Path(folder).exists()
     assert "u:p@" not in ran.stdout + ran.stderr
 
 

@@ -82,6 +82,19 @@ CELLS = {
         "netcheck/test_wire.py::test_anything_at_all_is_refused",
         "netcheck/test_wire.py::test_a_refusal_does_not_reach_the_terminal_as_it_came",
     ),
+    "packages/repository": (
+        "packages/test_uv.py::test_what_is_no_package_name_reaches_no_resolver",
+        "packages/test_uv.py::test_versions_of_uv",
+        "packages/test_uv.py::test_uv_in_a_folder_that_is_not_absolute_does_not_count",
+        "packages/test_uv.py::test_pips_settings_reach_uv",
+    ),
+    "packages/network": (
+        "packages/test_resolve.py::test_a_hostile_answer_is_one_line",
+        "packages/test_resolve.py::test_limits_of_the_whole",
+        "packages/test_resolve.py::test_the_password_goes_to_the_index_and_into_no_message",
+        "packages/test_uv.py::test_passwords_are_in_no_text_and_not_in_the_command_line",
+        "packages/test_uv.py::test_after_the_time_uv_and_what_it_has_started_end",
+    ),
     "snapshot/repository": (
         "snapshot/test_git.py::test_a_hostile_repository_runs_nothing",
         "snapshot/test_git.py::test_names_that_are_no_text_and_files_that_are_none",
