@@ -28,6 +28,8 @@ MANY = 200
 """Steps beyond which those of a kind share a line."""
 MOST_LEVELS = 60
 """Levels of so many Steps that are all shown; of more, the first and the last ones."""
+MOST_KINDS = 40
+"""Kinds of Steps of a level that are shown; Steps of the others are counted."""
 LONGEST_NAME = 60
 """Columns of an id in a list."""
 _FIRST, _LAST = 40, 10
@@ -95,8 +97,17 @@ class _Rows:
 
     def of(self, members: Iterable[int]) -> Iterator[str]:
         """The lines of these Steps."""
-        for group in self._groups(members) if self.folds else ([at] for at in members):
+        if not self.folds:
+            for at in members:
+                yield from self._row([at])
+            return
+        groups = list(self._groups(members))
+        for group in groups[:MOST_KINDS]:
             yield from self._row(group)
+        left_out = sum(map(len, groups[MOST_KINDS:]))
+        if left_out:
+            more = say("{count} more Steps: --output json shows them all", count=left_out)
+            yield f"   {self._picture.tell(more)}"
 
     def _groups(self, members: Iterable[int]) -> Iterable[list[int]]:
         """Steps of a kind that ask for the same together, in the order of the first of each."""

@@ -89,7 +89,7 @@ def _rows(plan: Plan, tell: Tell) -> Iterator[str]:
     if len(groups) > MANY:
         groups = _of_a_kind(groups)
         yield tell(say("Steps of a kind share a line: --json shows each with its devices"))
-    for group in groups:
+    for group in groups[:MANY]:
         number, step = group[0]
         if len(group) > 1:
             yield from _kind(group, prefix, critical=any(one.id in critical for _, one in group), tell=tell)
@@ -97,6 +97,9 @@ def _rows(plan: Plan, tell: Tell) -> Iterator[str]:
         yield from _step(number, step, prefix, critical=step.id in critical, tell=tell)
         if step.id in spans:
             yield tell(_starts(spans[step.id], step.demand.gpu_count, len(plan.inventory.devices)))
+    left_out = sum(map(len, groups[MANY:]))
+    if left_out:
+        yield tell(say("{count} more Steps: --json shows them all", count=left_out))
 
 
 def _of_a_kind(groups: list[list[tuple[int, PlannedStep]]]) -> list[list[tuple[int, PlannedStep]]]:

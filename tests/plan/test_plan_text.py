@@ -98,3 +98,16 @@ def test_many_steps_of_a_kind_share_a_line(planned):
     assert "needs rollout-#" in text
     assert max(map(cells, text.splitlines()[:-1])) <= 80
     assert "reward-49" in planned(steps(50))
+
+
+def test_many_steps_of_as_many_kinds_are_counted(planned, capfd):
+    """Ids of letters alone: none is of a kind with another."""
+    ids = ["".join(chr(97 + at // 15**digit % 15) for digit in range(3)) + "-job" for at in range(300)]
+    steps = "".join(f"  - {{id: {one}, run: a, timeout: 1m}}\n" for one in ids)
+    text = planned(steps)
+    assert len(text.splitlines()) < 220
+    assert "\n100 more Steps: --json shows them all\n" in text
+    assert run("ds-dag-analyze", ["dsandbox.yaml"]) == 0
+    drawn = capfd.readouterr().out
+    assert "   260 more Steps: --output json shows them all\n" in drawn
+    assert len(drawn.splitlines()) < 60

@@ -404,6 +404,8 @@ TEXTS: dict[str, str] = {
     "all other GPU Steps wait for {steps}": "其他 GPU Step 都在等 {steps}",
     "{steps} run, and no other GPU Step is left": "{steps} 在运行，没有其他 GPU Step 了",
     "{steps} runs, and no other GPU Step is left": "{steps} 在运行，没有其他 GPU Step 了",
+    "{count} more Steps: --json shows them all": "还有 {count} 个 Step：--json 会全部显示",
+    "{count} more Steps: --output json shows them all": "还有 {count} 个 Step：--output json 会全部显示",
     "Steps of a kind share a line: --json shows each with its devices": "同类的 Step 合为一行：--json 会逐个显示及其设备",
     "{count} more links: --json shows them all": "另有 {count} 条链路：--json 会全部显示",
     "all ids begin with {prefix}, which is left out here": "所有 id 都以 {prefix} 开头，此处省略",
