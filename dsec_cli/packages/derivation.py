@@ -206,8 +206,11 @@ def _needs(tokens: list[str], at: int) -> Iterator[Needed]:
         by_name: dict[str, list[str]] = {}
         for on, wanted in _objects(tokens, at + 2):
             by_name.setdefault(on, []).append(wanted)
+        # A list is of alternatives; what "and" joins holds together, as with a constraint.
+        listed = tokens[at + 3 : at + 4] == ["of:"]
         for on, texts in by_name.items():
-            yield Needed(name, of(text), on, tuple(texts))
+            both = ",".join(text for text in texts if text)
+            yield Needed(name, of(text), on, tuple(texts) if listed else (both,))
 
 
 def _of_python(tokens: list[str], at: int) -> Iterator[Needed]:

@@ -110,6 +110,14 @@ def test_two_packages_and_their_ranges(said: str) -> None:
             "index -> no gone that can be used",
         ),
         (
+            "Because aaa>=2.0 depends on bbb>=3 and bbb<3, we can conclude that aaa>=2.0 cannot be used. And "
+            "because you require aaa==2.0, we can conclude that your requirements are unsatisfiable.",
+            ("aaa ==2.0",),
+            "",
+            "contract -> aaa 2.0 -> bbb >=3,<3",
+            "index -> no bbb >=3,<3 that can be used",
+        ),
+        (
             "Because you require flash-\n  attn==2.6.3 and torch<2 and flash-attn==2.6.3 depends on "
             "torch>=2.1, we "
             "can conclude that your requirements are unsatisfiable.",

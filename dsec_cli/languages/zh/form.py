@@ -174,6 +174,7 @@ TEXTS: dict[str, str] = {
     "want {package} {wanted}": "要求 {package} {wanted}",
     "{chains}: {why} ({sources})": "{chains}：{why}（{sources}）",
     "{chains} ({sources})": "{chains}（{sources}）",
+    "{entry} cannot be installed from the index": "无法从索引安装 {entry}",
     "no version of one of the two was found that fits all else: dsec packages --resolve looks further": "没有找到能让两者与其余各项共存的版本：dsec packages --resolve 会继续查找",
     'write "{wanted}" for {package}': '把 {package} 写成 "{wanted}"',
     "{entry} cannot go with {other}": "{entry} 不能与 {other} 共存",

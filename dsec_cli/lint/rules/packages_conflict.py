@@ -32,6 +32,9 @@ from dsec_cli.diagnostics import Finding, Fix, Related, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.words import say
 
+INDEX = "index"
+"""Where a range comes from that no contract states: what a package index offers."""
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
     from dsec_cli.packages.conflicts import Conflict, Entry
     from dsec_cli.packages.held import Held
     from dsec_cli.source.tree import Path
+    from dsec_cli.words import Said
 
 
 def check(facts: Facts) -> Iterator[Finding]:
@@ -72,12 +76,18 @@ def _finding(facts: Facts, held: Held, conflict: Conflict, alternative: Alternat
         code=RULE.code,
         severity=RULE.severity,
         where=where,
-        message=say("{entry} cannot go with {other}", "packages", entry=named.text, other=beside.text),
+        message=_message(named, beside),
         reason=reason(conflict),
         help=_help(alternative, asked=bool(held.disputes)),
         related=related,
         fixes=_fixes(facts, where, alternative),
     )
+
+
+def _message(named: Entry, beside: Entry) -> Said:
+    if beside.origin == INDEX and not beside.wanted:
+        return say("{entry} cannot be installed from the index", "not-there", entry=named.text)
+    return say("{entry} cannot go with {other}", "packages", entry=named.text, other=beside.text)
 
 
 def version_path(facts: Facts, entry: Entry) -> Path:
