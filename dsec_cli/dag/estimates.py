@@ -19,7 +19,7 @@ class Estimate(Record):
 
     ms: int
     source: str
-    """`history` (median of earlier runs), `declared` (expected_duration) or `default` (nobody knows: 1 s)."""
+    """`history` (median of earlier runs), `declared` (expected_duration) or `default` (unknown: 1 s)."""
 
 
 def estimate(steps: Iterable[Step], learned: Mapping[str, int]) -> list[Estimate]:

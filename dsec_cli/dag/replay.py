@@ -55,7 +55,7 @@ class Use(Record):
     gpu_idle_permille: int | None
     """None without GPUs or time."""
     cpu_busy_permille: int | None
-    """None without time, or where nobody knows how many cores there are."""
+    """None without time, or where the number of cores is unknown."""
 
 
 def use_of(plan: Plan) -> Use:

@@ -40,7 +40,7 @@ _SIGN = {"default": "?", "declared": "", "history": "~"}
 _MEANING = {
     "declared": "{count} declared",
     "history": "{count} ~ from earlier runs",
-    "default": "{count} ? nobody knows, 1s assumed",
+    "default": "{count} ? unknown, 1s assumed",
 }
 
 

@@ -219,7 +219,7 @@ _PATH = say("critical path")
 _MEANING = {
     "history": "{count} ~ from earlier runs",
     "declared": "{count} declared",
-    "default": "{count} ? nobody knows, 1s assumed",
+    "default": "{count} ? unknown, 1s assumed",
 }
 
 

@@ -357,7 +357,7 @@ TEXTS: dict[str, str] = {
     "nothing": "无",
     "{count} declared": "{count} 个已声明",
     "{count} ~ from earlier runs": "{count} 个 ~ 来自以往的任务",
-    "{count} ? nobody knows, 1s assumed": "{count} 个 ? 无人知道，假定 1s",
+    "{count} ? unknown, 1s assumed": "{count} 个 ? 未知，假定 1s",
     "plan {name}: {counts}": "计划 {name}：{counts}",
     "inventory: {inventory}": "资源清单：{inventory}",
     "tolerance": "容错",
