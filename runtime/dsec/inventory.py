@@ -96,13 +96,24 @@ def steady(inventory: Inventory) -> Inventory:
 def within(here: Inventory, described: Inventory) -> Inventory:
     """This machine as far as a description of it goes: the GPUs named there, and no more of the rest.
 
-    A description that names GPUs, and none of this machine's, is of another one: all that are here count.
+    Where a description only says of what kind GPUs are, all that are here count. One with UUIDs as drivers
+    give them means these GPUs: others are not taken for them.
     """
     named = {device.uuid for device in described.devices}
+    kinds_alone = bool(named) and not any(map(_is_drivers, named))
     devices = tuple(device for device in here.devices if device.uuid in named)
     known = [size for size in (here.memory_bytes, described.memory_bytes) if size is not None]
     return here._replace(
         cpu_m=min(here.cpu_m, described.cpu_m),
         memory_bytes=min(known, default=None),
-        devices=devices if devices or not named else here.devices,
+        devices=here.devices if kinds_alone and not devices else devices,
     )
+
+
+_LENGTHS = (8, 4, 4, 4, 12)
+
+
+def _is_drivers(uuid: str) -> bool:
+    """Whether a driver gave the UUID: those of described GPUs are made of their type."""
+    digits = uuid.removeprefix("MIG-").removeprefix("GPU-").partition("/")[0].split("-")
+    return tuple(map(len, digits)) == _LENGTHS

@@ -58,6 +58,9 @@ def test_a_run_never_takes_gpus_of_a_described_machine(tmp_path, monkeypatch, pl
     assert not (tmp_path / ".dsec" / "runs").exists()
 
 
+A_DRIVERS = "GPU-0f1c2d3e-0000-4111-8222-123456789abc"
+
+
 def device(uuid):
     return Device(uuid, 0, "H100", "h100-sxm-80gb", 80 << 30, None, None, None, (), 1000, "ok")
 
@@ -67,7 +70,9 @@ def device(uuid):
     [
         ("abc", "bc", "bc"),  # a description of this machine may leave some out
         ("ab", "bcd", "b"),  # or be older than it
-        ("ab", "xy", "ab"),  # another machine: all that is here, if it is fit
+        ("ab", "xy", "ab"),  # kinds alone: all that is here, if it is fit
+        ("ab", [A_DRIVERS], ""),  # those GPUs, and no others
+        (["a", A_DRIVERS], ["x", A_DRIVERS], [A_DRIVERS]),
         ("ab", "", ""),  # described as without GPUs
         ("", "xy", ""),
     ],
