@@ -9,7 +9,7 @@ from dsec_cli.commands.indexing import index_url, pip_settings, shown
 from dsec_cli.commands.resolver_answer import Answer, http_index, in_time, is_nothing_in, published_of
 from dsec_cli.commands.uv_resolver import Asked, Said, compile_set
 from dsec_cli.packages.alternatives import Alternative, apart
-from dsec_cli.packages.derived_conflict import conflict_of
+from dsec_cli.packages.derived_conflict import conflict_of, of_all
 from dsec_cli.packages.held import Held, Published
 from dsec_cli.packages.index import IndexProblem
 from dsec_cli.packages.known import Shelf
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _ROUNDS = 6
 """Times that packages without wheels are found and left out."""
+_MOST_ASKED = 40
+"""Entries that are left out, one after the other, to find those that are enough."""
 _MOST_PAGES = 20
 """Packages whose pages are looked at when there is no set."""
 
@@ -137,16 +139,32 @@ class _Question:
         answer = answer._replace(held=answer.held._replace(published=published), words=derivation.words)
         if any(is_nothing_in(entry, answer.held) for entry in self.entries):
             return answer  # DS112 says so
-        python = Shelf(lambda _: None, known=answer.held.known).python()
-        for one in (derivation, None):
-            found = one or derivation._replace(required=self._core())
-            conflict = conflict_of(
-                found, self.entries, python, source=self.asked.uv.name, releases=self.pages.usable
-            )
-            if conflict is not None:
-                disputes = ((conflict, self._nearest(conflict)),)
-                return answer._replace(held=answer.held._replace(disputes=disputes))
-        raise self._no_answer(derivation)
+        conflict = self._conflict(derivation)
+        if conflict is None:
+            raise self._no_answer(derivation)
+        disputes = ((conflict, self._nearest(conflict)),)
+        return answer._replace(held=answer.held._replace(disputes=disputes))
+
+    def _conflict(self, derivation: Derivation) -> Conflict | None:
+        """What the words say, if uv says so of these entries alone; else the entries that are enough."""
+        conflict = self._of(derivation, self.entries)
+        if conflict is not None and self._is_enough(conflict):
+            return conflict
+        core = self._core()
+        pair = self._of(derivation._replace(required=tuple(one.name for one in core)), core)
+        return pair if pair is not None and len(core) < 3 else of_all(core, self.asked.uv.name)
+
+    def _of(self, derivation: Derivation, entries: tuple[Entry, ...]) -> Conflict | None:
+        python = Shelf(lambda _: None, known=self.answer.held.known).python()
+        return conflict_of(derivation, entries, python, source=self.asked.uv.name, releases=self.pages.usable)
+
+    def _is_enough(self, conflict: Conflict) -> bool:
+        blamed = {one.path for one in (conflict.one.entry, conflict.other.entry, *conflict.more)}
+        alone = tuple(one for one in self.entries if one.path in blamed)
+        try:
+            return alone == self.entries or self._ask(alone).derivation is not None
+        except uv_resolver.OutOfTimeError:
+            return True  # that there is no set is sure, whatever time is left
 
     def _published(self, derivation: Derivation) -> Mapping[str, Published]:
         """Of the packages that uv does not find as they are wanted, what the index offers."""
@@ -162,14 +180,17 @@ class _Question:
                 found[name] = Published(name, (), {})
         return found
 
-    def _core(self) -> tuple[str, ...]:
+    def _core(self) -> tuple[Entry, ...]:
         """Entries that are enough to have no set, none of which could be missing; each costs a question."""
         core = self.entries
-        for entry in self.entries:
+        for entry in self.entries[:_MOST_ASKED]:
             fewer = tuple(one for one in core if one != entry)
-            if fewer and self._ask(fewer).derivation is not None:
-                core = fewer
-        return tuple(one.name for one in core)
+            try:
+                if fewer and self._ask(fewer).derivation is not None:
+                    core = fewer
+            except uv_resolver.OutOfTimeError:
+                break
+        return core
 
     def _nearest(self, conflict: Conflict) -> Alternative | None:
         """The smaller change of one of the two with which uv finds a set; None: none was found in time."""

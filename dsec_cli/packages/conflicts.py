@@ -80,6 +80,8 @@ class Conflict(Record):
     on: str
     one: Chain
     other: Chain
+    more: tuple[Entry, ...] = ()
+    """Entries without which the two could go together."""
 
     @property
     def sources(self) -> tuple[str, ...]:

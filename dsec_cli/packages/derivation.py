@@ -145,7 +145,7 @@ def read(said: str) -> Derivation:
         if word in ("depends", "depend") and tokens[at + 1 : at + 2] == ["on"]:
             needed += (one._replace(derived=derived) for one in _needs(tokens, at))
         elif word == "require" and at and tokens[at - 1] == "you":
-            required |= dict.fromkeys(name for name, _ in _objects(tokens, at + 1))
+            required |= dict.fromkeys(name for name, _, _ in _objects(tokens, at + 1))
         elif word == "satisfy" and tokens[at + 1 : at + 2]:
             needed += _of_python(tokens, at)
         elif word in ("was", "were") and tokens[at + 1 : at + 4] == ["not", "found", "in"]:
@@ -203,14 +203,15 @@ def _missing(tokens: list[str], at: int) -> set[str]:
 
 def _needs(tokens: list[str], at: int) -> Iterator[Needed]:
     for name, text in _before(tokens, at):
-        by_name: dict[str, list[str]] = {}
-        for on, wanted in _objects(tokens, at + 2):
-            by_name.setdefault(on, []).append(wanted)
-        # A list is of alternatives; what "and" joins holds together, as with a constraint.
-        listed = tokens[at + 3 : at + 4] == ["of:"]
-        for on, texts in by_name.items():
-            both = ",".join(text for text in texts if text)
-            yield Needed(name, of(text), on, tuple(texts) if listed else (both,))
+        lists: dict[str, list[str]] = {}
+        ranges: dict[str, list[str]] = {}
+        for on, wanted, listed in _objects(tokens, at + 2):
+            (lists if listed else ranges).setdefault(on, []).append(wanted)
+        for on, texts in lists.items():
+            yield Needed(name, of(text), on, tuple(texts))
+        # What "and" joins holds together, as with a constraint.
+        for on, texts in ranges.items():
+            yield Needed(name, of(text), on, (",".join(one for one in texts if one),))
 
 
 def _of_python(tokens: list[str], at: int) -> Iterator[Needed]:
@@ -220,12 +221,13 @@ def _of_python(tokens: list[str], at: int) -> Iterator[Needed]:
         yield Needed("", (), PYTHON, (term[1],))
 
 
-def _objects(tokens: list[str], at: int) -> Iterator[tuple[str, str]]:
-    """The packages after "depends on" or "you require": one, a list of alternatives, or several."""
-    listed = tokens[at : at + 2] in (["one", "of:"], ["any", "of:"], ["all", "of:"])
-    at += 2 if listed else 0
-    first = True
+def _objects(tokens: list[str], at: int) -> Iterator[tuple[str, str, bool]]:
+    """The packages after "depends on" or "you require", with range, and whether it is an alternative."""
+    first, listed = True, False
     while at < len(tokens):
+        if tokens[at : at + 2] in (["one", "of:"], ["any", "of:"], ["all", "of:"]):
+            at, listed = at + 2, True
+            continue
         if tokens[at] in ("all", "any") and tokens[at + 1 : at + 3] == ["versions", "of"]:
             at += 3
             continue
@@ -233,9 +235,10 @@ def _objects(tokens: list[str], at: int) -> Iterator[tuple[str, str]]:
         after = tokens[at + 1] if at + 1 < len(tokens) else ""
         if term is None or (not first and after in _VERBS):
             return
-        yield term
+        yield (*term, listed)
         ended = tokens[at].endswith((",", "."))
         at, first = at + 1, False
         if ended or not (listed or after in ("and", "or")):
             return
-        at += after in ("and", "or")
+        if after in ("and", "or"):
+            at, listed = at + 1, False

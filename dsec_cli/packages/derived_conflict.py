@@ -43,7 +43,9 @@ def conflict_of(
         conflict = _of_two([*chains, *_of_python(python)])
         if conflict is not None:
             return conflict
-    return _of_index(derivation, chains, releases) or _of_several(chains, source)
+    return _of_index(derivation, chains, releases) or of_all(
+        tuple(entry for entry in entries if entry.name in derivation.required), source
+    )
 
 
 def _of_python(python: str) -> list[Chain]:
@@ -134,16 +136,16 @@ def _of_index(derivation: Derivation, chains: list[Chain], releases: Releases) -
     return Conflict(name, chain, Chain(entry, (link,), of(offer), offer, ()))
 
 
-def _of_several(chains: list[Chain], source: str) -> Conflict | None:
-    """No two of them are seen to exclude each other: the first and the last, and the names of all."""
-    own = [one for one in chains if not one.sources]
-    if not own:
+def of_all(entries: tuple[Entry, ...], source: str) -> Conflict | None:
+    """No two of them exclude each other, only all together: the first and the last, and the others."""
+    if not entries:
         return None
+    own = [Chain(entry, (entry.text,), of(entry.wanted), entry.wanted, ()) for entry in entries]
     first = own[0]._replace(sources=(source,))
     if len(own) > 1:
-        names = ", ".join(one.entry.text for one in own[:_MOST_NAMED])
+        names = ", ".join(one.text for one in entries[:_MOST_NAMED])
         first = first._replace(why=say("{packages} have no versions that go together", packages=names))
-        return Conflict(own[-1].entry.name, first, own[-1])
-    entry = Entry(NO_PLACE, "", origin=INDEX)
+        return Conflict(entries[-1].name, first, own[-1], entries[1:-1])
+    nowhere = Entry(NO_PLACE, "", origin=INDEX)
     link = say("no {package} that can be used", package=first.entry.text)
-    return Conflict(first.entry.name, first, Chain(entry, (link,), NOTHING, "", ()))
+    return Conflict(first.entry.name, first, Chain(nowhere, (link,), NOTHING, "", ()))

@@ -155,6 +155,13 @@ def test_of_a_part_of_the_releases_nothing_is_claimed() -> None:
     assert found.why == "a >=1, b ==3, c ==3 have no versions that go together"
 
 
+def test_a_list_behind_another_package_is_read() -> None:
+    found = read(NEW + "Because you require cc>=3 and one of: bb<2.0 bb>2.0 we can conclude that x")
+    assert found.required == ("cc", "bb")
+    needed = read("a==1 depends on b>=1 and one of: c<1 c>2 we").needed
+    assert {(need.on, need.texts) for need in needed} == {("b", (">=1",)), ("c", ("<1", ">2"))}
+
+
 def test_what_uv_could_not_look_at_is_no_conflict() -> None:
     assert read("Because trl was not found in the cache and you require trl").unsure
     assert read("No solution found\nhint: An index URL could not be queried due to (401 Unauthorized)").unsure
@@ -369,6 +376,20 @@ def test_words_that_nobody_can_read_are_narrowed_down_by_asking_again(tmp_path: 
         ran.stdout.split()
     )
     assert "it says: No solution found: unclear" in ran.stdout
+
+
+def test_two_that_are_blamed_though_a_third_is_needed(tmp_path: Path, ask: Ask) -> None:
+    """uv is asked again with the two alone: it has a set for them, so all three are named."""
+    contract(tmp_path, trl="==0.9.6", numpy="<2", transformers="==4.20.1", idle="==1")
+    (tmp_path / "said").write_text(OLD + WRAPPED)
+    script = (
+        "cat > lines; grep -q trl==0.9.6 lines && grep -q 'numpy<2' lines && grep -q ==4.20.1 lines && "
+        f"cat {tmp_path}/said >&2 && exit 1\n"
+        "for n in trl==0.9.6 numpy==1.26.4 transformers==4.20.1 idle==1; do echo $n; done"
+    )
+    ran = ask(script)
+    assert ran.returncode == 1, ran.stderr
+    assert "trl ==0.9.6 cannot go with transformers ==4.20.1 and numpy <2" in ran.stdout
 
 
 def test_after_the_time_uv_and_what_it_has_started_end(tmp_path: Path, ask: Ask) -> None:

@@ -30,8 +30,9 @@ from __future__ import annotations
 
 from dsec_cli.diagnostics import Finding, Fix, Related, Severity
 from dsec_cli.lint.rule import Facts, Rule
-from dsec_cli.words import say
+from dsec_cli.words import joined, say
 
+_MOST_NAMED = 8
 INDEX = "index"
 """Where a range comes from that no contract states: what a package index offers."""
 
@@ -76,7 +77,7 @@ def _finding(facts: Facts, held: Held, conflict: Conflict, alternative: Alternat
         code=RULE.code,
         severity=RULE.severity,
         where=where,
-        message=_message(named, beside),
+        message=_message(named, beside, conflict),
         reason=reason(conflict),
         help=_help(alternative, asked=bool(held.disputes)),
         related=related,
@@ -84,10 +85,12 @@ def _finding(facts: Facts, held: Held, conflict: Conflict, alternative: Alternat
     )
 
 
-def _message(named: Entry, beside: Entry) -> Said:
+def _message(named: Entry, beside: Entry, conflict: Conflict) -> Said:
     if beside.origin == INDEX and not beside.wanted:
         return say("{entry} cannot be installed from the index", "not-there", entry=named.text)
-    return say("{entry} cannot go with {other}", "packages", entry=named.text, other=beside.text)
+    others = [beside, *conflict.more[:_MOST_NAMED]]
+    texts = joined(" and ", [one.text for one in others])
+    return say("{entry} cannot go with {other}", "packages", entry=named.text, other=texts)
 
 
 def version_path(facts: Facts, entry: Entry) -> Path:
