@@ -209,7 +209,7 @@ class Starter:
     def _first(self, at: int, entry: int, now: int) -> Lease | None:
         """A lease for a Step that nothing more urgent waits for."""
         if at not in self._spans:
-            return self._world.grant(at)
+            return self._alone(at, self._world.grant(at))
         span, base = self._spans[at], self._demands[at].gpu_count
         size = self.size(at)
         if size.most < base:
@@ -225,6 +225,21 @@ class Starter:
             self._give_back(lease)
             return None
         return lease
+
+    def _alone(self, at: int, lease: Lease | None) -> Lease | None:
+        """The lease; None where it would share fewer devices in a moment: some are being left."""
+        shared = self._room.shared(lease) if lease is not None and lease.devices else 0
+        leaving = self._world.returning() if shared else ()
+        if lease is None or not leaving:
+            return lease
+        later = self._room.copy()
+        for one in (lease, *leaving):
+            later.release(one)
+        other = later.grant(self._demands[at], quick=self._quicks[at])
+        if other is None or later.shared(other) >= shared:
+            return lease
+        self._give_back(lease)
+        return None
 
     def _is_returning(self, at: int, less: Lease) -> bool:
         """Whether it could have its last size in a moment: what has ended is leaving its devices."""
@@ -316,7 +331,11 @@ class Starter:
             if lease is not None:
                 self._beyond[lease.serial] = more
                 return lease
-        return self._beside(at, demand, now)
+        found = self._beside(at, demand, now)
+        lease = self._alone(at, found)
+        if found is not None and lease is None:
+            self._reservation = None  # it counts with what was given back just now
+        return lease
 
     def _beside(self, at: int, demand: Demand, now: int) -> Lease | None:
         quick, room = self._quicks[at], self._room
