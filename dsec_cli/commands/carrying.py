@@ -96,6 +96,7 @@ def inventory_for(plan: Plan, path: str | None, *, lang: str | None = None) -> I
 def check_feasible(plan: Plan, inventory: Inventory) -> None:
     """Refuse, before anything starts, a plan that this machine cannot carry out."""
     from dsec.core.placement import feasible
+    from dsec.devices.visible import MASK
 
     inventory = inventory._replace(tokens=plan.inventory.tokens)
     judged = {}
@@ -107,7 +108,9 @@ def check_feasible(plan: Plan, inventory: Inventory) -> None:
             text = refusal.text.removesuffix(f": {refusal.cause}")
             raise PlanProblem(
                 say("{cause}; Step {id} cannot run here: {text}", cause=refusal.cause, id=step.id, text=text),
-                hint=say("dsec doctor says more; dsec inventory lists the GPUs that can be used"),
+                hint=say("change or unset CUDA_VISIBLE_DEVICES; dsec inventory lists the GPUs that it shows")
+                if refusal.cause.startswith(f"{MASK}=")
+                else say("dsec doctor says more; dsec inventory lists the GPUs that can be used"),
             )
         if refusal is not None:
             raise PlanProblem(

@@ -185,7 +185,8 @@ _MASK = "CUDA_VISIBLE_DEVICES="
 def _way_out(demand: Demand, inventory: Inventory, cause: str) -> str:
     if cause.startswith(_MASK):
         return say("change or unset CUDA_VISIBLE_DEVICES; dsec inventory lists the GPUs that it shows")
-    if cause:
+    sick = [device.health != "ok" for device in inventory.devices]
+    if cause or (sick and all(sick)):
         return say("dsec doctor says more; or plan for another machine with --inventory FILE")
     if demand.gpu_types and any(not device.type for device in inventory.devices):
         return say(

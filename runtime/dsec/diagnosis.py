@@ -18,10 +18,13 @@ if TYPE_CHECKING:
 
     from dsec.answers import Answer
     from dsec.attempts import Attempt
+    from dsec.inventory import Inventory
     from dsec.plan import PlannedStep
     from dsec.processes import Ended
 
 TAIL_BYTES = 64 * 1024
+_DRIVER_S = 5.0
+"""How long a driver may take to show its GPUs; a sick one may never answer."""
 _SCRIPT_BYTES = 256 * 1024
 _MOST_FILES, _LONG_NAME = 200, 1024
 """Of the words of a command, and of their letters, that may name a script."""
@@ -128,6 +131,16 @@ def _head(path: str) -> bytes:
             return file.read(_SCRIPT_BYTES)
     except OSError:
         return b""
+
+
+def sick_driver(inventory: Inventory) -> tuple[str, str] | None:
+    """Cause and detail where the driver shows no GPU any more; a new process asks, as an attempt would."""
+    from dsec.core.reasons import absence
+    from dsec.devices.apart import read_apart
+
+    now = read_apart(inventory._replace(devices=(), notes=()), timeout_s=_DRIVER_S)
+    why = "" if now.devices else absence(now)
+    return ("gpu-lost", why) if why else None
 
 
 def full_disk(folder: str) -> tuple[str, str] | None:

@@ -199,6 +199,13 @@ def why_not_started(problem: OSError, launch: Launch | None) -> tuple[str, str]:
     return "cannot-start", f"{program}: {problem.strerror}"
 
 
+def why_no_worker(problem: OSError) -> tuple[str, str]:
+    """The same of a call, whose worker could not be started or takes no such call."""
+    if problem.errno == errno.ENOENT and problem.filename is not None:
+        return "not-found", f"{os.fsdecode(problem.filename)}: the Python of the calls is gone"
+    return "cannot-start", str(problem)
+
+
 def _is_text(program: str) -> bool:
     """Whether a file that the kernel cannot run is a script without a first line that names who can."""
     try:

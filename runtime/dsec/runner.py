@@ -14,7 +14,7 @@ from dsec.deadlines import Deadlines
 from dsec.events import Cancel, Exit, Spawn
 from dsec.failing import Failing
 from dsec.floor import Floor
-from dsec.launch import log_name, why_none_starts, why_not_started
+from dsec.launch import log_name, why_no_worker, why_none_starts, why_not_started
 from dsec.outcomes import UNCLEAR
 from dsec.workers import Workers, group_of
 
@@ -294,7 +294,7 @@ class Runner:
             return
         cause, detail = why_not_started(problem, launch)
         if attempt.step.command.call:
-            cause, detail = "cannot-start", str(problem)
+            cause, detail = why_no_worker(problem)
         # Ended from the loop, not from here: a retry without delay must not recurse.
         self._loop.at(0.0, lambda: self._end(attempt, cause, detail=detail))
 

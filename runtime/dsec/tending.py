@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dsec.core.leases import Ledger
 from dsec.core.starting import Size
+from dsec.easing import size
 from dsec.events import DeviceState
 from dsec.yielding import devices_of
 
@@ -37,6 +38,19 @@ def device_changed(told: dict[str, Any], attention: Attention, runner: Runner) -
     for attempt in list(yielding.floor.running):
         if uuid in devices_of(attempt) and not attempt.stopped:
             _send_away(attempt, attention, yielding, told)
+
+
+def occupied(told: dict[str, Any], attention: Attention, runner: Runner) -> None:
+    """Act on a tell of the kind `occupied`: what starts now takes other GPUs, where there are some."""
+    floor = runner.floor
+    uuid = told["device"]
+    if all(one.uuid != uuid for one in floor.ledger.inventory.devices):
+        return
+    news, much = floor.ledger.measure(uuid, told["held"])
+    if news:
+        floor.starter.forget()
+    if much:
+        attention.notice("device", f"other processes hold {size(told['held'])} of this GPU", device=uuid)
 
 
 def _known(uuid: str, inventory: Inventory) -> str:

@@ -71,6 +71,7 @@ class Yielding:
         self.bad: dict[str, str] = {}
         """Devices that work no more, and why."""
         self._states: dict[str, str] = {}
+        self._reasons: dict[str, str] = {}
         """What was said last of each device that was not well."""
 
     # Making room.
@@ -312,12 +313,16 @@ class Yielding:
         """Devices that nobody is given."""
         return [uuid for uuid, state in self._states.items() if state != "ok"]
 
+    def state_of(self, device: str) -> tuple[str, str]:
+        """What it was judged to be last, and why."""
+        return self._states.get(device, "ok"), self._reasons.get(device, "")
+
     def judge(self, device: str, state: str, reason: str) -> bool:
         """Take a device out of service, or into it again; whether that is news."""
         known = any(one.uuid == device for one in self.floor.ledger.inventory.devices)
         if not known or self._states.get(device, "ok") == state:
             return False
-        self._states[device] = state
+        self._states[device], self._reasons[device] = state, reason
         if state == "ok":
             self.floor.ledger.find(device)
         else:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dsec.core.marks import cause_in
-from dsec.diagnosis import lacked, named, tail_of
+from dsec.devices import apart
+from dsec.diagnosis import lacked, named, sick_driver, tail_of
+from dsec.inventory import Inventory
 from dsec.outcomes import CAUSES, RETRIABLE, words
 from dsec.processes import Ended
 from dsec.sweep import oom_kills
@@ -189,3 +191,18 @@ def test_what_was_stopped_by_us_is_not_judged(job, kit):
     shell = "echo 'CUDA out of memory'; sleep 60"
     job.run(kit.plan(kit.step("A", shell=shell, timeout_ms=300)), expect=1)
     assert job.ends() == [("A", "timeout")]
+
+
+@pytest.mark.parametrize(
+    ("devices", "notes", "found"),
+    [
+        ((), ("the NVIDIA library and the loaded driver differ in version",), True),
+        ((), ("memory is limited to 4 GiB by the cgroup",), False),
+        (("GPU-0",), ("GPU 0: lost",), False),
+    ],
+)
+def test_a_driver_that_turned_sick_meanwhile(monkeypatch, devices, notes, found):
+    before = Inventory("nvml", 1000, None, None, None, (), ())
+    now = before._replace(devices=devices, notes=notes)
+    monkeypatch.setattr(apart, "read_apart", lambda *_, **__: now)
+    assert sick_driver(before) == (("gpu-lost", notes[0]) if found else None)

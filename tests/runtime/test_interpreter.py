@@ -11,6 +11,7 @@ import pytest
 
 from dsec.errors import RunProblem
 from dsec.interpreter import Interpreter, default, facts, worker
+from dsec.launch import why_no_worker
 
 MODULE = "import onlyhere, sys\n\ndef go(ctx):\n    import dsec.sdk\n    return [sys.prefix, onlyhere.WORD]\n"
 
@@ -105,3 +106,12 @@ def test_packages_are_those_of_the_active_environment(job, other):
     assert f"python here: {other}/bin/python (VIRTUAL_ENV)\n" in job.dsec("plan")
     job.env["VIRTUAL_ENV"] = "/nowhere"
     assert "VIRTUAL_ENV names /nowhere, which has no bin/python" in job.dsec("run", expect=3)
+
+
+def test_a_python_that_was_removed_during_the_run_is_named():
+    gone = FileNotFoundError(2, "No such file or directory", b"/x/bin/python")
+    assert why_no_worker(gone) == ("not-found", "/x/bin/python: the Python of the calls is gone")
+    assert why_no_worker(OSError("its arguments take 9 bytes")) == (
+        "cannot-start",
+        "its arguments take 9 bytes",
+    )

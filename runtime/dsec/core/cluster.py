@@ -66,6 +66,10 @@ class Cluster:
         """How many of its devices others use, too."""
         return self._ledgers[self.machine(lease)].shared(lease)
 
+    def foreign(self, lease: Lease) -> int:
+        """GiB of its devices that processes outside DSec hold."""
+        return self._ledgers[self.machine(lease)].foreign(lease)
+
     def _count(self, at: int, lease: Lease, change: int) -> None:
         for uuid in lease.devices:
             before = self._holders[uuid]

@@ -121,6 +121,10 @@ class Ledger:
         slots_ = [self._by_uuid[uuid] for uuid in lease.devices]
         return sum(slot.holders > 1 or slot.crowded for slot in slots_)
 
+    def foreign(self, lease: Lease) -> int:
+        """GiB of its devices that processes outside DSec hold."""
+        return foreign([self._by_uuid[uuid] for uuid in lease.devices]) if lease.devices else 0
+
     def release(self, lease: Lease) -> None:
         """Take back what `lease` holds; a lease is given back once."""
         if self._held.pop(lease.serial, None) is not lease:
@@ -245,6 +249,14 @@ class Ledger:
         """Grant a device again that was lost."""
         self._lost.discard(uuid)
         self._by_uuid[uuid].healthy = uuid not in self._withheld
+
+    def measure(self, uuid: str, held: int) -> tuple[bool, bool]:
+        """Processes outside DSec hold so many bytes of the device: whether that is news, and newly much."""
+        slot = self._by_uuid[uuid]
+        before, crowded = slot.foreign, slot.crowded
+        slot.measure(held)
+        news = slot.foreign != before
+        return news, news and slot.crowded and not crowded and uuid not in self._withheld
 
     def withhold(self, uuids: Iterable[str]) -> None:
         """Grant these no more until they are allowed again: another run's turn has come."""

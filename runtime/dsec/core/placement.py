@@ -57,10 +57,11 @@ class Slot:
         held = _foreign(device)
         self.capacity = None if device.memory_bytes is None else device.memory_bytes - held
         """Memory that may be packed: usable, less what others held when it was read; None: unknown."""
-        self.foreign = held // GIB
-        """Whole GiB that processes outside DSec held when the device was read."""
-        self.crowded = held * _CROWDED > (device.memory_bytes or 0)
-        """Whether they held so much that it is in use; a desktop or a driver's service does not count."""
+        self.foreign = 0
+        """Whole GiB that processes outside DSec hold, as last measured."""
+        self.crowded = False
+        """Whether they hold so much that it is in use; a desktop or a driver's service does not count."""
+        self.measure(held)
         self.worth = _worth(self.capacity, device.speed)
         """Of idle devices that will do, the one of the least is given away first."""
         self.islands = islands
@@ -75,6 +76,11 @@ class Slot:
         self.holders = 0
         self.whole = False
         """One holder has all of it: declared so, a MIG instance, or of unknown memory."""
+
+    def measure(self, held: int) -> None:
+        """Processes outside DSec hold so many bytes; what may be packed stays as it was planned with."""
+        self.foreign = held // GIB
+        self.crowded = held * _CROWDED > (self.device.memory_bytes or 0)
 
     def free_for(self, demand: Demand) -> bool:
         """Whether one attempt with `demand` could have this device now."""
@@ -128,6 +134,7 @@ class Slot:
             self.holders,
             self.whole,
         )
+        other.foreign, other.crowded = self.foreign, self.crowded
         return other
 
 

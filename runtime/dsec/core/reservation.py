@@ -32,6 +32,9 @@ if TYPE_CHECKING:
         def shared(self, lease: Lease) -> int:
             """How many of its devices others use, too."""
 
+        def foreign(self, lease: Lease) -> int:
+            """GiB of its devices that processes outside DSec hold."""
+
         def release(self, lease: Lease) -> None:
             """Take a lease back."""
 

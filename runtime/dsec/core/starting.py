@@ -224,20 +224,22 @@ class Starter:
             self._beyond.pop(lease.serial, None)
             self._give_back(lease)
             return None
-        return lease
+        return self._alone(at, lease)
 
     def _alone(self, at: int, lease: Lease | None) -> Lease | None:
-        """The lease; None where it would share fewer devices in a moment: some are being left."""
-        shared = self._room.shared(lease) if lease is not None and lease.devices else 0
-        leaving = self._world.returning() if shared else ()
+        """The lease; None where it would have less used devices in a moment: some are being left."""
+        used = _use(self._room, lease) if lease is not None and lease.devices else (0, 0)
+        leaving = self._world.returning() if any(used) else ()
         if lease is None or not leaving:
             return lease
         later = self._room.copy()
         for one in (lease, *leaving):
             later.release(one)
-        other = later.grant(self._demands[at], quick=self._quicks[at])
-        if other is None or later.shared(other) >= shared:
+        demand = self._demands[at]._replace(gpu_count=len(lease.devices))
+        other = later.grant(demand, quick=self._quicks[at])
+        if other is None or _use(later, other) >= used:
             return lease
+        self._beyond.pop(lease.serial, None)
         self._give_back(lease)
         return None
 
@@ -384,3 +386,8 @@ class Starter:
             if found is not None:
                 self._devices = found.devices
         return found
+
+
+def _use(room: Room, lease: Lease) -> tuple[int, int]:
+    """How many of its devices others use, too, and the GiB that processes outside DSec hold of them."""
+    return room.shared(lease), room.foreign(lease)

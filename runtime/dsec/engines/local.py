@@ -42,6 +42,8 @@ if TYPE_CHECKING:
 
 _REASONS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung-up"}
 _LAST_GRACE_S = 1.0
+_ASK_AGAIN_S = 30.0
+"""Between two looks at the driver after failures."""
 _LASTING_S = 0.2
 """Sooner the kernel ends nobody for want of memory that we would have to know of."""
 
@@ -189,7 +191,13 @@ def _respond(attention: Attention, runner: Runner) -> None:
 
         resize(told, attention, runner)
 
+    def occupied(told: dict[str, Any]) -> None:
+        from dsec.tending import occupied as respond
+
+        respond(told, attention, runner)
+
     attention.on("device", device)
+    attention.on("occupied", occupied)
     attention.on("resize", resized)
     attention.on("over-memory", exceeding)
     attention.on("stalled", stalled)
@@ -262,6 +270,17 @@ def _diagnosis(
         before = sweep.oom_kills()
 
     loop.at(loop.now() + _LASTING_S, remember)
+    asked_at: list[float] = []
+
+    def of_driver(attempt: Attempt) -> tuple[str, str] | None:
+        """A driver that turned sick since the run began; asked now and then, as that takes a process."""
+        seen = session.inventory.origin == "nvml" and attempt.step.demand.gpu_count
+        if not seen or (asked_at and loop.now() - asked_at[-1] < _ASK_AGAIN_S):
+            return None
+        from dsec.diagnosis import sick_driver
+
+        asked_at.append(loop.now())
+        return sick_driver(session.inventory)
 
     def why(attempt: Attempt, ended: Ended | None, answer: Answer | None) -> tuple[str, str] | None:
         from dsec.diagnosis import why_failed
@@ -269,7 +288,7 @@ def _diagnosis(
         now = sweep.oom_kills()
         ooms = None if now is None or before is None else now - before
         limit = confines.ran_out(attempt.child.pid) if confines and attempt.child else 0
-        return why_failed(
+        found = why_failed(
             attempt,
             session.run.path,
             ooms=ooms,
@@ -279,6 +298,7 @@ def _diagnosis(
             absent=session.absent,
             folder=session.folder,
         )
+        return found or of_driver(attempt)
 
     return why
 
@@ -363,6 +383,17 @@ def _why_cancelled(run: RunDir, number: int) -> str:
     return _REASONS[signal.Signals(number)]
 
 
+def _why_nothing_starts(session: Session, runner: Runner) -> str:
+    out = [] if runner.yielding is None else runner.yielding.out_of_service
+    if runner.yielding is None or not out:
+        return "nothing could start: this machine lacks what the remaining Steps demand"
+    state, reason = runner.yielding.state_of(out[0])
+    return (
+        f"nothing could start: GPU {out[0]} is {state}: {reason};"
+        f" {len(out)} of {len(session.inventory.devices)} GPUs are out of service"
+    )
+
+
 def _verdict(session: Session, runner: Runner, left: list[sweep.Process]) -> tuple[str, str]:
     if left:
         pids = ", ".join(str(process.pid) for process in left)
@@ -376,5 +407,5 @@ def _verdict(session: Session, runner: Runner, left: list[sweep.Process]) -> tup
         step, iteration = runner.failing.final[0]
         return "failed", f"{step}@{iteration}"
     if not runner.complete:
-        return "stopped", "nothing could start: this machine lacks what the remaining Steps demand"
+        return "stopped", _why_nothing_starts(session, runner)
     return "succeeded", ""
