@@ -5,6 +5,7 @@ from __future__ import annotations
 from dsec.record import Record
 from dsec_cli.packages.alternatives import Alternative, apart
 from dsec_cli.packages.conflicts import Chain, Conflict, Entry
+from dsec_cli.packages.derived_conflict import of_all
 from dsec_cli.packages.known import PYTHON
 from dsec_cli.packages.markers import judge
 from dsec_cli.packages.ranges import EVERYTHING, NOTHING, holds, intersect, names_early, of
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 ROUNDS = 2000
 """Steps of the resolver before it gives up."""
+_INDEX = "metadata in the index"
+_MOST_ASKED = 40
+"""Entries that are left out, one after the other, to find those that are enough."""
 _TRIED = 6
 """Other versions of an entry that are tried, nearest first."""
 
@@ -64,7 +68,33 @@ def resolve(entries: tuple[Entry, ...], index: Index, known: Mapping[str, str]) 
     resolved = _attempt(entries, index, known)
     if resolved.conflict is None:
         return resolved
-    return resolved._replace(alternative=_nearest(resolved.conflict, entries, index, known))
+    conflict = _of_enough(resolved.conflict, entries, index, known)
+    return resolved._replace(conflict=conflict, alternative=_nearest(conflict, entries, index, known))
+
+
+def _of_enough(
+    conflict: Conflict, entries: tuple[Entry, ...], index: Index, known: Mapping[str, str]
+) -> Conflict:
+    """The conflict, if what it blames has no set by itself; else that of entries that are enough.
+
+    What the resolver met last need not be why there is no set: it may be a version of one entry only.
+    """
+    alone = tuple(one for one in entries if one in _blamed(conflict))
+    if alone == entries or not _attempt(alone, index, known).versions:
+        return conflict
+    core = entries
+    for entry in entries[:_MOST_ASKED]:
+        fewer = tuple(one for one in core if one != entry)
+        if fewer and not _attempt(fewer, index, known).versions:
+            core = fewer
+    again = _attempt(core, index, known).conflict
+    if again is not None and len(core) < 3 and _blamed(again) == set(core):
+        return again
+    return of_all(core, _INDEX) or conflict
+
+
+def _blamed(conflict: Conflict) -> set[Entry]:
+    return {one.entry for one in (conflict.one, conflict.other) if one.entry.path}
 
 
 def _attempt(entries: tuple[Entry, ...], index: Index, known: Mapping[str, str]) -> Resolved:

@@ -89,6 +89,34 @@ def test_both_chains_and_the_nearest_alternative(server: Server) -> None:
     assert dict(found.alternative.works) == {"transformers": "4.20.1", "trl": "0.8.0"}
 
 
+def test_what_is_blamed_has_no_set_by_itself(server: Server) -> None:
+    """The resolver meets a version of `other` last, though `hidden` alone is why there is no set."""
+    server.projects = {
+        **PROJECTS,
+        "hidden": {"2.0": {"wants": ["deep>=1"]}},
+        "deep": {"3.0": {"wants": ["other", "leaf<2"]}},
+        "other": {"2.0": {}, "3.0": {"wants": ["leaf>=3"]}},
+        "leaf": {"2.0": {}},
+    }
+    found = resolve(entries(hidden="==2.0", other=">=2"), index(server), KNOWN)
+    assert found.conflict is not None
+    assert found.conflict.one.words == "contract -> hidden 2.0 -> deep 3.0 -> leaf <2"
+    assert found.conflict.other.words == "index -> leaf <=2.0"
+
+
+def test_all_are_named_where_no_two_exclude_each_other(server: Server) -> None:
+    server.projects = {
+        **PROJECTS,
+        "left": {"1.0": {"wants": ["base!=1.0"]}},
+        "right": {"1.0": {"wants": ["base!=2.0"]}},
+        "base": {"1.0": {}, "2.0": {}, "3.0": {}},
+    }
+    found = resolve(entries(left="==1.0", base="<3", right="==1.0", trl=""), index(server), KNOWN)
+    assert found.conflict is not None
+    assert found.conflict.why == "left ==1.0, base <3, right ==1.0 have no versions that go together"
+    assert [one.name for one in found.conflict.more] == ["base"]
+
+
 def test_a_package_that_nobody_offers(server: Server) -> None:
     found = resolve(entries(wants_too_much="==1.0"), index(server), KNOWN)
     assert found.conflict is not None
