@@ -293,6 +293,7 @@ def _conflicts(entries: tuple[Entry, ...], held: Held) -> list[dict[str, object]
                 [conflict.one.entry.origin, *conflict.one.links],
                 [conflict.other.entry.origin, *conflict.other.links],
             ],
+            "more": [entry.text for entry in conflict.more],
             "why": conflict.why or None,
             "sources": list(conflict.sources),
             "alternative": None

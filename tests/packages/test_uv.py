@@ -390,6 +390,8 @@ def test_two_that_are_blamed_though_a_third_is_needed(tmp_path: Path, ask: Ask) 
     ran = ask(script)
     assert ran.returncode == 1, ran.stderr
     assert "trl ==0.9.6 cannot go with transformers ==4.20.1 and numpy <2" in ran.stdout
+    (conflict,) = json.loads(ask(script, "--json").stdout)["conflicts"]
+    assert conflict["more"] == ["numpy <2"]
 
 
 def test_after_the_time_uv_and_what_it_has_started_end(tmp_path: Path, ask: Ask) -> None:
