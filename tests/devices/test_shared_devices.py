@@ -229,6 +229,22 @@ def test_who_may_have_any_device_leaves_the_large_ones_to_who_needs_them() -> No
     assert movable(contest, best) == []
 
 
+@pytest.mark.parametrize(("speed", "moves"), [(520, True), (100, False)])
+def test_nobody_is_moved_to_a_device_that_is_slower_than_sharing(speed: int, moves: bool) -> None:
+    cards = [("h100", 1000, 80), ("l4", speed, 24)]
+    devices = tuple(
+        Device(f"GPU-{at}", at, "", kind, size * GIB, None, None, None, (), pace, "ok")
+        for at, (kind, pace, size) in enumerate(cards)
+    )
+    box = Inventory("described:two", 32000, None, None, None, devices, ())
+    works = [
+        Work(Demand(1, 0, 1, 10 * GIB, (), 0, 0), 60, 0),
+        Work(Demand(1, 0, 1, 60 * GIB, (), 0, 0), 50, 0),
+    ]
+    best = best_order(Contest([[], []], [0, 1], works, box)).best
+    assert (slices_of(best.run)[0].devices == ("GPU-1",)) == moves
+
+
 def test_a_device_that_a_desktop_uses_goes_before_a_shared_one() -> None:
     """One in heavy use by others does not, and two in such use are told apart by how much is free."""
     devices = [

@@ -24,17 +24,21 @@ if TYPE_CHECKING:
 MANY = 2_000
 """From so many Steps on the schedule is taken as it is."""
 _ROUNDS = 6
+_LONGER = 2
+"""Two Steps on a device take at most twice as long: a schedule that is longer by more is no better."""
 
 
 def uncontended(contest: Contest, starts: Sequence[Candidate], best: Candidate) -> Candidate:
     """Of the best and what can be made of it and of `starts`, the one that shares least needlessly.
 
-    On a tie the shortest. Each is tried with other devices for the Steps that share.
+    On a tie the shortest, and never one of more than twice the best's length. Each is tried with other
+    devices for the Steps that share.
     """
     if not contest.bench.mixed or len(contest.works) >= MANY or not movable(contest, best):
         return best
-    spread = [_spread(contest, one) for one in (best, *starts)]
-    return min(spread, key=lambda one: (len(movable(contest, one)), one.run.makespan))
+    spread = [best, *(_spread(contest, one) for one in (best, *starts))]
+    bearable = [one for one in spread if one.run.makespan <= _LONGER * best.run.makespan]
+    return min(bearable, key=lambda one: (len(movable(contest, one)), one.run.makespan))
 
 
 def _spread(contest: Contest, candidate: Candidate) -> Candidate:
