@@ -145,10 +145,12 @@ UNEVEN = 1.5
 def hosts_bound(found: Bulk, rate: int, most: int | None) -> bool:
     """Whether a rate says more of the hosts than of the path; `most`: what a host can do alone, if known.
 
-    Near that the processors decide, and where programs had to wait for one they do far below it.
+    Near that the processors decide, and where programs had to wait for one they do far below it. Alone a
+    host may carry less than over the path, where a setting holds both: then it can do what was measured.
     """
     if not most:
         return False
+    most = max(most, found.forward_bps or 0, found.back_bps or 0)
     waits = found.waited_ns * _WAITED > found.span_ns > 0
     return rate * (_WAITING if waits else _CEILING) >= most
 

@@ -18,7 +18,7 @@ from dsec_cli.netcheck.judge import PROBES, judge
 from dsec_cli.netcheck.measuring import Measured
 from dsec_cli.netcheck.names import resolve
 from dsec_cli.netcheck.page import render as page
-from dsec_cli.netcheck.readings import Bulk, Delays, Echo, Messages, Sizes, Stream
+from dsec_cli.netcheck.readings import Bulk, Delays, Echo, Messages, Sizes, Stream, hosts_bound
 from dsec_cli.netcheck.replay import Floor, Leg
 from dsec_cli.netcheck.text import render
 
@@ -218,6 +218,10 @@ def test_kinds_of_loss_are_told_apart() -> None:
 def test_rates_that_hosts_bound_are_not_the_paths() -> None:
     found = FULL._replace(bulk=BULK._replace(forward_bps=20 * 10**9, back_bps=8 * 10**9))
     assert wrong(LEG._replace(found=found)) == set()
+    # A setting holds this host alone to less than came over the path: that is no bound of its processors.
+    busy = BULK._replace(forward_bps=10**9, back_bps=10**6, waited_ns=10**9, span_ns=10**10)
+    assert hosts_bound(busy, 10**6, 22 * 10**6) is False
+    assert hosts_bound(busy._replace(forward_bps=10**7), 10**6, 22 * 10**6) is True
 
 
 def held(limited: str, *, wmem: int = 4 << 20, rmem: int = 6 << 20, least_rtt_ns: int = MS) -> set[object]:

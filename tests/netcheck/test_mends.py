@@ -60,7 +60,7 @@ def states(statements: Said) -> dict[str, str]:
         pytest.param("here-mtu=1400", "mtu", "sizes", "0", marks=pytest.mark.battery),
         pytest.param("here-mtu=1400", "mtu", "sizes", "1", marks=pytest.mark.battery),
         pytest.param("router-mtu=1400", "mtu", "sizes", "0,1", marks=pytest.mark.battery),
-        pytest.param("here-buffer=4096 back-rate=1Mbps", "tcp", "bulk", "0", marks=pytest.mark.battery),
+        pytest.param("here-buffer=4096 delay=5", "tcp", "bulk", "0", marks=pytest.mark.battery),
     ],
 )
 def test_a_mend_mends(fault: str, aspect: str, probes: str, numbers: str) -> None:
