@@ -15,7 +15,7 @@ from dsec_cli.commands.statefolder import home
 from dsec_cli.diagnostics import Severity
 from dsec_cli.lint.linter import lint
 from dsec_cli.plugins.declared import read_declared
-from dsec_cli.plugins.signing import installed, keyring
+from dsec_cli.plugins.signing import install_history, installed, keyring
 from dsec_cli.plugins.signing.contents import (
     DECLARED,
     MANIFEST,
@@ -35,6 +35,7 @@ from dsec_cli.words import say
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dsec_cli.plugins.signing.bundle import Package
+    from dsec_cli.plugins.signing.install_history import Before
     from dsec_cli.plugins.signing.trust import Trusted
 
 
@@ -47,6 +48,8 @@ class Checked(NamedTuple):
     """The trusted key that signed it."""
     permissions: tuple[str, ...]
     """What plugin.yaml declares."""
+    before: Before | None = None
+    """What was installed last under its name, also where that was removed since."""
 
 
 def declared(package: Package) -> SourceText:
@@ -115,14 +118,16 @@ def checked(package: Package, root: str) -> Checked:
     name, version = identity(package)
     if data is None:
         manifest = Manifest(name, version, None, package.entries())
-        return Checked(
-            manifest, Standing("unsigned", f"it has no {MANIFEST}", ""), None, _permissions(package)
-        )
+        unsigned = Standing("unsigned", f"it has no {MANIFEST}", "")
+        last = install_history.before(root, name)
+        return Checked(manifest, unsigned, None, _permissions(package), last)
     manifest = read_manifest(data, os.path.join(package.where, MANIFEST))
     raw = package.files.get(SIGNATURE)
     where = os.path.join(package.where, SIGNATURE)
     signature = None if raw is None else read_signature(raw.decode("utf-8", "replace"), where)
     here = installed.one(root, manifest.name)
+    last = install_history.before(root, manifest.name)
+    newest = here.version if here else last.version if last else None
     changed = differences(manifest, package.entries())
     if (name, version) != (manifest.name, manifest.version):
         changed.append(f"plugin.yaml says that it is {name} {version}, the manifest {manifest.comment}")
@@ -133,10 +138,12 @@ def checked(package: Package, root: str) -> Checked:
         changed,
         keys=keys,
         today=datetime.now(UTC).date(),
-        installed=here.version if here else None,
+        installed=newest,
     )
+    if found.status == "rollback" and here is None:
+        found = found._replace(why=f"{newest} was installed before it was removed, and is newer")
     owner = next((one for one in keys if one.name == found.signer), None)
-    return Checked(manifest, found, owner, _permissions(package))
+    return Checked(manifest, found, owner, _permissions(package), last)
 
 
 def _permissions(package: Package) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from dsec_cli.plugins.binding import NotBound, read_schema
 from dsec_cli.plugins.bundled_libraries import images_of
 from dsec_cli.plugins.elf import NotElf
 from dsec_cli.plugins.grant import NotGranted, grant, unavailable
-from dsec_cli.plugins.signing import installed
+from dsec_cli.plugins.signing import install_history, installed
 from dsec_cli.plugins.signing.bundle import read_package
 from dsec_cli.plugins.signing.contents import DECLARED, is_name
 from dsec_cli.plugins.signing.locking import alone
@@ -58,6 +58,7 @@ def main(args: Args) -> int:
     refused = _refused(found, args, here) or _unusable(package, found, root)
     if refused:
         return _no(found.manifest.comment, refused)
+    to_stderr("".join(f"dsec: warning: {one}\n" for one in _changes(package, found)))
     merged = None if args.no_merge or not contract else _merged(contract, package, found, root)
     if merged is not None and (problem := _worse(contract, merged)):
         return _no(found.manifest.comment, problem)
@@ -82,7 +83,8 @@ def _refused(found: Checked, args: Args, here: Installed | None) -> str:
     if status == "trusted" or (status == "rollback" and args.allow_rollback):
         return _beyond(found)
     today = datetime.now(UTC).date()
-    late = out_of_time(found.manifest, "", today=today, installed=here.version if here else None)
+    newest = here or found.before
+    late = out_of_time(found.manifest, "", today=today, installed=newest.version if newest else None)
     if status in _DOUBTFUL and late and not (late.status == "rollback" and args.allow_rollback):
         return f"{status}: {why}; {late.status}: {late.why}"
     if status in _DOUBTFUL and args.allow_unsigned:
@@ -93,6 +95,27 @@ def _refused(found: Checked, args: Args, here: Installed | None) -> str:
         trust = f"dsec plugin trust KEY --plugins {found.manifest.name}"
         return f"{status}: {why} (hint: if you trust who signed it: {trust}; {flag} takes it all the same)"
     return f"{status}: {why}" + (f" (hint: {flag} takes it all the same)" if flag else "")
+
+
+def _signed_by(found: Checked) -> str:
+    """The key that signed it: itself where it is trusted, else its number; "" without a signature."""
+    return found.owner.key.text if found.owner is not None else found.standing.signer
+
+
+def _changes(package: Package, found: Checked) -> list[str]:
+    """What is not as it was when a plugin of that name was installed last, though nothing forbids it."""
+    last, name, said = found.before, found.manifest.name, []
+    if last is None:
+        return []
+    now, version = _signed_by(found), found.manifest.version
+    if last.key != now and last.signer:
+        after = f"is signed by {found.standing.signer} now" if now else "is not signed now"
+        other = ", with another key" if last.signer == found.standing.signer else ""
+        said.append(f"{name} {last.version} was signed by {last.signer}, and {version} {after}{other}")
+    digest = dict(last.files).get(found.manifest.version)
+    if digest is not None and digest != package.digest():
+        said.append(f"{found.manifest.comment} was installed before with other files")
+    return said
 
 
 def _beyond(found: Checked) -> str:
@@ -180,11 +203,21 @@ def _install(
             made_key(os.environ),
             manifest.name,
             manifest.version,
-            {"status": standing.status, "signer": standing.signer, **fixed(package), **allowed},
+            {
+                "status": standing.status,
+                "signer": standing.signer,
+                "key": _signed_by(found),
+                **fixed(package),
+                **allowed,
+            },
         )
         folder = installed.place(root, aside, manifest.name, manifest.version, said=kept)
         if merged is not None:
             _put(contract, merged, root, manifest.name, before)
+        key, digest = _signed_by(found), package.digest()
+        install_history.keep(
+            root, manifest.name, manifest.version, signer=standing.signer, key=key, digest=digest
+        )
         emit(f"{manifest.comment} is installed in {folder}\n")
         return YES
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from fnmatch import fnmatchcase
 
 from dsec.errors import FileProblem
 from dsec_cli.commands.plugin_checking import checked
@@ -35,12 +36,21 @@ def known(here: Installed, package: Package) -> dict[str, object]:
 
 
 def _still_trusted(here: Installed, said: dict[str, object]) -> None:
-    signers = {one.name for one in keyring.trusted(os.environ)}
-    if said.get("status") == "trusted" and said.get("signer") not in signers:
+    if said.get("status") == "trusted" and not _trusts(here, said):
         raise FileProblem(
             say("{name} is signed by {signer}, which you trust no more", name=here.name, signer=here.signer),
             hint=say("dsec plugin trust takes the key up again, dsec plugin remove takes the plugin away"),
         )
+
+
+def _trusts(here: Installed, said: dict[str, object]) -> bool:
+    """Whether the key that signed it may still sign it: another key of the same name is another signer."""
+    return any(
+        one.name == here.signer
+        and said.get("key", one.key.text) == one.key.text  # an earlier release kept the name alone
+        and any(fnmatchcase(here.name, pattern) for pattern in one.plugins)
+        for one in keyring.trusted(os.environ)
+    )
 
 
 def _anew(here: Installed, package: Package) -> dict[str, object]:
@@ -63,8 +73,8 @@ def _anew(here: Installed, package: Package) -> dict[str, object]:
 
 def standing_of(here: Installed) -> str:
     """The status that was kept, as far as this user has sealed it and trusts its signer today."""
-    seal = judged(own_key(os.environ), here.name, here.version, installed.about(here.folder))
-    signers = {one.name for one in keyring.trusted(os.environ)}
-    if seal == OURS and here.status == "trusted" and here.signer not in signers:
+    said = installed.about(here.folder)
+    seal = judged(own_key(os.environ), here.name, here.version, said)
+    if seal == OURS and here.status == "trusted" and not _trusts(here, said):
         return f"trusted no longer (signed by {here.signer})"
     return {OURS: here.status, FOREIGN: "not installed by you"}.get(seal, "changed since it was installed")

@@ -39,7 +39,9 @@ def main(args: Args) -> int:
         return _diff(found, args, options)
     if args.emit is not None:
         return _emit(found, args)
-    emit(_view(args.format).render(found, args.file, _signature(args.file)), args.output)
+    view = _view(args.format)
+    render = view.render if args.full or view.folded is None else view.folded
+    emit(render(found, args.file, _signature(args.file)), args.output)
     return _CODES[found.verdict()]
 
 

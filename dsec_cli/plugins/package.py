@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass, field
 
+from dsec_cli.plugins.debug_symbols import inner_names
 from dsec_cli.plugins.symbols import STT_OBJECT
 
 TYPE_CHECKING = False
@@ -48,7 +49,8 @@ class Unit:
             return node
         if self._labels is None:
             named = (s for s in self.analysis.symbols if not s.imported and s.value and s.name)
-            self._labels = {s.value: s.name for s in sorted(named, key=lambda s: s.name, reverse=True)}
+            self._labels = inner_names(self.analysis.image)
+            self._labels |= {s.value: s.name for s in sorted(named, key=lambda s: s.name, reverse=True)}
         return self._labels.get(node) or f"{node:#x}"
 
 

@@ -95,7 +95,7 @@ REASONS = {
         "Scan a build for x86-64 as well, and compare."),
     "malformed": Reason("error", True, "the file is not put together as a linker does it",
         "Refuse the plugin."),
-    "root-like": Reason("error", False, "the plugin asks for what only an administrator may do",
+    "root-like": Reason("error", False, "the plugin asks for what no plugin may do",
         "Remove it; the default policy refuses it whether it is declared or not."),
     "load-time": Reason("error", False, "the plugin acts when it is loaded, before anybody has called it",
         "Move it into a function that the host calls."),

@@ -27,3 +27,5 @@ class View:
     name: str
     render: Callable[[Scan, str, Signature], str]
     """(scan, path as the user wrote it, signature) to the whole text."""
+    folded: Callable[[Scan, str, Signature], str] | None = None
+    """The same cut down to what one reads at first; None: the whole is for programs."""

@@ -393,3 +393,49 @@ def test_of_another_machine_system_calls_are_not_known(tmp_path: Path) -> None:
     ran = command(str(path), "--emit", "seccomp-json", cwd=tmp_path)
     assert ran.returncode == 3
     assert "which are not determined here" in ran.stderr
+
+
+def test_inner_functions_have_their_names(tmp_path: Path) -> None:
+    """The file's own symbol table names what is not exported; without it there are addresses."""
+    source = tmp_path / "inner.c"
+    source.write_text(
+        "#include <unistd.h>\n"
+        'static __attribute__((noinline)) int clear_all(void) { return unlink("/tmp/x"); }\n'
+        "int ds_step_run(void) { return clear_all() + 1; }\n"
+    )
+    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", tmp_path / "a.so", source], check=True)
+    way = next(one.chain for one in scanned(tmp_path / "a.so").needs if one.permission == "write:fs")
+    assert [word.split("+")[0] for word in way] == ["ds_step_run", "clear_all", "unlink"]
+    subprocess.run(["strip", tmp_path / "a.so"], check=True)
+    way = next(one.chain for one in scanned(tmp_path / "a.so").needs if one.permission == "write:fs")
+    assert way[1].startswith("0x")
+
+
+def test_a_long_report_is_folded(tmp_path: Path) -> None:
+    """Long ways lose their middle, and of one code the first are shown; --full prints all."""
+    found = scanned(build(HOSTILE / "administrator.c", tmp_path))
+    first = found.findings[0]
+    way = tuple(f"function{at}" for at in range(20))
+    many = tuple(replace(first, message=f"message {at}", chain=way) for at in range(9))
+    long = replace(found, findings=many)
+    whole, cut = text.render(long, "a.so", UNSIGNED), text.folded(long, "a.so", UNSIGNED)
+    assert all(f"message {at}" in whole for at in range(9))
+    assert "function10 " in whole
+    assert "... 14 more ..." in " ".join(cut.split())
+    assert f"  {first.severity} {first.code}  and 6 more\n" in cut
+    assert "message 3" not in cut
+    assert cut.endswith("\n--full prints what is left out here.\n")
+    short = replace(found, findings=(), needs=())
+    assert text.folded(short, "a.so", UNSIGNED) == text.render(short, "a.so", UNSIGNED)
+
+
+def test_a_prompt_for_a_password_is_no_error(tmp_path: Path) -> None:
+    """It sets an open terminal, of which a plugin has none; what types on one stays an error."""
+    source = tmp_path / "prompt.c"
+    source.write_text(
+        "#include <termios.h>\n"
+        "int ds_step_run(void) { struct termios t = {0}; return tcsetattr(0, 0, &t); }\n"
+    )
+    subprocess.run(["gcc", "-O1", "-shared", "-fPIC", "-o", tmp_path / "a.so", source], check=True)
+    told = [one for one in scanned(tmp_path / "a.so").findings if one.code == "root-like"]
+    assert [one.severity for one in told] == ["warning"]

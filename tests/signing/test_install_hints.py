@@ -16,6 +16,7 @@ def judged(status: str, why: str) -> Any:
         manifest=SimpleNamespace(
             name="word-count", comment="word-count 1.0.0", version="1.0.0", expires=None
         ),
+        before=None,
     )
 
 

@@ -123,7 +123,7 @@ def test_a_plugin_lives_and_dies(user: User) -> None:
     said = user.dsec("remove", "skill-manager")
     assert "skill-manager 1.0.0 is removed\ndsandbox.yaml still names it" in said
     assert "is not installed" in user.dsec("remove", "skill-manager", expect=1)
-    assert not list((user.folder / ".dsec" / "plugins").glob("*"))
+    assert [one.name for one in (user.folder / ".dsec" / "plugins").iterdir()] == [".history.json"]
 
 
 @pytest.mark.battery
@@ -366,3 +366,36 @@ def test_a_bomb_and_a_spinner_end_with_one_line(user: User) -> None:
     assert said == f"{killed} by SIGSEGV; it may have 64 MiB of memory (--memory)\n"
     assert "--memory 'much' is no size" in user.dsec("call", "skill-manager", "--memory", "much", expect=2)
     assert "--cpu -1: 0 or more" in user.dsec("call", "skill-manager", "--cpu", "-1", expect=2)
+
+
+def test_what_was_installed_is_remembered_when_it_is_removed(user: User) -> None:
+    """An older version, other files of a version and another signer are told after remove and install."""
+    user.binary()
+    user.ready()
+    user.release("1.1.0")
+    user.dsec("install", "skill-manager", "--no-merge")
+    user.dsec("remove", "skill-manager")
+    user.release("1.0.0")
+    why = "1.1.0 was installed before it was removed, and is newer"
+    assert f"rollback: {why}" in user.dsec("install", "skill-manager", "--no-merge", expect=1)
+    assert f"rollback ({why})" in user.dsec("verify", "skill-manager", expect=1)
+    (user.plugin / "MANIFEST.json.minisig").unlink()
+    (user.plugin / "MANIFEST.json").unlink()
+    said = user.dsec("install", "skill-manager", "--no-merge", "--allow-unsigned", expect=1)
+    assert "1.1.0 is installed, which is newer" in said
+    user.release("1.1.0", **{"cpu: 1,": "cpu: 0.5,"})
+    said = user.dsec("install", "skill-manager", "--no-merge")
+    assert "warning: skill-manager 1.1.0 was installed before with other files\n" in said
+    assert "was signed by" not in said
+    user.dsec("keygen", "--output", "other.key")
+    user.dsec("trust", "other.pub", "--name", "other")
+    user.dsec("sign", "skill-manager", "--key", "other.key")
+    user.dsec("remove", "skill-manager")
+    said = user.dsec("install", "skill-manager", "--no-merge")
+    assert "warning: skill-manager 1.1.0 was signed by me, and 1.1.0 is signed by other now\n" in said
+    # A key that took over the name is another signer.
+    user.dsec("trust", "--remove", "other")
+    user.dsec("trust", "home/.ds/keys/plugin.pub", "--name", "mine", expect=2)
+    user.dsec("trust", "--remove", "me")
+    user.dsec("trust", "home/.ds/keys/plugin.pub", "--name", "other")
+    assert "trusted no longer (signed by other)" in user.dsec("list")

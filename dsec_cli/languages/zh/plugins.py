@@ -34,6 +34,8 @@ TEXTS: dict[str, str] = {
     "--timeout {count}: 1 or more": "--timeout {count}：应为 1 或更大",
     "run the command again": "请重新运行该命令",
     "set HOME": "请设置 HOME",
+    "{path} does not say what was installed before": "{path} 没有说明此前安装过什么",
+    "move it away; rollbacks and changes of the signer before that are then unknown": "请将其移走；此前的版本回退与签名者变更将无从得知",
     "{name} was installed or removed meanwhile": "{name} 在此期间被安装或移除",
     "there is no home folder to keep keys in": "没有可存放密钥的主目录",
     "{where} has no {declared}": "{where} 没有 {declared}",

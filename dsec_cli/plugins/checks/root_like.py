@@ -1,4 +1,4 @@
-"""Asks: does the plugin ask for what only an administrator may do."""
+"""Asks: does the plugin ask for what no plugin may do: an administrator's work, or the user's terminal."""
 
 from __future__ import annotations
 
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from dsec_cli.plugins.result import Finding
 
 
+_SETTINGS = frozenset(("tcsetattr", "tcflow", "tcflush", "tcsendbreak", "tcdrain", "getpass"))
+"""They set how an open terminal reads and waits, as each prompt for a password does; they type nothing."""
+
+
 def check(facts: Facts) -> Iterator[Finding]:
     """One finding for each use: an error where a way leads to it, else a remark."""
     for use, judged in facts.judged:
@@ -23,7 +27,7 @@ def check(facts: Facts) -> Iterator[Finding]:
                 yield finding("io-uring", use.name, facts, unit=use.unit, node=use.function, ip=use.ip)
             elif permission in ROOT_LIKE:
                 linked = facts.tier(use.unit, use.function) == "linked"
-                severity = "info" if linked else ""
+                severity = "info" if linked else "warning" if use.name in _SETTINGS else ""
                 told += " (linked, but no way leads to it)" if linked else ""
                 yield finding(
                     "root-like", told, facts, unit=use.unit, node=use.function, ip=use.ip, severity=severity

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 _WIDTH = 80
 _SHOWN_TARGETS = 6
+_SHOWN_OF_A_CODE = 3
+_SHOWN_STEPS = 3
+"""Of a long way: so many functions where it begins, and as many where it ends."""
 _TIER_WORDS = {
     "load": "when it is loaded",
     "reachable": "when it is called",
@@ -29,13 +32,55 @@ _VERDICTS = {
 
 def render(found: Scan, path: str, signature: Signature) -> str:
     """The whole text."""
+    return _rendered(found, path, signature, _Fold(full=True))
+
+
+def folded(found: Scan, path: str, signature: Signature) -> str:
+    """The text with long ways cut in their middle, and of each code the first findings."""
+    fold = _Fold(full=False)
+    text = _rendered(found, path, signature, fold)
+    return f"{text}\n--full prints what is left out here.\n" if fold.cut else text
+
+
+class _Fold:
+    """How much of a report is shown, and whether anything was left out."""
+
+    def __init__(self, *, full: bool) -> None:
+        self.full = full
+        self.cut = False
+
+    def way(self, chain: tuple[str, ...]) -> str:
+        """A way in one line; a gap of one or two functions is not worth a fold."""
+        words = [shown(word) for word in chain]
+        over = len(words) - 2 * _SHOWN_STEPS
+        if not self.full and over > 2:
+            self.cut = True
+            words[_SHOWN_STEPS:-_SHOWN_STEPS] = [f"... {over} more ..."]
+        return " -> ".join(words)
+
+    def parted(self, rows: list[tuple[Finding, int]]) -> tuple[list[tuple[Finding, int]], dict[str, int]]:
+        """The findings that are shown, and how many of each code and severity are not."""
+        kept: list[tuple[Finding, int]] = []
+        seen: dict[str, int] = {}
+        for one, count in rows:
+            key = f"{one.severity} {one.code}"
+            seen[key] = seen.get(key, 0) + 1
+            if self.full or seen[key] <= _SHOWN_OF_A_CODE or one.allowed:
+                kept.append((one, count))
+        shown_of = {key: sum(f"{one.severity} {one.code}" == key for one, _ in kept) for key in seen}
+        left = {key: count - shown_of[key] for key, count in seen.items() if count > shown_of[key]}
+        self.cut = self.cut or bool(left)
+        return kept, left
+
+
+def _rendered(found: Scan, path: str, signature: Signature, fold: _Fold) -> str:
     lines = [f"{shown(path)}: {_VERDICTS[found.verdict()]}", ""]
     lines += _head(found, signature)
     for title, part in (
-        ("Permissions", _permissions(found)),
-        ("Must not be", _list(found.violations())),
-        ("What I could not see", _unseen(found)),
-        ("Hardening and remarks", _list(_rest(found))),
+        ("Permissions", _permissions(found, fold)),
+        ("Must not be", _list(found.violations(), fold)),
+        ("What I could not see", _unseen(found, fold)),
+        ("Hardening and remarks", _list(_rest(found), fold)),
         ("System calls", _calls(found)),
         ("What the sandbox will allow", _sandbox(found)),
         ("Assumed", [row for one in found.assumptions for row in _hang("  ", shown(one))]),
@@ -66,7 +111,7 @@ def _hang(head: str, text: str) -> list[str]:
     return [head + rows[0], *(" " * len(head) + row for row in rows[1:])]
 
 
-def _permissions(found: Scan) -> Iterator[str]:
+def _permissions(found: Scan, fold: _Fold) -> Iterator[str]:
     if not found.needs:
         yield "  none: nothing in its own code asks for more than memory, threads and time"
     for tier in TIERS:
@@ -74,30 +119,33 @@ def _permissions(found: Scan) -> Iterator[str]:
         if needs:
             yield f"  {_TIER_WORDS[tier]}:"
         for need in needs:
-            yield from _need(need)
+            yield from _need(need, fold)
 
 
-def _need(need: Need) -> Iterator[str]:
+def _need(need: Need, fold: _Fold) -> Iterator[str]:
     named = [shown(target) for target in need.targets if target]
     more = f" and {len(named) - _SHOWN_TARGETS} more" if len(named) > _SHOWN_TARGETS else ""
     target = "=" + ", ".join(named[:_SHOWN_TARGETS]) + more if named else ""
     other = " and others that are not constant" if named and "" in need.targets else ""
     yield from _hang("    ", f"{need.permission}{target}{other}")
     if need.chain:
-        yield from _hang("      ", " -> ".join(map(shown, need.chain)))
+        yield from _hang("      ", fold.way(need.chain))
 
 
-def _list(findings: tuple[Finding, ...]) -> Iterator[str]:
-    for one, count in _joined(findings):
+def _list(findings: tuple[Finding, ...], fold: _Fold) -> Iterator[str]:
+    kept, left = fold.parted(_joined(findings))
+    for one, count in kept:
         where = f"{shown(one.file)}: " if one.file else ""
         times = f" ({count} places)" if count > 1 else ""
         yield from _hang("  ", f"{one.severity} {one.code}  {where}{shown(one.message)}{times}")
         if one.chain:
-            yield from _hang("      ", " -> ".join(map(shown, one.chain)))
+            yield from _hang("      ", fold.way(one.chain))
         if one.allowed:
             yield from _hang("      ", f"allowed: {shown(one.allowed)}")
         else:
             yield from _hang("      ", one.action)
+    for key, count in left.items():
+        yield f"  {key}  and {count} more"
 
 
 def _joined(findings: tuple[Finding, ...]) -> list[tuple[Finding, int]]:
@@ -110,12 +158,12 @@ def _joined(findings: tuple[Finding, ...]) -> list[tuple[Finding, int]]:
     return list(found.values())
 
 
-def _unseen(found: Scan) -> Iterator[str]:
+def _unseen(found: Scan, fold: _Fold) -> Iterator[str]:
     blind = tuple(one for one in found.findings if one.blind and one.severity != "error")
     errors = tuple(one for one in found.violations() if one.blind)
     if not blind and not errors:
         yield "  nothing that we know of"
-    yield from _list(blind)
+    yield from _list(blind, fold)
     for code in sorted({one.code for one in errors}):
         yield f"  see above: {code}"
     yield from _coverage(found)
@@ -167,4 +215,4 @@ def _sandbox(found: Scan) -> Iterator[str]:
         yield "  * entered by the plugin's own code, not by libc"
 
 
-VIEW = View("text", render)
+VIEW = View("text", render, folded)
