@@ -3,7 +3,7 @@
 TEXTS: dict[str, str] = {
     "A list in which an entry counts once names it twice.": "列表中每个条目只算一次，却把同一个写了两次。",
     "The second entry changes nothing, so it was meant to be another one, or it was left behind when lists were joined. Where two entries differ, a reader does not know which of them counts.": "第二个条目不起作用：要么本来想写别的，要么是合并列表时留下的。如果两个条目内容不同，读者无法知道以哪一个为准。",
-    "The file is of another kind: an inventory, a plan, a compose file, a workflow.": "这是另一种文件：资源清单、执行计划、compose 文件或工作流。",
+    "The file is of another kind: an inventory, a plan, a compose file, a workflow, a program.": "这是另一种文件：资源清单、执行计划、compose 文件、工作流或程序。",
     "Said once, it tells more than a list of all that such a file lacks of a contract. Some have a command of their own, which the finding names.": "说明一次，胜过列出这种文件缺少的契约的每一部分。有些文件有专门的命令，结果中会给出。",
     "The contract states keys that `dsec run` does not apply yet.": "契约写了 `dsec run` 尚未执行的键。",
     "Whoever reads `security_policy` in a contract takes it for enforced. These keys are read, checked and kept, and some are used by other commands (`ds-netcheck` judges flows by `latency_cap`), but a run does not obey them yet. One finding names all of them, so that nobody relies on a limit that does not hold.": "读到契约中的 `security_policy`，人们会以为它已生效。这些键会被读取、检查并保留，有些还被其他命令使用（`ds-netcheck` 按 `latency_cap` 判定数据流），但运行时尚不受其约束。一条结果列出全部此类键，以免有人依赖并未生效的限制。",

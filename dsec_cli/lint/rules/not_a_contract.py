@@ -1,4 +1,4 @@
-"""The file is of another kind: an inventory, a plan, a compose file, a workflow.
+"""The file is of another kind: an inventory, a plan, a compose file, a workflow, a program.
 
 Why: Said once, it tells more than a list of all that such a file lacks of a contract. Some have a
 command of their own, which the finding names.
