@@ -149,10 +149,10 @@ def _new_run(prepared: Prepared, job: str | None) -> tuple[RunDir, Journal]:
 def _way_on(run: RunDir) -> str:
     """What can be done about a run that is there already; one that goes on cannot be resumed."""
     from dsec.errors import DSecError
-    from dsec.resume import is_alive, read_run
+    from dsec.resume import is_alive, locked_by, read_run
 
     try:
-        alive = is_alive(read_run(run))
+        alive = locked_by(run.journal) != 0 or is_alive(read_run(run))
     except DSecError:
         alive = False
     if alive:

@@ -152,12 +152,34 @@ def _distrust(
 
 def holder(run: RunDir) -> str:
     """Who carries the run out now, in words."""
+    if pid := locked_by(run.journal):
+        return f"process {pid}"
     try:
         told = read_run(run)
     except (RunProblem, PlanProblem):
         return "another process"
     session = told.state.sessions[-1] if told.state.sessions else None
-    return f"process {session.pid}" if session else "another process"
+    return f"process {session.pid}" if session and executor_lives(session) else "another process"
+
+
+def locked_by(path: str) -> int:
+    """The process that holds a lock on the file, as far as the kernel tells; 0: none is known.
+
+    Who has just begun, or waits for an earlier warden, is in no journal yet.
+    """
+    try:
+        inode = os.stat(path).st_ino
+        with open("/proc/locks", encoding="ascii") as file:
+            rows = [line.split() for line in file]
+    except (OSError, ValueError):
+        return 0
+    # As in `1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF`; a row of who waits has an arrow in it.
+    pids = [
+        int(row[4])
+        for row in rows
+        if len(row) > 5 and row[1] == "FLOCK" and row[5].rpartition(":")[2] == str(inode)
+    ]
+    return next((pid for pid in pids if pid > 0 and look(pid) is not None), 0)
 
 
 def is_alive(told: Told) -> bool:

@@ -12,6 +12,9 @@ from pathlib import Path
 import pytest
 from sharedbox import DSEC, GPUS, USES, WAITS, alive, begun, finish, queue
 
+from dsec.plan import Checkpoint
+from dsec.planfile import load_plan, seal
+
 
 def test_a_second_run_gets_what_the_first_gives_back(gpu_box, kit):
     one = gpu_box.job("one", *(gpu_box.step(f"a{at}", WAITS) for at in range(GPUS)))
@@ -279,3 +282,27 @@ def test_a_run_inside_of_a_step_has_the_gpus_of_that_step(gpu_box, kit):
     finish(gpu_box.start(gpu_box.job("outer", plain)))
     assert [cause for _, cause in inner.ends()] == ["ok"] * 3
     assert not inner.events("notice")
+
+
+@pytest.mark.battery
+def test_who_can_save_its_state_makes_room_for_a_critical_step_of_another_run(gpu_box, kit):
+    """The GPUs of the critical Step come first by their index, and it is left alone all the same."""
+    half = GPUS // 2
+    saved = "[ -e $DSEC_RUN_DIR/saved ] || { touch $DSEC_RUN_DIR/runs; " + WAITS.strip() + "; }\n"
+    one = gpu_box.job(
+        "one",
+        gpu_box.step("keeps", WAITS, half, level="critical", rank_ms=9),
+        gpu_box.step("saves", saved, half, level="pauseable", grace_ms=20_000),
+    )
+    plan = load_plan(str(one.folder / "plan.json"))
+    saves = Checkpoint("saves", "touch $DSEC_RUN_DIR/saved")
+    one.save(seal(plan._replace(hash="", checkpoints=(saves,))))
+    first = gpu_box.start(one)
+    kit.wait_for(lambda: gpu_box.held("one") == GPUS and (one.run_dir / "work/runs").exists())
+    finish(gpu_box.start(queue(gpu_box, "urgent", 1, gpus=half, level="critical")))
+    assert {end for end in one.ends() if end[0] == "keeps"} == set()
+    (gpu_box.root / "go").touch()
+    finish(first)
+    assert sorted(one.ends()) == [("keeps", "ok"), ("saves", "gave-way"), ("saves", "ok")]
+    assert [(pause["step"], pause["how"]) for pause in one.events("pause")] == [("saves", "saved")]
+    assert not gpu_box.twice()

@@ -20,8 +20,8 @@ from dsec import orphans, sweep, warden, wardship
 from dsec.broker.desk import Who
 from dsec.broker.leftovers import Leftovers
 from dsec.errors import RunProblem
-from dsec.journal import record
-from dsec.resume import past_of
+from dsec.journal import Journal, record
+from dsec.resume import locked_by, past_of
 from dsec.rundir import RunDir
 
 DELAYS = (0.0, 0.3, 1.0)
@@ -321,3 +321,14 @@ def test_kill_and_resume(job, kit, delay):
         if second.returncode or set(causes) - {"ok"}:
             ended.append((at, shape, causes, out))
     assert not ended, ended
+
+
+def test_who_holds_a_journal_is_known_before_it_says_so(tmp_path):
+    path = str(tmp_path / "journal")
+    assert locked_by(path) == 0
+    journal = Journal(path, clock=time.monotonic)
+    try:
+        assert locked_by(path) == os.getpid()
+    finally:
+        journal.let_go()
+    assert locked_by(path) == 0
