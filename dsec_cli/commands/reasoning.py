@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from dsec.core.hunger import HUNGRY, LONG_US
 from dsec.core.why import why
 from dsec.outcomes import state as state_word
@@ -23,12 +25,18 @@ _NAMED = 4
 
 
 def reasons(
-    plan: Plan, state: RunState, name: str, *, path: str, sharing: Sequence[Member] = ()
+    plan: Plan, state: RunState, name: str, *, path: str, sharing: Sequence[Member] = (), dead: bool = False
 ) -> tuple[dict[str, Any], list[str]]:
-    """As data, and in lines; `sharing`: the runs that share this machine, that in `path` among them."""
+    """As data, and in lines; `sharing`: the runs that share this machine, that in `path` among them.
+
+    `dead`: the executor is gone without an end.
+    """
     others = [one for one in sharing if one.path != path]
-    found = why(plan, state, name, elsewhere={uuid for one in others for uuid in one.devices})
+    found = why(plan, state, name, elsewhere={uuid for one in others for uuid in one.devices}, dead=dead)
     data = {**_data(found), "other_runs": [_member(one) for one in others]}
+    if dead and found.state != "done":
+        gone = say("  the run's executor is gone: dsec resume {job} goes on", job=os.path.basename(path))
+        return data, [*_lines(found, plan.iterations.count, [], hungry=False), gone]
     if found.state != "ready" or not found.gpus_asked:
         return data, _lines(found, plan.iterations.count, [])
     me = next((one for one in sharing if one.path == path), None)
@@ -77,7 +85,7 @@ def _data(found: Why) -> dict[str, Any]:
     }
 
 
-def _lines(found: Why, count: int, elsewhere: list[str]) -> list[str]:
+def _lines(found: Why, count: int, elsewhere: list[str], *, hungry: bool = True) -> list[str]:
     if found.state == "done":
         return [say("{step}: every instance is done", step=found.step)]
     called = instance(found.step, found.iteration, of=count)
@@ -86,8 +94,7 @@ def _lines(found: Why, count: int, elsewhere: list[str]) -> list[str]:
         lines.append(say("  {what}", what=found.obstacle))
     if found.state == "ready":
         lines += [*_room(found, count), *elsewhere]
-    lines += _hunger(found)
-    return lines
+    return lines + _hunger(found) if hungry else lines
 
 
 def _room(found: Why, count: int) -> list[str]:

@@ -62,8 +62,10 @@ def _why(plan: Plan, read: Told, name: str, *, path: str) -> tuple[dict[str, Any
         hint = say("did you mean {name}?", name=meant.word) if meant else ""
         raise UsageError(say("the plan has no Step {name}", name=name), hint=hint)
     gpus = any(step.demand.gpu_count for step in plan.steps)
-    sharing = (members(os.environb) or ()) if gpus and is_alive(read) else ()
-    return reasons(plan, read.state, name, path=path, sharing=sharing)
+    alive = is_alive(read)
+    sharing = (members(os.environb) or ()) if gpus and alive else ()
+    dead = not alive and read.state.end is None
+    return reasons(plan, read.state, name, path=path, sharing=sharing, dead=dead)
 
 
 def describe(plan: Plan, told: Told, *, now_ms: int) -> dict[str, Any]:

@@ -19,7 +19,7 @@ _MOST_WAITING = 200
 def document(scene: Scene, wish: Wish) -> dict[str, object]:
     """What the screen shows, and all of it."""
     watch = scene.watch
-    waits, many = waiting(watch, scene.run_us, most=_MOST_WAITING)
+    waits, many = waiting(watch, scene.run_us, most=_MOST_WAITING, dead=scene.state == "dead")
     gpu = watch.gpu_us(scene.now_us)
     held = watch.held_by()
     budget = watch.plan.budget

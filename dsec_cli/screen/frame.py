@@ -67,7 +67,7 @@ def _head(scene: Scene, width: int, tell: Tell) -> list[Line]:
     if scene.read_permille < 1000:
         share = scene.read_permille // 10
         return [left, [(tell(say("the run's journal is being read: {share}%", share=share)), YELLOW)]]
-    return [left, [(tell(scene.watch.progress.summary(scene.now_us / 1e6)), "")]]
+    return [left, [(tell(scene.watch.progress.summary(scene.now_us / 1e6, dead=scene.state == "dead")), "")]]
 
 
 def _hours(scene: Scene, gpu_us: int) -> str:

@@ -31,20 +31,21 @@ class Waiting(Record):
     why: str
 
 
-def waiting(watch: Watch, now_us: int, *, most: int) -> tuple[list[Waiting], int]:
+def waiting(watch: Watch, now_us: int, *, most: int, dead: bool = False) -> tuple[list[Waiting], int]:
     """The first `most` of what waits in the iterations in flight, and how many wait in all.
 
-    `now_us`: from the start of the first executor.
+    `now_us`: from the start of the first executor. `dead`: the executor is gone without an end.
     """
     known = watch.seen_queue
-    if known is None or known[:2] != (watch.changes, most):
+    key = (watch.changes, most, dead)
+    if known is None or known[:3] != key:
         # Nothing of it depends on the time: it is looked at anew when the journal has gained something.
-        known = watch.seen_queue = (watch.changes, most, *_looked(watch, now_us, most))
-    return known[2], known[3]
+        known = watch.seen_queue = (*key, *_looked(watch, now_us, most, dead=dead))
+    return known[3], known[4]
 
 
-def _looked(watch: Watch, now_us: int, most: int) -> tuple[list[Waiting], int]:
-    obstacles = Obstacles(watch.plan, watch.fold, steps=watch.steps)
+def _looked(watch: Watch, now_us: int, most: int, *, dead: bool) -> tuple[list[Waiting], int]:
+    obstacles = Obstacles(watch.plan, watch.fold, steps=watch.steps, dead=dead)
     found: list[tuple[PlannedStep, int, int]] = []
     behind: list[tuple[PlannedStep, int]] = []
     for step, iteration in _open(watch, obstacles):

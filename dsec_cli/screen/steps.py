@@ -118,7 +118,7 @@ def queue(scene: Scene, room: int, tell: Tell) -> list[Line]:
     """Who waits, how hungry it is, and why."""
     if room < 2 or scene.watch.fold.end is not None:
         return []
-    found, many = waiting(scene.watch, scene.run_us, most=room - 1)
+    found, many = waiting(scene.watch, scene.run_us, most=room - 1, dead=scene.state == "dead")
     if not found:
         return []
     iterations = scene.watch.plan.iterations.count

@@ -59,7 +59,7 @@ class Watch:
         self._left: dict[int, int] = {}
         self.changes = 0
         """Events so far."""
-        self.seen_queue: tuple[int, int, list[Waiting], int] | None = None
+        self.seen_queue: tuple[int, int, bool, list[Waiting], int] | None = None
         """What waited when it was looked at last, after how many events, and how many were wished for."""
 
     def take(self, events: Iterable[Event]) -> None:

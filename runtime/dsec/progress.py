@@ -162,11 +162,14 @@ class Progress:
         left_us = self._remaining.left_us(round(now_s * 1e6))
         return None if left_us is None else left_us / 1e6
 
-    def summary(self, now_s: float) -> str:
-        """One line: `312 of 1000 done, 2 running, 1 failed attempt, 12.3s elapsed, about 30s left`."""
+    def summary(self, now_s: float, *, dead: bool = False) -> str:
+        """One line: `312 of 1000 done, 2 running, 1 failed attempt, 12.3s elapsed, about 30s left`.
+
+        `dead`: the executor is gone without an end: what was running was cut off, and nothing goes on.
+        """
         parts: list[str] = [say("{done} of {total} done", done=self.done, total=self.total)]
         if not self._over:
-            parts.append(say("{count} running", count=self.running))
+            parts.append(say("{count} cut off" if dead else "{count} running", count=self.running))
         if self.failed:
             parts.append(
                 say("1 failed attempt")
@@ -180,7 +183,7 @@ class Progress:
         if self.dropped:
             parts.append(say("{count} dropped", count=self.dropped))
         parts.append(say("{time} elapsed", time=span(now_s)))
-        eta = self.eta_s(now_s)
+        eta = None if dead else self.eta_s(now_s)
         if eta is not None:
             parts.append(say("about {time} left", time=span(eta)))
         return joined(", ", parts)

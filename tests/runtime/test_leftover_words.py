@@ -55,6 +55,13 @@ def test_a_dead_runs_steps_are_not_running(job, kit):
     process.wait()
     found = json.loads(job.dsec("top", "j", "--json"))
     assert (found["state"], [one["state"] for one in found["steps"]]) == ("dead", ["cut off", "waiting"])
+    assert [one["why"] for one in found["waiting"]] == ["waits for A (cut off)"]
+    screen = job.dsec("top", "j", "--once")
+    assert "0 of 2 done, 1 cut off, " in screen
+    assert "running" not in screen
+    gone = "  the run's executor is gone: dsec resume j goes on\n"
+    assert job.dsec("status", "j", "--why", "A") == f"A: cut off\n{gone}"
+    assert job.dsec("status", "j", "--why", "B") == f"B: blocked\n  waits for A (cut off)\n{gone}"
     assert "dsec resume j continues it" in job.dsec("run", "plan.json", "--job-id", "j", expect=2)
 
 

@@ -41,6 +41,8 @@ TEXTS: dict[str, str] = {
     "made room: {reason}": "已让出资源：{reason}",
     "its worker serves {step}": "它的常驻进程正在处理 {step}",
     "{step} (running)": "{step}（运行中）",
+    "{step} (cut off)": "{step}（被切断）",
+    "  the run's executor is gone: dsec resume {job} goes on": "  该任务的执行器已不在：dsec resume {job} 可继续",
     "{step} (failed)": "{step}（失败）",
     "try": "次数",
     "planned": "预计",

@@ -32,20 +32,25 @@ class Obstacles:
         *,
         steps: Mapping[str, PlannedStep] | None = None,
         elsewhere: Set[str] = frozenset(),
+        dead: bool = False,
     ) -> None:
-        """`steps`: the plan's, by id, if known; `elsewhere`: devices that other runs have."""
+        """`steps`: the plan's, by id, if known; `elsewhere`: devices that other runs have.
+
+        `dead`: the executor is gone without an end: what the journal has running was cut off.
+        """
+        self._dead = dead
         self._plan, self._state = plan, state
         self._steps = {step.id: step for step in plan.steps} if steps is None else steps
         self._many = plan.iterations.count > 1
         self.still = {key for key, pause in state.paused.items() if pause.how in STANDING}
         """What stands still: its processors are free."""
         lent = {key for key in self.still if state.paused[key].how == "suspended"}
-        held = (begun.devices for key, begun in state.running.items() if key not in lent)
+        running = {} if dead else state.running
+        held = (begun.devices for key, begun in running.items() if key not in lent)
         self.held = {uuid for devices in held for uuid in devices} | elsewhere
-        self.held |= {uuid for worker in state.workers.values() for uuid in worker.devices}
-        used = sum(
-            self._steps[name].demand.cpu_m for name, at in state.running if (name, at) not in self.still
-        )
+        workers = () if dead else state.workers.values()
+        self.held |= {uuid for worker in workers for uuid in worker.devices}
+        used = sum(self._steps[name].demand.cpu_m for name, at in running if (name, at) not in self.still)
         self.cpu_free_m = max(0, plan.inventory.cpu_m - used)
 
     def settled(self, step: str, iteration: int) -> bool:
@@ -86,7 +91,7 @@ class Obstacles:
     def _called(self, need: tuple[str, int]) -> str:
         called = f"{need[0]}@{need[1]}" if self._many else need[0]
         if need in self._state.running:
-            return say("{step} (running)", step=called)
+            return say("{step} (cut off)" if self._dead else "{step} (running)", step=called)
         return say("{step} (failed)", step=called) if self.lost(need) else called
 
     def _held_up(self, step: PlannedStep, key: tuple[str, int]) -> str:

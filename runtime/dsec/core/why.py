@@ -34,7 +34,8 @@ class Why(Record):
     iteration: int
     """Of the instance that is next; -1: all are done."""
     state: str
-    """`done`, `running`, `paused`, `waiting to retry`, `blocked` (by needs or iterations) or `ready`."""
+    """`done`, `running`, `paused`, `waiting to retry`, `blocked` (by needs or iterations), `ready`;
+    of a run without an executor `cut off`."""
     missing: tuple[tuple[str, int], ...]
     """Instances that it waits for."""
     appetite: Appetite
@@ -58,9 +59,9 @@ class Why(Record):
 class _Run:
     """A plan and how far it is."""
 
-    def __init__(self, plan: Plan, state: RunState, elsewhere: Set[str]) -> None:
-        self.plan, self.state = plan, state
-        self.obstacles = Obstacles(plan, state, elsewhere=elsewhere)
+    def __init__(self, plan: Plan, state: RunState, elsewhere: Set[str], *, dead: bool) -> None:
+        self.plan, self.state, self.dead = plan, state, dead
+        self.obstacles = Obstacles(plan, state, elsewhere=elsewhere, dead=dead)
         self.steps = {step.id: step for step in plan.steps}
         self.base = next((at for at in range(plan.iterations.count) if not self._whole(at)), -1)
 
@@ -81,12 +82,14 @@ class _Run:
         return range(self.base, last)
 
 
-def why(plan: Plan, state: RunState, name: str, *, elsewhere: Set[str] = frozenset()) -> Why:
+def why(
+    plan: Plan, state: RunState, name: str, *, elsewhere: Set[str] = frozenset(), dead: bool = False
+) -> Why:
     """What holds the Step up; raises KeyError where the plan has none of that name.
 
-    `elsewhere`: devices that other runs have.
+    `elsewhere`: devices that other runs have. `dead`: the executor is gone without an end.
     """
-    run = _Run(plan, state, elsewhere)
+    run = _Run(plan, state, elsewhere, dead=dead)
     obstacles, step = run.obstacles, run.steps[name]
     open_ = [at for at in run.window() if not obstacles.settled(name, at)]
     running = [at for at in open_ if (name, at) in state.running]
@@ -118,7 +121,7 @@ def why(plan: Plan, state: RunState, name: str, *, elsewhere: Set[str] = frozens
         out_of_service=tuple(
             (uuid, told.state) for uuid, told in state.devices.items() if told.state != "ok"
         ),
-        obstacle="" if word in ("done", "running", "paused") else obstacles.of(step, at),
+        obstacle="" if word in ("done", "running", "paused", "cut off") else obstacles.of(step, at),
         level=step.level,
         first=_first(run, step) if word == "ready" else (),
     )
@@ -145,6 +148,8 @@ def _state(run: _Run, name: str, at: int, *, ready: bool) -> str:
     key = (name, at)
     if at < 0:
         return "done"
+    if run.dead and (key in run.state.running or key in run.state.paused):
+        return "cut off"
     if key in run.state.paused and run.state.paused[key].how in STANDING:
         return "paused"
     if key in run.state.running:
@@ -157,7 +162,7 @@ def _state(run: _Run, name: str, at: int, *, ready: bool) -> str:
 def _holders(run: _Run, step: PlannedStep, still: set[tuple[str, int]]) -> tuple[Holder, ...]:
     every = [
         Holder(name, iteration, len(spawn.devices), (name, iteration) in still, run.steps[name].level)
-        for (name, iteration), spawn in run.state.running.items()
+        for (name, iteration), spawn in ({} if run.dead else run.state.running).items()
         if name != step.id
     ]
     return tuple(one for one in every if one.gpus or not step.demand.gpu_count)
