@@ -181,6 +181,7 @@ def test_a_type_outside_the_table_needs_its_memory() -> None:
     [
         ([], "the inventory is []", ""),
         ("text", "not a mapping", ""),
+        ({"gpus": [{"type": "l4", "count": 4096}] * 2}, "8192 GPUs are described, more than 4096", "pools"),
         ({"gpu": []}, "unknown key 'gpu'", "did you mean 'gpus'?"),
         ({"zzz": []}, "unknown key 'zzz'", "known keys"),
         ({"gpus": {}}, "gpus is {}", ""),

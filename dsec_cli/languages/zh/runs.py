@@ -224,6 +224,8 @@ TEXTS: dict[str, str] = {
     "reading {path}": "正在读取 {path}",
     "checking {count} Steps": "正在检查 {count} 个 Step",
     "planning {count} Steps": "正在规划 {count} 个 Step",
+    "{name}: {count} GPUs are described, more than {most}": "{name}：描述了 {count} 张 GPU，超过 {most} 张",
+    "describe one of several equal pools": "只描述若干相同资源池中的一个",
     "{name} is empty": "{name} 是空的",
     "describe the machine, or save what dsec inventory --json or nvidia-smi -q -x prints there": "描述该机器，或保存在那里运行 dsec inventory --json 或 nvidia-smi -q -x 的输出",
     "warning: what the run taught could not be kept: {why}": "警告：本次运行的经验数据无法保存：{why}",

@@ -56,6 +56,10 @@ class _Group:
     """The machine, where there are several."""
 
 
+MOST_DEVICES = 4096
+"""How any two are joined is written down, so that the work grows with the square of their number."""
+
+
 def from_document(document: object, name: str) -> Inventory:
     """The inventory that a document describes; raises InventoryProblem naming the key that is wrong.
 
@@ -73,6 +77,17 @@ def from_document(document: object, name: str) -> Inventory:
         raise _wrong(name, "name", title, "a text")
     machines = _machines(stated, str(title or "this machine"), name)
     groups = [group for machine in machines for group in machine.groups]
+    count = sum(group.count for group in groups)
+    if count > MOST_DEVICES:
+        raise InventoryProblem(
+            say(
+                "{name}: {count} GPUs are described, more than {most}",
+                name=name,
+                count=count,
+                most=MOST_DEVICES,
+            ),
+            hint=say("describe one of several equal pools"),
+        )
     processors = [machine.cpu_m for machine in machines if machine.cpu_m is not None]
     memories = [machine.memory_bytes for machine in machines if machine.memory_bytes is not None]
     known = len(processors) == len(machines)

@@ -231,11 +231,13 @@ def _inventory(devices: Sequence[Device], name: str, links: Matrix, *, notes: Se
 
 def _named(devices: Sequence[Device]) -> list[Device]:
     """Distinct UUIDs: saved output is often masked, and a matrix has none."""
-    written = [device.uuid for device in devices]
+    written: dict[str, int] = {}
+    for device in devices:
+        written[device.uuid] = written.get(device.uuid, 0) + 1
     numbers: dict[str, int] = {}
     named = []
     for device in devices:
-        if device.uuid and written.count(device.uuid) == 1:
+        if device.uuid and written[device.uuid] == 1:
             named.append(device)
             continue
         kind = device.type or ("mig:unknown" if device.model.endswith(" MIG") else "unknown")
