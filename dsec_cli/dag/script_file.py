@@ -17,8 +17,12 @@ _ALONE = {
 }
 """Options that take no word after them, and leave the file to the first word that is none."""
 _PAIRS = {"python": ("-W", "-X", "--check-hash-based-pycs"), "shell": ("-o", "+o", "-O", "+O")}
-_LEADING = re.compile(r"set [-+].*|export [A-Za-z_]\w*(=\S*)?|[A-Za-z_]\w*=[^\s$`(]*|:|true|umask \d+")
+_LEADING = re.compile(
+    r"set [-+].*|export [A-Za-z_]\w*(=\S*)?|[A-Za-z_]\w*=[^\s$`(]*|:|true|umask \d+"
+    r"|(echo|printf|mkdir|date|sleep|hostname|pwd|ls|nvidia-smi|df|free|ulimit|trap|which)\b[^<>|;&`(]*"
+)
 """Lines of a script before its first command: none of them makes a file, or goes to another folder."""
+_BEFORE = frozenset(("exec", "env", "nohup", "nice", "time"))
 _SPECIAL = re.compile(r"[$`*?\[\]{}~<>|&;()!#\\]")
 _LONGEST = 4096
 
@@ -33,9 +37,9 @@ def command_of(argv: Sequence[str], script: str) -> tuple[str, ...]:
 
 
 def program_of(words: Sequence[str]) -> tuple[str, ...]:
-    """The words from the program on, without `exec` and `env NAME=VALUE`; () where that is not clear."""
+    """The words from the program on, without `nohup`, `env NAME=VALUE` and such; () where unclear."""
     left = list(words)
-    while left and (left[0] == "exec" or left[0].rpartition("/")[2] == "env"):
+    while left and left[0].rpartition("/")[2] in _BEFORE:
         left = _behind_assignments(left[1:])
         if left and left[0].startswith("-"):
             return ()

@@ -49,14 +49,14 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
 
 def read_plan(path: str) -> Plan:
-    """The plan stored at `path`; raises FileProblem, StoredFormError or PlanProblem in words."""
+    """The plan of a run, stored at `path`; raises FileProblem, StoredFormError or PlanProblem in words."""
     try:
         with open(path, "rb") as file:
             raw = file.read()
     except OSError as problem:
         raise FileProblem(
             say("{path}: {why}", path=path, why=system(problem)),
-            hint="dsec plan FILE -o plan.json writes one",
+            hint="a run keeps its own plan and cannot go on without it; start a new one: dsec run",
         ) from None
     return parse_plan(raw, name=path)
 

@@ -128,7 +128,7 @@ TEXTS: dict[str, str] = {
     "{name} has two Steps with one id": "{name} 有两个 Step 的 ID 相同",
     "{name}: {id!r} is no Step id": "{name}：{id!r} 不是 Step 的 ID",
     "{name}: Step {id} needs {step!r}, which is no Step of the plan": "{name}：Step {id} 依赖 {step!r}，而计划中没有这个 Step",
-    "dsec plan FILE -o plan.json writes one": "dsec plan FILE -o plan.json 会写出一个",
+    "a run keeps its own plan and cannot go on without it; start a new one: dsec run": "任务保持自己的计划，没有它就无法继续；请启动新任务：dsec run",
     "the plan of run {job} is not the one that it began with": "任务 {job} 的计划不是它开始时的那个",
     "restore its plan.json, or start a new run": "恢复其 plan.json，或开始新的任务",
     "there is no run {job!r} in {state}": "{state} 中没有任务 {job!r}",
