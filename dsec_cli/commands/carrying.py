@@ -168,9 +168,10 @@ def referred(
         if not mark or source == rest:
             continue
         other = source.removeprefix("env://") if source.startswith("env://") else name
-        if other in environ:
+        # A secret that a CI service does not have comes as an empty variable.
+        if environ.get(other):
             given += [(name, environ[other])] * (other != name)
-        elif name not in environ:
+        elif not environ.get(name):
             missing.append((name, source))
     return tuple(given), missing
 
@@ -193,7 +194,7 @@ def variables_of(plan: Plan, lang: str | None) -> tuple[Variables, Variables]:
     for name, source in missing:
         if source.startswith("env://"):
             line = say(
-                "warning: {name} will be missing: the variable {other} is not set here;"
+                "warning: {name} will be missing: the variable {other} has no value here;"
                 " set it and start again",
                 name=name,
                 other=source.removeprefix("env://"),

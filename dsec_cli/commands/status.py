@@ -185,7 +185,14 @@ def lines(found: dict[str, Any]) -> list[str]:
         for one in found["cut_off"][:_SHOWN]
     ]
     told += [_noticed(found, one) for one in found["notices"][-_NOTICES:]]
-    if found["state"] in ("dead", "interrupted", "cancelled", "stopped", "failed"):
+    if found["state"] == "failed":
+        told.append(
+            say(
+                "without a change it fails again; fix the cause and go on with: dsec resume {job}",
+                job=found["job"],
+            )
+        )
+    elif found["state"] in ("dead", "interrupted", "cancelled", "stopped"):
         told.append(say("go on with: dsec resume {job}", job=found["job"]))
     if any(endings.may_lie_in_plan(one["cause"], one["code"]) for one in found["failures"]):
         told.append(say("a run keeps its own plan: after a change of the contract start a new one: dsec run"))

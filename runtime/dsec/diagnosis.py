@@ -105,7 +105,7 @@ def lacked(
 def why_missing(name: str, source: str) -> str:
     """Why nobody gives a declared secret its value, and what to do."""
     other = source.removeprefix("env://")
-    why = f"the variable {other} is not set" if other != source else f"nothing is fetched from {source}"
+    why = f"the variable {other} has no value" if other != source else f"nothing is fetched from {source}"
     return f"{name} is missing: {why}; set it where the run starts"
 
 

@@ -207,7 +207,7 @@ _RECORDED = (
     "it failed {count} times and is discardable",
     "it failed {count} time and is discardable",
     "processes that could not be ended: {pids}",
-    "{name} is missing: the variable {other} is not set; set it where the run starts",
+    "{name} is missing: the variable {other} has no value; set it where the run starts",
     "{name} is missing: nothing is fetched from {source}; set it where the run starts",
     "the disk is full",
     "nothing is free on the disk of {folder}",

@@ -136,7 +136,7 @@ def test_a_missing_secret_fails_its_step_once(job):
     out = job.dsec("run", "--job-id", "j", expect=1)
     assert job.ends() == [("S", "missing-secret")]
     assert "retry" not in out
-    why = "KEY is missing: the variable NOT_SET_ANYWHERE is not set; set it where the run starts"
+    why = "KEY is missing: the variable NOT_SET_ANYWHERE has no value; set it where the run starts"
     assert f"S lacks a secret and is not tried again (exited with code 1): {why}\n" in out
     job.env["NOT_SET_ANYWHERE"] = "x"
     job.dsec("resume", "j")

@@ -22,6 +22,8 @@ def test_what_gives_a_variable_its_value():
     assert given == (("A", "1"),)
     assert missing == [("KEY", "vault://prod/key"), ("D", "env://GONE")]
     assert referred(plan, {"B": "1", "C": "2", "KEY": "x", "D": "y"})[1] == []
+    empty = {"B": "", "C": "2", "KEY": "", "D": "y"}  # as CI services set secrets that they do not have
+    assert referred(plan, empty) == ((), [("KEY", "vault://prod/key"), ("A", "env://B")])
 
 
 def test_what_nobody_gives_is_said(capsys, monkeypatch):
@@ -38,7 +40,7 @@ def test_a_variable_that_is_not_set_here_is_named(capsys, monkeypatch):
     monkeypatch.delenv("OTHER", raising=False)
     assert variables_of(noted(("KEY", "env://OTHER")), "en") == ((), (("KEY", "env://OTHER"),))
     assert capsys.readouterr().err == (
-        "dsec: warning: KEY will be missing: the variable OTHER is not set here; set it and start again\n"
+        "dsec: warning: KEY will be missing: the variable OTHER has no value here; set it and start again\n"
     )
 
 

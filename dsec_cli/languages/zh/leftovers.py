@@ -5,7 +5,7 @@ TEXTS: dict[str, str] = {
     "ran out of main memory": "主存不足",
     "ran out of GPU memory": "GPU 显存不足",
     "lacks a secret and is not tried again": "缺少密钥，不再重试",
-    "{name} is missing: the variable {other} is not set; set it where the run starts": "缺少 {name}：未设置环境变量 {other}；请在启动任务的环境中设置它",
+    "{name} is missing: the variable {other} has no value; set it where the run starts": "缺少 {name}：环境变量 {other} 没有值；请在启动任务的环境中设置它",
     "{name} is missing: nothing is fetched from {source}; set it where the run starts": "缺少 {name}：dsec 不会从 {source} 获取；请在启动任务的环境中设置它",
     "lost its GPU": "失去了 GPU",
     "waited too long for other ranks": "等待其他 rank 超时",

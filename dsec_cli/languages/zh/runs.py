@@ -78,7 +78,7 @@ TEXTS: dict[str, str] = {
     "it does not answer": "它没有响应",
     "{install}, for {python}": "{install}，用于 {python}",
     "warning: {note}; the Steps are run all the same": "警告：{note}；步骤仍会运行",
-    "warning: {name} will be missing: the variable {other} is not set here; set it and start again": "警告：将缺少 {name}：此处未设置环境变量 {other}；请设置后重新启动",
+    "warning: {name} will be missing: the variable {other} has no value here; set it and start again": "警告：将缺少 {name}：此处环境变量 {other} 没有值；请设置后重新启动",
     "warning: {name} will be missing: nothing is fetched from {source}; set it where the run starts": "警告：将缺少 {name}：dsec 不会从 {source} 获取；请在启动任务的环境中设置它",
     "warning: {text}": "警告：{text}",
     "note: {text}": "提示：{text}",
