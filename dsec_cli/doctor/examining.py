@@ -57,24 +57,49 @@ def examine(checks: Sequence[Check], host: Host) -> tuple[Examined, ...]:
     _ready()
     done: queue.SimpleQueue[tuple[int, Examined]] = queue.SimpleQueue()
     begun = time.monotonic()
+    threads: list[threading.Thread] = []
     answers: dict[int, Examined] = {}
     for at, check in enumerate(checks):
-        try:
-            threading.Thread(target=_ask, args=(at, check, host, done), daemon=True).start()
-        except (RuntimeError, MemoryError) as wrong:
-            short = shortage(wrong)
-            if short is None:
-                raise
-            answers[at] = _unasked(check, short)
+        thread = threading.Thread(target=_ask, args=(at, check, host, done), daemon=True)
+        threads.append(thread)
+        while (short := _no_room(thread)) is not None:
+            # Where there is no room for another thread, there is once an earlier one has ended.
+            found = _next(done, _ROOM_S) if len(answers) < at else None
+            if found is None:
+                answers[at] = _unasked(check, short)
+                break
+            answers[found[0]] = found[1]
+            threads[found[0]].join(_ROOM_S)
     while len(answers) < len(checks):
         waiting = [check.budget_s for at, check in enumerate(checks) if at not in answers]
-        left = begun + max(waiting) - time.monotonic()
-        try:
-            at, answers_it = done.get(timeout=max(0.0, left))
-        except queue.Empty:
+        found = _next(done, begun + max(waiting) - time.monotonic())
+        if found is None:
             break
-        answers[at] = answers_it
+        answers[found[0]] = found[1]
     return tuple(answers.get(at) or _late(check) for at, check in enumerate(checks))
+
+
+_ROOM_S = 3.0
+"""How long is waited for a check to end where no other one can begin beside it."""
+
+
+def _no_room(thread: threading.Thread) -> tuple[str, str] | None:
+    """Start it; what stands in the way, in words and with what helps."""
+    try:
+        thread.start()
+    except (RuntimeError, MemoryError) as wrong:
+        short = shortage(wrong)
+        if short is None:
+            raise
+        return short
+    return None
+
+
+def _next(done: queue.SimpleQueue[tuple[int, Examined]], timeout_s: float) -> tuple[int, Examined] | None:
+    try:
+        return done.get(timeout=max(0.0, timeout_s))
+    except queue.Empty:
+        return None
 
 
 _LEAST_BYTES = 512 << 20

@@ -349,3 +349,24 @@ def test_as_an_ordinary_user() -> None:
     document = json.loads(ran.stdout)
     assert not [one for one in document["checks"] if "the check failed" in one["lines"][0]]
     assert {one["name"] for one in document["checks"]} == set(CHECKS)
+
+
+def test_where_no_thread_can_begin_beside_another_checks_go_one_after_the_other(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    running = threading.Semaphore(2)
+
+    class Scarce(threading.Thread):
+        def start(self) -> None:
+            if not running.acquire(blocking=False):
+                raise RuntimeError("can't start new thread")
+            super().start()
+
+        def run(self) -> None:
+            super().run()
+            running.release()
+
+    monkeypatch.setattr(threading, "Thread", Scarce)
+    checks = tuple(Check(f"c{at}", lambda _: Answer("ok", ("fine",))) for at in range(20))
+    found = examine(checks, Host({}, "/x", root=str(tmp_path)))
+    assert [one.answer.status for one in found] == ["ok"] * 20
