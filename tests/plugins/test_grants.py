@@ -13,9 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from dsec.plugins.filters import filter_of
 from dsec.plugins.grants import Grants, is_terminal, paths, widened
 from dsec.plugins.process import PluginError, PluginProcess, Terms
 from dsec.sandbox import landlock
+from dsec.sandbox.seccomp import REFUSED
 from dsec.sandbox.syscalls import NUMBERS
 from dsec_cli.plugins.grant import NotGranted, grant
 
@@ -102,6 +104,18 @@ ATTACKS = {
     "limits its parent": ("prlimit64", "parent", 0, "page", 0),
     "slows its parent": ("setpriority", 0, "parent", 19),
     "binds its parent to a core": ("sched_setaffinity", "parent", 8, "page"),
+    "changes a file's mode": ("chmod", "text=/dev/null", 0o666),
+    "changes a file's mode from a folder": ("fchmodat", -100 & 0xFFFFFFFF, "text=/dev/null", 0o666),
+    "changes a file's mode by a newer call": ("fchmodat2", -100 & 0xFFFFFFFF, "text=/dev/null", 0o666, 0),
+    "changes the mode of what is open": ("fchmod", 1, 0o666),
+    "changes a file's owner": ("chown", "text=/dev/null", 0, 0),
+    "changes a file's times": ("utimensat", -100 & 0xFFFFFFFF, "text=/dev/null", 0, 0),
+    "adds an attribute to a file": ("setxattr", "text=/dev/null", "text=user.x", "text=y", 1, 0),
+    "adds an attribute to what is open": ("fsetxattr", 1, "text=user.x", "text=y", 1, 0),
+    "makes shared memory": ("shmget", 4711, 4096, 0o1600),
+    "makes semaphores": ("semget", 4711, 1, 0o1600),
+    "makes a queue of messages": ("msgget", 4711, 0o1600),
+    "watches what others open": ("inotify_add_watch", 1, "text=/", 0xFFF),
     "slows its parent's input and output": ("ioprio_set", 1, "parent", 0),
 }
 SOCKETS = {
@@ -199,6 +213,23 @@ def test_read_and_write(tmp_path: Path) -> None:
         assert ask(running, "read", tmp_path / "other" / "file") == "EACCES"
     with pytest.raises(PluginError, match=r"may write .*/none, which is not there: make it first"):
         plugin(f"write:fs={tmp_path}/none")
+
+
+def test_who_may_write_some_files_changes_the_modes_of_no_others(tmp_path: Path) -> None:
+    """Landlock keeps the bytes of files only, and no filter reads a path."""
+    file = tmp_path / "file"
+    file.write_text("x")
+    file.chmod(0o640)
+    calls = {"chmod": (f"text={file}", 0o777), "utimensat": (-100 & 0xFFFFFFFF, f"text={file}", 0, 0)}
+    with plugin(f"write:fs={tmp_path}") as running:
+        assert {sys_(running, name, *words) for name, words in calls.items()} == {"EPERM"}
+    assert file.stat().st_mode & 0o777 == 0o640
+    with plugin("write:fs") as running:
+        assert {sys_(running, name, *words) for name, words in calls.items()} == {"ok"}
+    assert file.stat().st_mode & 0o777 == 0o777
+    grants = grant([f"write:fs={tmp_path}"], {})
+    by_user, by_root = (filter_of(ALL, grants, pid=1, alone=True, root=root).rules for root in (False, True))
+    assert (by_user.get(NUMBERS["fchmod"]), by_root[NUMBERS["fchmod"]]) == (None, REFUSED)
 
 
 def test_all_files_are_not_others_processes_and_devices(tmp_path: Path) -> None:
@@ -346,6 +377,7 @@ def test_env_and_secret() -> None:
 
 def test_ipc() -> None:
     with plugin("ipc") as running:
+        assert sys_(running, "semget", 0, 1, 0o1600) == "ok"
         assert ask(running, "write", f"/dev/shm/dsec-test-{os.getpid()}") == "ok"
     os.unlink(f"/dev/shm/dsec-test-{os.getpid()}")
     with plugin() as running:

@@ -82,6 +82,18 @@ _OF_CHILDREN = _OF_CHILDREN_WORDS.split()
 """What a process that starts others needs at the least, whatever its scan says."""
 
 
+_BY_PATH = (
+    "chmod", "fchmodat", "fchmodat2", "chown", "lchown", "fchownat", "utime", "utimes", "futimesat",
+    "setxattr", "lsetxattr", "setxattrat", "removexattr", "lremovexattr", "removexattrat", "file_setattr",
+)  # fmt: skip
+_BY_DESCRIPTOR = ("fchmod", "fchown", "fsetxattr", "fremovexattr", "utimensat")
+"""Calls that change what is said of a file, not its bytes: Landlock leaves those alone."""
+_IPC = (
+    "shmget", "shmat", "shmctl", "semget", "semop", "semtimedop", "semctl", "msgget", "msgsnd", "msgrcv",
+    "msgctl", "mq_open", "mq_unlink",
+)  # fmt: skip
+
+
 class Filter(NamedTuple):
     """What `seccomp.restrict` takes."""
 
@@ -90,13 +102,14 @@ class Filter(NamedTuple):
     otherwise: int
 
 
-def filter_of(calls: Iterable[int], grants: Grants, *, pid: int, alone: bool) -> Filter:
+def filter_of(calls: Iterable[int], grants: Grants, *, pid: int, alone: bool, root: bool = False) -> Filter:
     """The filter of a plugin; `calls`: what its scan says, `pid`: its own, `alone`: in its own namespace.
 
+    `root`: it runs as the user to whom the system's files belong.
     Who runs other programs gets what those may need: all calls that the kernel had when this was written,
     but for those that nobody gets.
     """
-    names = _rules(grants, pid=pid, alone=alone)
+    names = _rules(grants, pid=pid, alone=alone) | _attributes(grants, root=root)
     rules = {NUMBERS[name]: rule for name, rule in names.items() if name in NUMBERS}
     if grants.execute:
         return Filter(frozenset(NUMBERS.values()), rules, ENOSYS)
@@ -131,8 +144,27 @@ def _rules(grants: Grants, *, pid: int, alone: bool) -> dict[str, Rule]:
         found |= dict.fromkeys(("execve", "execveat"), REFUSED)
     if "code-gen" not in grants.kinds:
         found |= _without_made_code()
+    if "ipc" not in grants.kinds and "gpu" not in grants.kinds:
+        found |= dict.fromkeys(_IPC, REFUSED)
     found |= _sockets(grants)
     return found | (_first() if alone else _others(pid, signals="process" in grants.kinds))
+
+
+def _attributes(grants: Grants, *, root: bool) -> dict[str, Rule]:
+    """Modes, owners, times and attributes of files: by path only where all files may be written.
+
+    No filter can read a path. Who may write some files reaches by a descriptor what it could open; to root
+    also /dev/null and the libraries belong, which every plugin may open.
+    """
+    if "/" in grants.write:
+        return {}
+    found = dict.fromkeys(_BY_PATH, REFUSED)
+    if grants.write and not root:
+        no_path = Rule(((Test(1, (0,)), Test(1, (0,), high=True)),))
+        return found | {"utimensat": no_path}
+    found |= dict.fromkeys(_BY_DESCRIPTOR, REFUSED)
+    # A watch on a folder says which files others open, also where nothing may be read.
+    return found if grants.read or grants.write else found | {"inotify_add_watch": REFUSED}
 
 
 def _requests(grants: Grants) -> list[tuple[Test, ...]]:
