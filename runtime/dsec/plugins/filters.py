@@ -102,14 +102,13 @@ class Filter(NamedTuple):
     otherwise: int
 
 
-def filter_of(calls: Iterable[int], grants: Grants, *, pid: int, alone: bool, root: bool = False) -> Filter:
+def filter_of(calls: Iterable[int], grants: Grants, *, pid: int, alone: bool) -> Filter:
     """The filter of a plugin; `calls`: what its scan says, `pid`: its own, `alone`: in its own namespace.
 
-    `root`: it runs as the user to whom the system's files belong.
     Who runs other programs gets what those may need: all calls that the kernel had when this was written,
     but for those that nobody gets.
     """
-    names = _rules(grants, pid=pid, alone=alone) | _attributes(grants, root=root)
+    names = _rules(grants, pid=pid, alone=alone)
     rules = {NUMBERS[name]: rule for name, rule in names.items() if name in NUMBERS}
     if grants.execute:
         return Filter(frozenset(NUMBERS.values()), rules, ENOSYS)
@@ -146,25 +145,21 @@ def _rules(grants: Grants, *, pid: int, alone: bool) -> dict[str, Rule]:
         found |= _without_made_code()
     if "ipc" not in grants.kinds and "gpu" not in grants.kinds:
         found |= dict.fromkeys(_IPC, REFUSED)
+    found |= _attributes(grants)
     found |= _sockets(grants)
     return found | (_first() if alone else _others(pid, signals="process" in grants.kinds))
 
 
-def _attributes(grants: Grants, *, root: bool) -> dict[str, Rule]:
-    """Modes, owners, times and attributes of files: by path only where all files may be written.
+def _attributes(grants: Grants) -> dict[str, Rule]:
+    """Modes, owners, times and attributes of files: not for those who may write none.
 
-    No filter can read a path. Who may write some files reaches by a descriptor what it could open; to root
-    also /dev/null and the libraries belong, which every plugin may open.
+    No filter can read a path, so who may write some files can change them of others of its user, too.
     """
-    if "/" in grants.write:
+    if grants.write:
         return {}
-    found = dict.fromkeys(_BY_PATH, REFUSED)
-    if grants.write and not root:
-        no_path = Rule(((Test(1, (0,)), Test(1, (0,), high=True)),))
-        return found | {"utimensat": no_path}
-    found |= dict.fromkeys(_BY_DESCRIPTOR, REFUSED)
+    found = dict.fromkeys((*_BY_PATH, *_BY_DESCRIPTOR), REFUSED)
     # A watch on a folder says which files others open, also where nothing may be read.
-    return found if grants.read or grants.write else found | {"inotify_add_watch": REFUSED}
+    return found if grants.read else found | {"inotify_add_watch": REFUSED}
 
 
 def _requests(grants: Grants) -> list[tuple[Test, ...]]:

@@ -74,8 +74,7 @@ def _shut_in(
     filed = bool(grants.read or grants.write or grants.execute)
     namespaces.drop_capabilities(namespaces.DAC_OVERRIDE if filed else 0)
     settings = json.dumps(config["settings"]).encode()
-    root = os.geteuid() == 0
-    held = filter_of(config["calls"], grants, pid=os.getpid(), alone=alone, root=root)
+    held = filter_of(config["calls"], grants, pid=os.getpid(), alone=alone)
     version = 0
     if config["landlock"]:
         version = landlock.restrict(
