@@ -1,6 +1,8 @@
-"""Parts of the battery: `--part 3/12` takes a twelfth of the tests, `--seconds 900` starts none later.
+"""Which tests are taken: `--part 3/12` takes a twelfth of the battery, `--seconds 900` starts none later.
 
 A test belongs to one part by the hash of its name, so that all parts together are the whole battery.
+Without the battery its tests are not even made: with their parameters they are nearly half of all, and each
+worker would make them, to leave them out.
 """
 
 from __future__ import annotations
@@ -17,6 +19,8 @@ ALWAYS = (
     "tests/house/test_wheel.py::",
 )
 """Tests of every part: what a new user meets first."""
+FIRST = ("tests/house/test_architecture.py::", "tests/languages/test_catalogue.py::")
+"""Tests that read the syntax of all modules: beside each other, one worker reads it for all."""
 _UNTIL = "DSEC_TEST_UNTIL"
 _OVER = pytest.StashKey[float]()
 
@@ -34,9 +38,21 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[_OVER] = float(os.environ[_UNTIL])
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(
+    collector: pytest.Module | pytest.Class, name: str, obj: object
+) -> list[pytest.Item] | None:
+    """Make no test of the battery where it is not asked for."""
+    if collector.config.option.markexpr != "not battery" or not name.startswith("test"):
+        return None
+    marks = [*collector.iter_markers("battery"), *getattr(obj, "pytestmark", ())]
+    return [] if any(mark.name == "battery" for mark in marks) else None
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the part's tests, those of every part first."""
+    items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
     if not (part := config.getoption("--part")):
         return
     at, of = map(int, part.split("/"))
