@@ -31,7 +31,9 @@ _FLAT = frozenset(
     ("ctx", "op", "ops", "id", "attr", "arg", "name", "names", "kind", "level", "conversion", "lineno")
 ) | {"type_comment", "type_ignores", "is_async", "simple", "rest", "kwd_attrs", "tag", "str"}
 """Fields that hold no code."""
-_LEAVES = frozenset((ast.Constant, str, int, type(None), ast.Pass, ast.Break, ast.Continue))
+_LEAVES = frozenset(
+    (ast.Constant, ast.MatchSingleton, str, int, bool, type(None), ast.Pass, ast.Break, ast.Continue)
+)
 _FIELDS: dict[type, tuple[str, ...]] = {
     kind: tuple(name for name in reversed(kind._fields) if name not in _FLAT)
     for kind in vars(ast).values()

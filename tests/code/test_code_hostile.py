@@ -46,6 +46,51 @@ def test_deep_and_odd_texts(name: str, reading) -> None:
     assert all(one.reason.isprintable() for one in needs.unread)
 
 
+FORMS = """
+match x:
+    case True | None | False | 1 | -1 | 1+2j | "s" | b"b": open("singletons")
+    case [a, *rest] | (a, _, *rest): open("sequences")
+    case {"k": v, **more}: open("mappings")
+    case P(q, r=s) as whole if q: open("classes")
+    case _: open("else")
+async def f(a, /, b: int = 1, *c, d=2, **e) -> str:
+    async with x as (y, *z): open("with")
+    async for i in x: open("for")
+    else: open("for-else")
+    return [await j async for j in x if j] or (yield i)
+try: open("try")
+except* (A, B) as many: open("except")
+else: open("try-else")
+finally: open("finally")
+del x[1:2:3], y.z
+global g
+n: "T" = (m := lambda *a, k=...: {**a, 1: 2} | {*a} and a[..., ::2] or not ~a @ b // c)
+print(f"{x!r:>{w}} {x=}", *a, **k)
+raise E from None
+assert x, open("assert")
+while x: break
+else: open("while-else")
+"""
+
+
+def test_every_form_of_the_language_is_read(reading) -> None:
+    needs = reading.needs(a=FORMS)
+    assert needs.files_read == 1
+    names = (
+        "singletons",
+        "sequences",
+        "mappings",
+        "classes",
+        "else",
+        "with",
+        "for",
+        "for-else",
+        "try",
+        "except",
+    )
+    assert {*names, "try-else", "finally", "assert", "while-else"} <= {one.path for one in needs.files}
+
+
 def chain(count: int) -> str:
     lines = [f"x{at + 1} = x{at} + x{at} + x{at}" for at in range(count)]
     return "import requests\nx0 = a or b or 'http://a.b'\n" + "\n".join(lines) + f"\nrequests.get(x{count})"
