@@ -117,6 +117,11 @@ def build(document: Document, file_name: str, memory: Memory | None = None) -> B
     values, findings = check(document, kind, memory)
     if _empty(document.root) and not document.gaps:
         findings = [complaints.empty_document(document.span)]
+    if kind == "contract" and not has_key_of_contract(stated) and not document.gaps:
+        from dsec_cli.contract.foreign import unknown  # few documents are
+
+        if (nothing_known := unknown(findings)) is not None:
+            findings = [nothing_known]
     contract = _contract(values, kind, document, stated, findings=findings, memory=memory)
     if len(findings) > 1 and {one.code for one in findings} & {"DS102", "DS109"}:
         findings = _told_once(findings)

@@ -28,6 +28,8 @@ class Other(Record):
     advice: str
 
 
+_NAMED = 4
+"""Keys that are named of a document that has none of a contract."""
 _ADVICE = {
     "name": "name the contract instead (dsandbox.yaml)",
     "code": "dsec code reads the Python of a folder; name the contract instead (dsandbox.yaml)",
@@ -135,6 +137,26 @@ def foreign(root: Node | None, file: str) -> Finding | None:
     if other is None:
         return None
     return finding(other.what, "again" if other.advice == "run" and not _runs(root) else other.advice, file)
+
+
+def unknown(findings: list[Finding]) -> Finding | None:
+    """One finding for a document whose root keys are no contract's, and hardly one like a contract's.
+
+    `findings` are those of a document without any key by which a contract is known. None: it may be one with
+    slips, each of which has its own finding.
+    """
+    wrong = [one for one in findings if one.code == "DS101" and isinstance(one.where, tuple)]
+    keys = [str(one.where[0]) for one in wrong if len(one.where) == 1]
+    unlike = [one for one in wrong if len(one.where) == 1 and str(one.help).startswith("legal here")]
+    if len(unlike) * 2 <= len(keys):
+        return None
+    named = ", ".join(keys[:_NAMED]) + (", ..." if len(keys) > _NAMED else "")
+    return finding(say("a file of another kind"), "name", "")._replace(
+        help=say(
+            "none of its keys is a contract's: {keys}; name the contract (dsandbox.yaml); dsec init writes one",
+            keys=named,
+        )
+    )
 
 
 def finding(what: str, advice: str, file: str) -> Finding:

@@ -56,6 +56,9 @@ FOREIGN = [
     ("output_dir: x\ntokenizer:\n  _component_: a.b\n", "a configuration of a training framework"),
     ("version: 2.1\njobs: {build: {docker: []}}\nworkflows: {}\n", "a pipeline of CircleCI"),
     ("trigger: [main]\npool: {vmImage: x}\nsteps: [{script: x}]\n", "a pipeline of Azure"),
+    ("dataset_name: x\ninclude: a.yaml\ntask: b\n", "a file of another kind"),
+    ("mmlu-algebra: {id: a}\nmmlu-anatomy: {id: b}\n", "a file of another kind"),
+    ("version: 2\nlinters: {enable: [a]}\nrun: {timeout: 5m}\nseverity: x\n", "a file of another kind"),
 ]
 
 
