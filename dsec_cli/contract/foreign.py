@@ -153,7 +153,7 @@ def unknown(findings: list[Finding]) -> Finding | None:
     named = ", ".join(keys[:_NAMED]) + (", ..." if len(keys) > _NAMED else "")
     return finding(say("a file of another kind"), "name", "")._replace(
         help=say(
-            "none of its keys is a contract's: {keys}; name the contract (dsandbox.yaml); dsec init writes one",
+            "none of its keys is a contract's: {keys}; name the contract (dsandbox.yaml), or run dsec init",
             keys=named,
         )
     )
