@@ -32,8 +32,11 @@ _SETTINGS = (
         ".pypirc",
         ".s3cfg",
     ),
+    *(".bat", ".cmd", ".csh", ".tcsh", ".ksh", ".hcl", ".service", ".bashrc", ".bash_profile", ".profile"),
+    *(".zshrc", ".slurm", ".sbatch", ".pbs", ".lsf", ".mdx", ".adoc", ".dockerfile"),
     *(".boto", "Dockerfile", "Makefile", "Containerfile", "credentials", "/config"),
 )
+_SETTINGS_BEGIN = ("Dockerfile.", "Containerfile.", "Makefile.")
 _WITHHELD = (".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".asc.key")
 _WITHHELD_NAMES = frozenset(
     (
@@ -100,7 +103,7 @@ def is_guarded(name: str) -> bool:
 
 def has_settings(name: str) -> bool:
     """Whether values in the file need no quotes."""
-    return name.endswith(_SETTINGS)
+    return name.endswith(_SETTINGS) or name.rpartition("/")[2].startswith(_SETTINGS_BEGIN)
 
 
 def encoding_of(data: bytes) -> str | None:

@@ -12,7 +12,7 @@ from binascii import Error
 
 from dsec.record import Record
 from dsec_cli.snapshot.pattern import regex
-from dsec_cli.snapshot.secretvalues import is_drawn, is_meant, is_stated, is_wordy, strength
+from dsec_cli.snapshot.secretvalues import is_drawn, is_meant, is_password, is_stated, is_wordy, strength
 from dsec_cli.source.secrets import looks_random
 
 TYPE_CHECKING = False
@@ -94,6 +94,31 @@ _SHELL = regex(
     re.MULTILINE,
 )
 _WANDB = regex(r"wandb\.login\([^)\n]{0,200}?key[ \t]*=[ \t]*[\"'](?P<value>[^\"'\n]{6,200})")
+_CLAUSE = regex(r"(?<=;)[ ]?(?P<name>(?i:password|pwd))[ ]?=[ ]?(?P<value>[^;\s\"'`]{6,200})")
+"""A part of an address of a database: `Server=h;User Id=u;Password=value;`."""
+_COMMAND = regex(
+    r"\b(?:sshpass[ \t]+-p[ \t]*|docker[ \t]+login\b[^\n|;&]{0,160}?[ \t]-p[ \t=]+"
+    r"|(?:mysql|mysqldump|mysqladmin)[ \t][^\n|;&]{0,160}?(?<=[ \t])-p(?=\S)"
+    r"|redis-cli\b[^\n|;&]{0,160}?[ \t]-a[ \t]+|wandb[ \t]+login[ \t]+(?:--?[\w-]+(?:=\S+)?[ \t]+){0,4})"
+    r"[\"']?(?P<value>[^\s\"'`|;&)<>\\]{6,200})"
+)
+"""A command whose password has an option of one letter, or none."""
+_PIPED = regex(
+    r"\becho[ \t]+(?:-n[ \t]+)?[\"']?(?P<value>[^\s\"'`|;&)<>$]{6,200})[\"']?[ \t]*"
+    r"\|[^\n|]{0,160}--password-stdin"
+)
+_COMMANDS = ("sshpass", "docker login", "mysql", "redis-cli", "wandb login")
+_HEAD = regex(
+    r"(?P<name>[A-Za-z_][\w.-]{0,79})[\"'\]]{0,2}[ \t]*(?::[ \t]*[\w.\[\] |]{1,40}=|:=|=>|=|:)"
+    r"[ \t]*(?:[|>][+-]?|[(\[]|\\)?[ \t]*\r?\Z"
+)
+_ITEM = regex(
+    r"\n[ \t]+(?P<dash>-[ \t]+)?[rbuf]{0,2}(?P<q>[\"']?)(?P<value>[^\s\"'#]{1,512})(?P=q)[ \t]*[,)\]};]{0,3}"
+    r"[ \t]*(?=\r?(?:\n|\Z))"
+)
+"""A value that has the next line for itself."""
+_OPENERS = frozenset(":=([|>-+\\")
+_MOST_ITEMS = 64
 _SET = regex(
     r"^[ \t]*(?:ENV|ARG|set(?:[ \t]+-\w+)+|setenv)[ \t]+(?P<name>[A-Za-z_]\w{1,79})[ \t=]+[\"']?"
     r"(?P<value>[^\s\"'$]{4,512})",
@@ -105,7 +130,7 @@ _PROSE = regex(
     r"(?:[ \t]+is|[ \t]*[:=])[ \t]+(?P<value>\S{6,200})"
 )
 _LITERALS = (_ASSIGNED, _TYPED, _BESIDE)
-_QUOTED = frozenset((*_LITERALS, _ESCAPED, _ELEMENT, _QUERY))
+_QUOTED = frozenset((*_LITERALS, _ESCAPED, _ELEMENT, _QUERY, _CLAUSE))
 """Those whose value cannot be code."""
 _DASHED = regex(r"-[A-Za-z]")
 _BARES = (_BARE, _SHELL, _SET, _REGISTRY)
@@ -120,7 +145,7 @@ _SURE_WORDS = frozenset(
 )
 _SURE_ENDS = ("password", "passwd", "apikey", "authtoken", "accesstoken", "apitoken", "secretkey")
 _COMPOUND = regex(r"(?i:api|access|private|secret|signing|encryption)[_.-]?key")
-_CANDIDATE = regex(r"(?<![A-Za-z0-9+/=~_-])[A-Za-z0-9+/=~_-]{16,512}(?![A-Za-z0-9+/=~_-])")
+_CANDIDATE = regex(r"(?<![A-Za-z0-9+/~_-])[A-Za-z0-9+/=~_-]{16,512}(?![A-Za-z0-9+/=~_-])")
 _VALUE_BELOW = regex(r"\n[ \t\"']*value")
 _DIGIT = regex(r"[0-9]")
 _DRAWN = regex(r"(?=[A-Za-z+/=~_-]{0,40}\d)[A-Za-z0-9+/=~_-]{16}")
@@ -163,6 +188,8 @@ class Line(Record):
     """Where a part of a name begins, in order of their ends."""
     below: bool
     """Whether the next line is its `value`."""
+    opened: bool = False
+    """Whether its value may stand in the next lines."""
 
 
 class Place(Record):
@@ -201,6 +228,10 @@ def _is_meant(value: str) -> bool:
     return not is_stated(value)
 
 
+def _is_password(value: str) -> bool:
+    return is_password(value) and not is_stated(value, quoted=False)
+
+
 def _plain(text: str) -> str:
     """What is written in base 64; "": nothing."""
     try:
@@ -226,6 +257,8 @@ _ANYWHERE: tuple[tuple[str, tuple[_Row, ...]], ...] = (
     ("SharedSecretValue=", ((("SharedSecretValue=",), _CONNECTION, "a key in an address", None),)),
     ("ailgun", ((("key-",), _MAILGUN, "an API key", None),)),
     ("wandb.login(", ((("wandb.login(",), _WANDB, "a value by its name", _is_meant),)),
+    *((one, (((one,), _COMMAND, "a password of a command", _is_password),)) for one in _COMMANDS),
+    ("--password-stdin", ((("--password-stdin",), _PIPED, "a password of a command", _is_password),)),
     ("Basic ", ((("Basic ",), _BASIC, "a value of a header", _is_login),)),
 )
 """What must be there for the rows to be looked at; of each: words of which one must be there, what to look
@@ -272,8 +305,10 @@ def lines(text: str, names: Iterable[int]) -> Iterator[Line]:
         end = text.find("\n", at)
         end = len(text) if end < 0 else end
         below = _VALUE_BELOW.match(text, end) is not None
-        worth = below or _DIGIT.search(text, start, end) is not None
-        line = Line._make((start, end, [at], below)) if worth else None
+        last = text[max(start, end - 2) : end].rstrip("\r")[-1:]
+        opened = last in _OPENERS and _ITEM.match(text, end) is not None
+        worth = below or opened or _DIGIT.search(text, start, end) is not None
+        line = Line._make((start, end, [at], below, opened)) if worth else None
     if line is not None:
         yield line
 
@@ -291,7 +326,27 @@ def of_line(text: str, line: Line, kind: TextKind, *, basic: bool = True) -> Ite
             value = hit["value"]
             if looks_random(value) and not is_stated(value) and not is_wordy(value):
                 yield Place(*hit.span("value"), "a value of a header")
+    if line.opened:
+        yield from _beneath(text, line, kind)
     yield from _near(text, line)
+
+
+def _beneath(text: str, line: Line, kind: TextKind) -> Iterator[Place]:
+    """Values in the lines after the name: a block or a list of YAML, a literal in parentheses."""
+    head = _HEAD.search(text, max(line.start, line.end - _REACH), line.end)
+    if head is None:
+        return
+    name = head["name"].rpartition(".")[2]
+    names = (name, name[:-1]) if name[-1:] in ("s", "S") else (name,)
+    at = line.end
+    for _ in range(_MOST_ITEMS):
+        hit = _ITEM.match(text, at)
+        if hit is None or not (hit["q"] or kind.settings):
+            return
+        value, quoted = hit["value"], bool(hit["q"])
+        if any(is_meant(one, value, quoted=quoted, guarded=kind.guarded) for one in names):
+            yield Place(*hit.span("value"), "a value by its name")
+        at = hit.end()
 
 
 def _words(text: str, line: Line) -> tuple[bool, bool, bool]:
@@ -327,6 +382,8 @@ def _patterns(text: str, line: Line, *, settings: bool) -> Iterator[re.Pattern[s
         yield _ELEMENT
     if "?" in text[line.start : line.end] or "&" in text[line.start : line.end]:
         yield _QUERY
+    if ";" in text[line.start : line.end]:
+        yield _CLAUSE
     if _DASHED.search(text, line.start, line.end) is not None:
         yield _OPTION
     if settings:
@@ -386,4 +443,6 @@ def _nearness(name: str) -> int:
             return _SURELY
         if part in ("key", "auth"):
             return _SURELY if _COMPOUND.search(name) else 1
+        if part == "keys" and _COMPOUND.search(name):
+            return _SURELY
     return 0

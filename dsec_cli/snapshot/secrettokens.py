@@ -10,7 +10,7 @@ import re
 
 from dsec_cli.snapshot.pattern import regex
 from dsec_cli.snapshot.secretvalues import is_drawn
-from dsec_cli.source.secrets import DOTTED, SHAPES, is_placeholder, token
+from dsec_cli.source.secrets import DOTTED, ESCAPES, SHAPES, is_placeholder, token
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def tokens(data: bytes, text: str, keywords: Keywords) -> Iterator[Found]:
 
 def _prefixed(text: str, start: int) -> Iterator[Found]:
     """The token of a prefix, at the beginning of a run or, if nothing else looks like it, within one."""
-    if start == 0 or text[start - 1] not in _ALPHABET:
+    if start == 0 or text[start - 1] not in _ALPHABET or text[max(0, start - 2) : start] in ESCAPES:
         if _LONG.match(text, start) is None:
             return
         if (prefix := _BEGIN.match(text, start)) is not None:

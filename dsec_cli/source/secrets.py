@@ -25,6 +25,10 @@ _HEX = frozenset("0123456789abcdef")
 _LONGEST = 2048
 
 
+ESCAPES = ("\\n", "\\t", "\\r")
+"""Of lines and tabulators within a string: the letter is no part of what follows."""
+
+
 class Shape(Record):
     """A token that its first characters give away."""
 
@@ -50,8 +54,10 @@ SHAPES = (
     *_alike("xai- pplx- jina_ tgp_v1_ rpa_ pcsk_ tvly- wandb_v1_ api_org_", say("an API key"), _TOKEN, 24),
     *_alike("lsv2_pt_ lsv2_sk_ phx_ figd_ lin_api_ lin_oauth_ ntn_", say("an API key"), _TOKEN, 24),
     *_alike("r8_ secret_ aio_ fw_", say("an API key"), _ALNUM, 22),
+    *_alike("bkua_ bkaj_", say("an API key"), _HEX, 40, 40),
     *_alike("e2b_ dtn_ fc-", say("an API key"), _HEX, 32),
     *_alike("sk_live_ rk_live_ sk_test_ rk_test_ sk_prod_ rk_prod_ whsec_", say("a payment key"), _ALNUM, 16),
+    Shape("EAAAl", say("a payment key"), _TOKEN, 59, 61),
     *_alike("sq0atp- sq0csp- FLWSECK_TEST- duffel_live_ duffel_test_", say("a payment key"), _TOKEN, 20),
     *_alike("shpat_ shpca_ shppa_ shpss_", say("a payment key"), _HEX | _UPPER | frozenset("abcdef"), 32),
     *_alike("shippo_live_ shippo_test_", say("a payment key"), _HEX, 40),
@@ -149,7 +155,7 @@ def tokens(text: str, start: int, end: int) -> Iterator[Hit]:
 
 def token(text: str, at: int, end: int, shape: Shape) -> Hit | None:
     """The token of this shape that begins at `at`; None: there is none."""
-    if at and text[at - 1] in _TOKEN:
+    if at and text[at - 1] in _TOKEN and text[max(0, at - 2) : at] not in ESCAPES:
         return None
     body = at + len(shape.prefix)
     stop = body

@@ -133,6 +133,23 @@ _BY_NAME = (
     ("a.ini", "session_key=@@\n"),
     ("a.tf", 'admin_password = "@@"\n'),
     ("Dockerfile", "ENV DB_PASSWORD=@@\n"),
+    ("Dockerfile.gpu", "ARG API_TOKEN=@@\n"),
+    ("a.bat", "set API_TOKEN=@@\n"),
+    ("a.py", 'api_key = (\n    "@@"\n)\n'),
+    ("a.py", "API_KEYS = [\n    '@@',\n]\n"),
+    ("a.yaml", "api_key: |\n  @@\n"),
+    ("a.yaml", "password: >-\r\n  @@\r\n"),
+    ("a.yaml", "api_keys:\n  - first\n  - @@\n"),
+    ("a.json", '{"api_key":\n  "@@"}\n'),
+    ("a.py", 'u = "Server=h;User Id=joe;Password=@@;"\n'),
+    ("a.sh", "mysql -ujoe -p@@ db\n"),
+    ("a.sh", "docker login -u joe -p @@\n"),
+    ("a.sh", "sshpass -p '@@' ssh h\n"),
+    ("a.sh", "echo @@ | docker login --password-stdin\n"),
+    ("a.sh", "wandb login --relogin @@\n"),
+    ("a.ipynb", '{"outputs": [{"text": ["id 1\\n", "AWS_SECRET_ACCESS_KEY = @@\\n"]}]}'),
+    ("a.py", "t = 'a\\n" + "gh" + "p_@@aB3dE5fG'\n"),
+    ("a.json", '{"a": "id\\n' + "np" + 'm_@@aB3dE5fG\\n"}'),
 )
 
 
@@ -267,6 +284,16 @@ def _files(m: Made, sha: str, md5: str, commit: str, b64: str, sri: str) -> list
 
 def _lines(m: Made, sha: str, md5: str, commit: str, b64: str) -> list[tuple[str, str]]:
     rows = [
+        ("a.sh", 'mysql -u root -p mydb1\nmysql -uroot -p"$PW1" db\nredis-cli -a "$PW2" ping'),
+        ("a.sh", "docker run -p 8080:80 img\necho ${PAT2} | docker login ghcr.io --password-stdin"),
+        ("a.sh", "wandb login --host=https://h1.x\nwandb login $WANDB_API_KEY"),
+        ("a.yaml", "api_keys:\n  - openai\n  - anthropic2"),
+        ("a.yaml", "password: |\n  ${DB_PASSWORD1}\nsecretName:\n  my-secret-v2"),
+        ("a.py", "special_tokens = (\n    '<|endoftext|>',\n    '<s1>',\n)"),
+        ("a.py", "password = (\n    config.password_v2\n)\nif token:\n    'abc123def'"),
+        ("a.py", "x = 'Server=h;User Id=sa;Password={password1};'"),
+        ("a.bat", "set API_TOKEN=%1\nset TOKEN=%TOKEN2%"),
+        ("a.html", f"<script integrity='sha384-{b64[:64]}' key='1'></script>"),
         ("notes.md", "client = make(\n    api_key=api_key,\n    token=GEMINI_API_KEY,\n)"),
         ("go.sh", "python -c \"import wandb; wandb.login(key='$WANDB_API_KEY')\""),
         ("a.md", "Supports Weights & Biases via ``--secret WANDB_API_KEY`` and `--secret HF_TOKEN`"),
