@@ -8,6 +8,7 @@ import sys
 import time
 
 from dsec.rundir import new_job
+from dsec.store import Damaged, Missing, NameTaken
 from dsec_cli.commands.snapshotting import (
     budget_of,
     exclusion,
@@ -36,6 +37,7 @@ from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from dsec.store import Store
     from dsec_cli.commands.snapshotting import Project
     from dsec_cli.options import Args
     from dsec_cli.snapshot.section import Scene
@@ -53,6 +55,7 @@ def main(args: Args) -> int:
     run = run_of(place, args.job)
     started = time.monotonic()
     with tidily(), store_of(place, create=True) as store:
+        _refuse_taken(store, name)
         scene = scene_of(place, store, _wanted(args, place), run=run, inventory=inventory_of(args.inventory))
         scene.redactor = redactor(place, args.accept)
         _last[:] = [scene]
@@ -61,7 +64,10 @@ def main(args: Args) -> int:
         except TooLarge as problem:
             _tell_largest(problem)
             raise
-        keep(scene, manifest)
+        try:
+            keep(scene, manifest)
+        except NameTaken:  # by another process, meanwhile
+            raise _taken(name) from None
         acceptance.remember(place.state, args.accept)
         view = View(manifest, store, own=True)
         took = time.monotonic() - started
@@ -81,6 +87,24 @@ def _name(name: str | None, place: Project) -> str:
             say("{name!r} cannot name a snapshot", name=name), hint="letters, digits, . _ and -, at most 80"
         )
     return name
+
+
+def _refuse_taken(store: Store, name: str) -> None:
+    """Before anything is read: what takes minutes would be refused in the end."""
+    try:
+        store.get_record(name)
+    except Missing:
+        return
+    except Damaged:
+        pass
+    raise _taken(name)
+
+
+def _taken(name: str) -> UsageError:
+    return UsageError(
+        say("there is a snapshot named {name} already", name=name),
+        hint=say("take another --name, or remove that one first: dsec snapshot prune {name}", name=name),
+    )
 
 
 def _wanted(args: Args, place: Project) -> Wanted:

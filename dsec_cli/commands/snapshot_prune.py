@@ -9,7 +9,7 @@ from dsec_cli.commands.tidying import passing_folders, remove
 from dsec_cli.exit import YES, UsageError
 from dsec_cli.report.output import emit
 from dsec_cli.snapshot.keeping import RUNS, passing
-from dsec_cli.snapshot.manifest import MANUAL
+from dsec_cli.snapshot.manifest import MANUAL, is_name
 from dsec_cli.snapshot.shelf import find, listed, unread
 from dsec_cli.snapshot.views.quantities import counted, size
 from dsec_cli.words import say
@@ -26,11 +26,12 @@ def main(args: Args) -> int:
     """Forget, then free; what was taken by hand goes only when it is named."""
     place = project(None)
     with store_of(place) as store:
-        names = _going(args, store)
+        broken = _broken(args, store)
+        names = [*broken, *_going(args, store, broken)]
         left = [one for one in listed(store) if one.name not in names]
         folders = passing_folders(place.state, left, runs=_runs(args))
         if not args.dry_run:
-            for name in names:
+            for name in names[len(broken) :]:
                 store.delete_record(name)
             hand = {one.name for one in listed(store) if one.kind == MANUAL}
             kept = frozenset(hand.union(name for name, _ in unread(store)))
@@ -42,11 +43,19 @@ def main(args: Args) -> int:
     return YES
 
 
-def _going(args: Args, store: Store) -> list[str]:
+def _broken(args: Args, store: Store) -> list[str]:
+    """Named ones that are damaged or gone: they go first, as nothing can be listed beside a damaged one."""
+    broken = [name for name in dict.fromkeys(args.names) if is_name(name) and store.is_broken(name)]
+    for name in () if args.dry_run else broken:
+        store.delete_record(name)
+    return broken
+
+
+def _going(args: Args, store: Store, broken: list[str]) -> list[str]:
     """Names of what is forgotten: those that are named, and the automatic ones that are too many."""
     if args.keep_runs is not None and args.keep_runs < 0:
         raise UsageError("--keep-runs cannot be negative", hint=say("such as --keep-runs {runs}", runs=RUNS))
-    named = [find(store, name).name for name in args.names]
+    named = [find(store, name).name for name in args.names if name not in broken]
     return list(dict.fromkeys([*named, *passing(listed(store), runs=_runs(args))]))
 
 

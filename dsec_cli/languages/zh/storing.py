@@ -29,7 +29,7 @@ TEXTS: dict[str, str] = {
     "the record {name} was written by a newer version of DSec": "记录 {name} 由更新版本的 DSec 写入",
     "the record {name} of the store is damaged": "仓库中的记录 {name} 已损坏",
     "give it a name of 1 to 80 characters": "请使用 1 到 80 个字符的名称",
-    "restore it from a copy, or delete it": "请用副本恢复，或将其删除",
+    "restore it from a copy, or delete it: dsec snapshot prune {name}": "请用副本恢复，或将其删除：dsec snapshot prune {name}",
     "the store has no record named {name}": "仓库中没有名为 {name} 的记录",
     "there is a record named {name} already": "已有名为 {name} 的记录",
     "take another name, or delete that one first": "请换一个名称，或先删除那条记录",

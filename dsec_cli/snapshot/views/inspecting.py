@@ -86,7 +86,7 @@ def _hardware(data: Plain) -> str:
 
 
 def _run(data: Plain) -> str:
-    results = f", {counted(len(data['results']), 'result')}" if data["results"] else ""
+    results = f", {counted(len(data['results']), 'declared output')}" if data["results"] else ""
     return f"{data['job']}: {data['outcome']}, plan {data['plan'][:12]}{results}"
 
 

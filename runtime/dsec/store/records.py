@@ -129,7 +129,7 @@ def decoded(name: str, data: bytes) -> Record:
     if found is None:
         raise Damaged(
             say("the record {name} of the store is damaged", name=name),
-            hint=say("restore it from a copy, or delete it"),
+            hint=say("restore it from a copy, or delete it: dsec snapshot prune {name}", name=name),
         )
     return found
 
@@ -210,13 +210,30 @@ def _name(disk: Disk, path: str, to: str) -> None:
         os.close(folder)
 
 
+def is_broken(folder: str, name: str) -> bool:
+    """Whether the record is damaged, another one than was written, or gone though nothing deleted it."""
+    file = file_of(name)
+    written = expected(folder).get(file)
+    try:
+        read(folder, name)
+    except Missing:
+        return written is not None
+    except Damaged:
+        return True
+    return written is not None and seal_of(folder, file) != written
+
+
 def delete(disk: Disk, folder: str, name: str) -> None:
-    """Forget a record; raises Missing."""
-    if os.path.lexists(os.path.join(folder, file_of(name))):
+    """Forget a record, also one that somebody else removed; raises Missing."""
+    gone = not os.path.lexists(os.path.join(folder, file_of(name)))
+    noted = gone and file_of(name) in expected(folder)
+    if noted or not gone:
         _note(folder, "-", file_of(name), "-")
     try:
         disk.remove(os.path.join(folder, file_of(name)))
     except FileNotFoundError:
+        if noted:
+            return
         raise Missing(say("the store has no record named {name}", name=name)) from None
     with Expected(OSError):
         disk.sync_folder(folder)

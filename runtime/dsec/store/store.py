@@ -272,6 +272,11 @@ class Store:
         with Told(self.path):
             return records.read(self._place.records, name)
 
+    def is_broken(self, name: str) -> bool:
+        """Whether the record of that name is damaged, exchanged, or gone though nothing deleted it."""
+        with Told(self.path):
+            return records.is_broken(self._place.records, name)
+
     def delete_record(self, name: str) -> None:
         """Forget a record; `prune` then frees what nothing else needs. Raises Missing."""
         with Told(self.path):
