@@ -13,6 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+_LATE_S = 0.5
+"""Who is called so late was stopped (SIGSTOP, a virtual machine that is put to sleep), or starved."""
+_KINDS = 4
+"""Looks that hear all that can be waiting: each takes one signal, or all descriptors."""
+
+
 class Timer:
     """A call that is due at a time; `cancel` makes it never happen."""
 
@@ -79,8 +85,15 @@ class Loop:
         else:
             timeout = until - monotonic()
             self._wait(timeout if timeout > 0.0 else 0.0, spin_s)
-        if timers and timers[0][0] + self._stood_s <= monotonic():
+        if timers and (late := monotonic() - timers[0][0] - self._stood_s) >= 0.0:
+            if late > _LATE_S:
+                self._catch_up()
             self._expire()
+
+    def _catch_up(self) -> None:
+        """Hear first what came while this process was stopped: a child that has ended is not late."""
+        for _ in range(_KINDS):
+            self._wait(0.0, 0.0)
 
     def _expire(self) -> None:
         timers = self._timers

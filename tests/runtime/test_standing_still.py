@@ -61,3 +61,20 @@ def test_a_run_that_nobody_could_continue_goes_on(job, kit):
     process.send_signal(signal.SIGTSTP)
     process.communicate(timeout=60)
     assert process.returncode == 0
+
+
+@pytest.mark.battery
+def test_what_ended_in_time_while_the_executor_was_stopped_is_not_late(job, kit):
+    step = kit.step("A", shell="until [ -e $DSEC_RUN_DIR/go ]; do sleep 0.02; done", timeout_ms=2000)
+    job.save(kit.plan(step))
+    process = job.start("run", "plan.json", "--job-id", "j")
+    kit.wait_for(lambda: job.run_dir.exists() and job.events("spawn"))
+    begun = time.monotonic()
+    os.kill(process.pid, signal.SIGSTOP)
+    (job.run_dir / "work/go").touch()
+    pid = job.events("spawn")[0]["pid"]
+    kit.wait_for(lambda: state(pid) == "Z")
+    kit.wait_for(lambda: time.monotonic() > begun + 3)
+    os.kill(process.pid, signal.SIGCONT)
+    out = process.communicate(timeout=60)[0].decode()
+    assert job.ends() == [("A", "ok")], out
