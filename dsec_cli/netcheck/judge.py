@@ -86,11 +86,13 @@ def _lost(leg: Leg) -> Statement:
         )
     if found.stalled:
         text = say("{lost} (during {lost_at})", lost=found.lost, lost_at=found.lost_at)
+        told = bool(sizes(leg))  # where datagrams are filtered, their sizes say nothing of the path
         hole = found.sizes is not None and "silent" in (found.sizes.forward_by, found.sizes.back_by)
-        why = say(": so it goes where long packets vanish, see mtu") if hole else ""
-        return Statement(
-            "tcp", PROBLEM, joined("", [text, why]), "path", say("`tracepath -n` finds the hop; then see mtu")
-        )
+        why = say(": so it goes where long packets vanish, see mtu") if hole and told else ""
+        mend: str = say("`tracepath -n` finds the hop; then see mtu")
+        if hole and not told:
+            mend = say("`ping -M do -s 1472 {target}`, and shorter: do long packets vanish?", target=target)
+        return Statement("tcp", PROBLEM, joined("", [text, why]), "path", mend)
     done = [name for name in PROBES if getattr(found, name) is not None]
     if found.blocked:
         return _blocked(leg)

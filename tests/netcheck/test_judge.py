@@ -363,3 +363,15 @@ def test_two_reports_are_compared() -> None:
     assert {row.turn for row in compare(report(), report())} == {"same"}
     other = report(LEG._replace(flow=FLOW._replace(source="x")))
     assert [row.turn for row in compare(report(), other)] == ["new", "gone"]
+
+
+def test_no_line_points_to_one_that_is_not_there() -> None:
+    """Where datagrams are filtered their sizes say nothing: a hanging connection has another next step."""
+    silent = SIZES._replace(forward_bytes=1400, forward_by="silent")
+    hung = FULL._replace(sizes=silent, bulk=None, lost="it hangs", lost_at="bulk", stalled=True)
+    deaf = hung._replace(echo=ECHO._replace(delays=None))
+    for found, points in ((hung, True), (deaf, False)):
+        rows = judge(LEG._replace(found=found), Floor(FULL), Wants()).statements
+        told = next(one for one in rows if one.aspect == "tcp")
+        assert ("see mtu" in f"{told.text} {told.mend}") is points
+        assert any(one.aspect == "mtu" for one in rows) is points

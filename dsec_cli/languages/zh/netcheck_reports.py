@@ -9,6 +9,7 @@ TEXTS: dict[str, str] = {
     "ECN marks are kept on {way} ({kept} of {total})": "ECN 标记在{way}上得以保留（{total}中的 {kept} 个）",
     "refused: {lost}": "被拒绝：{lost}",
     ": so it goes where long packets vanish, see mtu": "：长包消失的地方就是如此，见 mtu",
+    "`ping -M do -s 1472 {target}`, and shorter: do long packets vanish?": "运行 `ping -M do -s 1472 {target}` 并逐步减小：长包是否消失？",
     "`tracepath -n` finds the hop; then see mtu": "`tracepath -n` 能找到是哪一跳；然后见 mtu",
     " (this host alone: {times})": "（仅本机：{times}）",
     "; {lost} of {sent} did not come back": "；{sent} 个中有 {lost} 个没有回来",
