@@ -220,7 +220,15 @@ RESTORE: Command = (
             "What to write: the code; data that --data PATH:content took in; packages of --deps-content; "
             "files of --full-state. Two names of one file become one file again.",
         ),
-        ("to", "", "value", "DIR", (), None, "Where to; default: NAME-restored. It must be new, or empty."),
+        (
+            "to",
+            "",
+            "value",
+            "DIR",
+            (),
+            None,
+            "Where to; default: .dsec/restored/NAME. It must be new, or empty.",
+        ),
     ),
     (
         ("dsec snapshot restore v2.3 --to ../v2.3", "Get last week's code back."),

@@ -25,6 +25,7 @@ from dsec_cli.commands.carrying import (
 )
 from dsec_cli.commands.depending import keep, look
 from dsec_cli.commands.hosting import check_host
+from dsec_cli.commands.sources import contract_differs
 from dsec_cli.commands.statefolder import find
 from dsec_cli.exit import UNKNOWN, YES
 from dsec_cli.report.output import emit, to_stderr
@@ -124,19 +125,9 @@ def _contract_changed(plan: Plan, told: Told) -> bool:
     try:
         if os.stat(path).st_mtime_ns // 1_000_000 < told.header.wall_ms:
             return False
-        from dsec.hashing import digest
-        from dsec_cli.commands.sources import steps_beside
-
-        beside = steps_beside(path)
-        parts = [_bytes(one) for one in (path, beside) if one is not None]
     except OSError:
         return False
-    return digest("dsec.contract/1", *parts) != plan.contract_hash
-
-
-def _bytes(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read()
+    return contract_differs(path, plan.contract_hash)
 
 
 def _warn_of_loss(told: Told) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import time
 
 from dsec.attempts import Past
@@ -32,8 +33,10 @@ from dsec_cli.commands.carrying import (
 from dsec_cli.commands.depending import keep, look
 from dsec_cli.commands.hosting import check_host
 from dsec_cli.commands.missing_files import tell_of_missing
+from dsec_cli.commands.sources import contract_differs
 from dsec_cli.commands.statefolder import home
 from dsec_cli.exit import NO, YES, UsageError
+from dsec_cli.report.output import to_stderr
 from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
@@ -109,7 +112,25 @@ def _stored(path: str | None, inventory_path: str | None, lang: str | None) -> P
     if not is_plan(raw):
         return None
     plan = parse_plan(raw, name=path)
-    return Prepared(plan, raw, folder_of(path, plan), inventory_for(plan, inventory_path, lang=lang))
+    folder = folder_of(path, plan)
+    _tell_if_outdated(plan, path, folder, lang=lang)
+    return Prepared(plan, raw, folder, inventory_for(plan, inventory_path, lang=lang))
+
+
+def _tell_if_outdated(plan: Plan, path: str, folder: str, *, lang: str | None) -> None:
+    """Warn where the contract says something else than when the plan was made: it is the plan that counts."""
+    if not contract_differs(os.path.join(folder, plan.contract_file), plan.contract_hash):
+        return
+    from dsec_cli.commands.speaking import listener
+
+    line = say(
+        "warning: {contract} has changed since {plan} was made, and the plan is carried out as it is;"
+        " for the change make it anew: dsec plan {contract} -o {plan}",
+        contract=plan.contract_file,
+        plan=path,
+    )
+    sys.stdout.flush()
+    to_stderr(f"dsec: {listener(lang)(line)}\n")
 
 
 def _compile(path: str | None, inventory_path: str | None, lang: str | None) -> Prepared | None:

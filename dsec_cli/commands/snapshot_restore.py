@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 
+from dsec.rundir import keep_from_git
 from dsec_cli.cells import shown
 from dsec_cli.commands.snapshotting import project, redactor, store_of, tidily, view_of
 from dsec_cli.exit import YES, UsageError
@@ -16,6 +17,7 @@ from dsec_cli.words import say
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from dsec_cli.commands.snapshotting import Project
     from dsec_cli.options import Args
     from dsec_cli.snapshot.restoring import Restored
 
@@ -25,7 +27,7 @@ FORMAT = "dsec.snapshot-restore/1"
 def main(args: Args) -> int:
     """Write it; a folder that holds something is never written into."""
     place = project(None)
-    target = os.path.abspath(args.to or f"{args.name}-restored")
+    target = os.path.abspath(args.to or os.path.join(place.state, "restored", args.name))
     if os.path.lexists(target) and (not os.path.isdir(target) or os.listdir(target)):
         raise UsageError(
             say("{target} is there already, and not empty", target=target),
@@ -37,6 +39,8 @@ def main(args: Args) -> int:
             say("{path!r} is no path within the snapshot", path=args.path),
             hint="write it as inspect --files does",
         )
+    if args.to is None:
+        keep_from_git(place.state)
     with tidily(), store_of(place) as store:
         view = view_of(store, args.name)
         part = "" if only == "." else only
@@ -44,8 +48,22 @@ def main(args: Args) -> int:
             made = restore(view, target, live=place.folder, redactor=redactor(place), only=part)
         else:
             made = take_out(view, args.section, target, only=part)
-    emit(_json(made, target) if args.json else "".join(f"{line}\n" for line in told(made, target)))
+    if args.json:
+        emit(_json(made, target))
+        return YES
+    inside = _part_of_code(target, place)
+    emit("".join(f"{line}\n" for line in (*told(made, target), *inside)))
     return YES
+
+
+def _part_of_code(target: str, place: Project) -> tuple[str, ...]:
+    """Say that what lies in the project's folder is part of its code from now on, which hinders `run`."""
+    if not target.startswith(f"{place.folder}/") or target.startswith(f"{place.state}/"):
+        return ()
+    return (
+        "note: it lies within the project: snapshot diff and snapshot run count it as code"
+        " until it is moved, removed or named in .gitignore",
+    )
 
 
 def told(made: Restored, target: str) -> list[str]:

@@ -110,7 +110,10 @@ def _checked(
         count = len(found.stops)
         _tell([color(f"stopped: {count} differ{'s' if count == 1 else ''} from the snapshot", "1;31")])
         _tell(
-            ["--allow-drift runs the recorded code all the same; dsec snapshot diff NAME . shows everything"]
+            [
+                "--allow-drift runs the recorded code all the same;"
+                f" dsec snapshot diff {shown(args.name)} . shows everything"
+            ]
         )
         return (), NO
     variables = tuple(pair for axis in axes for pair in axis.variables) if args.compat else ()

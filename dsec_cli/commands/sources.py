@@ -79,6 +79,22 @@ def _nothing_in(folder: str) -> FileProblem:
     )
 
 
+def contract_differs(path: str, contract_hash: str) -> bool:
+    """Whether a contract's files are others than those of a plan; False, too, where they cannot be read."""
+    from dsec.hashing import digest
+
+    try:
+        parts = [_content(one) for one in (path, steps_beside(path)) if one is not None]
+    except OSError:
+        return False
+    return digest("dsec.contract/1", *parts) != contract_hash
+
+
+def _content(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
 def read_source(path: str, *, stdin_name: str = "<stdin>") -> SourceText:
     """Read one file, or standard input for `-`; raises FileProblem."""
     if path == STDIN:

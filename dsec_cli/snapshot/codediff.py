@@ -20,13 +20,28 @@ if TYPE_CHECKING:
 
 MOST_TEXT = 2 << 20
 """A larger file is told as changed, not by its lines."""
-_TUNED = re.compile(
-    r"\b(?P<name>(?:\w+_)?(?:lr|learning_rate|batch_size|batch|epochs?|gamma|beta[12]?|epsilon|eps|clip\w*|"
+_NAMES = (
+    r"lr|learning_rate|batch_size|batch|epochs?|gamma|beta[12]?|epsilon|eps|clip\w*|"
     r"temperature|top_[pk]|weight_decay|warmup\w*|momentum|dropout|kl\w*|entropy\w*|group_size|"
-    r"max_(?:new_)?tokens|max_steps|steps|hidden\w*|layers|rank|alpha))\b[\"']?\s*[:=]\s*[^=]",
+    r"max_(?:new_)?tokens|max_steps|steps|hidden\w*|layers|rank|alpha"
+)
+_TUNED = re.compile(
+    rf"\b(?P<name>(?:\w+_)?(?:{_NAMES}))\b[\"']?\s*[:=]\s*[^=]",
     re.IGNORECASE,
 )
-_SEED = re.compile(r"\b(?:\w*seed\w*)\b\s*[\"']?\s*[(:=]", re.IGNORECASE)
+_VALUE = r"(?:[ \t=]{1,20}[\"']?|[\"'][ \t]{0,20},[ \t]{0,20}[\"']?)[+-]?\.?\d"
+"""A number behind the name of an argument, or as the next word of a list."""
+_FLAG = re.compile(
+    rf"(?<![\w-])--?(?P<name>(?:[\w-]{{1,40}}[-_])?(?:{_NAMES.replace('_', '[-_]')}))(?![\w-])"
+    rf"{_VALUE}",
+    re.IGNORECASE,
+)
+"""The same as an argument of a command: `--lr 3e-4`, `["--batch-size", "8"]`."""
+_SEED = re.compile(
+    r"\b(?:\w*seed\w*)\b\s*[\"']?\s*[(:=]|"
+    r"(?<![\w-])--?(?:[\w-]{1,40}[-_])?seed(?![\w-])" + _VALUE,
+    re.IGNORECASE,
+)
 _SEEDED, _TUNING, _MEANT, _LAYOUT, _OTHER_FILE = 98, 94, 70, 3, 30
 
 
@@ -185,7 +200,8 @@ def judge(name: str, before: str, after: str, found: tuple[Hunk, ...]) -> tuple[
     lines = [text for hunk in found for sign, text in hunk.lines if sign != " "]
     if any(_SEED.search(line) for line in lines):
         return _SEEDED, "a seed is set here"
-    names = sorted({hit["name"] for line in lines for hit in _TUNED.finditer(line)})
+    hits = (hit for line in lines for shape in (_TUNED, _FLAG) for hit in shape.finditer(line))
+    names = sorted({hit["name"].replace("-", "_") for hit in hits})
     if names:
         return _TUNING, f"a hyper-parameter is set here: {', '.join(names[:4])}"
     return (_MEANT if name.endswith((".py", ".yaml", ".yml", ".json", ".toml", ".sh")) else _OTHER_FILE), ""

@@ -78,6 +78,8 @@ def _hunk(ops: list[_Op], old: Sequence[str], new: Sequence[str], name: str) -> 
 def context(lines: Sequence[str], at: int, name: str) -> str:
     """The function or class that line `at` (from 0) is in: `Policy.step`, or a line that heads it; ""."""
     if not name.endswith((".py", ".pyi")):
+        if at < len(lines) and _indent(lines, at) == 0:
+            return ""  # it heads what follows, or nothing does: a list of data
         heads = (line for line in reversed(lines[: at + 1]) if _OTHER.match(line))
         return next(heads, "")[:80].strip()
     found: list[str] = []

@@ -150,6 +150,13 @@ def test_what_waits_says_why(plan):
     ]
 
 
+def test_who_is_waited_for_twice_is_named_once(plan):
+    """An input of the iteration before and the order of a Step's own iterations name the same instance."""
+    twice = plan._replace(steps=tuple(step._replace(needs=step.needs * 2) for step in plan.steps))
+    found, _ = waiting(watched(twice, *RUNNING), 10 * SECOND, most=9)
+    assert str(found[0].why) == "waits for update@0 (running)"
+
+
 def test_what_is_ready_and_finds_no_room_is_hungry(plan):
     taken = (spawn(0, "rollout", devices=("GPU-0", "GPU-1", "GPU-2")), end(1, "rollout"),
              spawn(2, "rollout", 1, devices=("GPU-0", "GPU-1", "GPU-2")))  # fmt: skip

@@ -79,3 +79,11 @@ def test_many_lines_that_have_nothing_in_common() -> None:
     after = "\n".join(f"b{n}" for n in range(15_000))
     (one,) = hunks(before, after)
     assert len(one.lines) == 30_000
+
+
+def test_a_line_that_nothing_is_above_is_in_nothing() -> None:
+    """In a list of data the line above says nothing of this one, and no line is in itself."""
+    assert context(["task 1", "task 2", "extra"], 2, "tasks.txt") == ""
+    assert context(["steps:", "  - id: a", "    run: x"], 2, "dsandbox.yaml") == "steps:"
+    assert context(["steps:", "  - id: a"], 0, "dsandbox.yaml") == ""
+    assert context(["steps:"], 1, "dsandbox.yaml") == "steps:"

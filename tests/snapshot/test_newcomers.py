@@ -122,3 +122,23 @@ def test_as_wide_as_the_terminal_and_piped(shell: Shell) -> None:
     text = shell.ok("snapshot diff v1 .", 1)
     assert "\x1b" not in text
     shutil.rmtree(shell.project / ".dsec")
+
+
+def test_what_was_restored_is_no_part_of_the_project(shell: Shell) -> None:
+    shell.ok("snapshot create --name v1")
+    assert "/.dsec/restored/v1: 3 files" in shell.ok("snapshot restore v1")
+    assert "nothing differs" in shell.ok("snapshot diff v1 .")
+    assert "note: it lies within the project" in shell.ok("snapshot restore v1 --to old")
+    shell.ok("snapshot diff v1 .", 1)
+    told = shell.ok("snapshot create --name v1", 3)
+    assert "there is a snapshot named v1 already (hint: take another name, or forget that one first: dsec" in told
+
+
+def test_a_plan_of_an_earlier_contract_is_carried_out_with_a_warning(shell: Shell) -> None:
+    shell.ok("plan dsandbox.yaml -o plan.json")
+    assert "has changed" not in shell.ok("run plan.json -q --job-id one")
+    with (shell.project / "dsandbox.yaml").open("a") as file:
+        file.write("# a remark\n")
+    told = shell.ok("run plan.json -q --job-id two")
+    assert "dsandbox.yaml has changed since plan.json was made" in told
+    assert "dsec plan dsandbox.yaml -o plan.json" in told

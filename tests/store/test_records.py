@@ -36,7 +36,7 @@ def test_records_come_the_oldest_first(store):
 
 def test_a_name_that_is_taken(store):
     put(store, "one", b"first")
-    with pytest.raises(NameTaken, match="there is a record named one already"):
+    with pytest.raises(NameTaken, match="there is a snapshot named one already"):
         put(store, "one", b"second")
     assert store.get_record("one").document == b"first"
     assert [one.name for one in store.records()] == ["one"]

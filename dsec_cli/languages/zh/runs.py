@@ -463,4 +463,9 @@ TEXTS: dict[str, str] = {
     "any number of cores": "任意多核",
     "{machine} (baseline)": "{machine}，资源基线",
     "critical path": "关键路径",
+    "warning: {contract} has changed since {plan} was made, and the plan is carried out as it is;"
+    " for the change make it anew: dsec plan {contract} -o {plan}": (
+        "警告：{plan} 生成之后 {contract} 已更改，仍按该计划原样执行；"
+        "要采用更改，请重新生成：dsec plan {contract} -o {plan}"
+    ),
 }

@@ -31,8 +31,10 @@ TEXTS: dict[str, str] = {
     "give it a name of 1 to 80 characters": "请使用 1 到 80 个字符的名称",
     "restore it from a copy, or delete it: dsec snapshot prune {name}": "请用副本恢复，或将其删除：dsec snapshot prune {name}",
     "the store has no record named {name}": "仓库中没有名为 {name} 的记录",
-    "there is a record named {name} already": "已有名为 {name} 的记录",
-    "take another name, or delete that one first": "请换一个名称，或先删除那条记录",
+    "there is a snapshot named {name} already": "已有名为 {name} 的快照",
+    "take another name, or forget that one first: dsec snapshot prune {name}": (
+        "请换一个名称，或先移除那一个：dsec snapshot prune {name}"
+    ),
     "{text} is no id: it must be 64 hexadecimal digits": "{text} 不是 id：必须是 64 位十六进制数字",
     "the store is as it was; it is at {path}": "仓库保持原样；它位于 {path}",
     "a tree of the store is deeper than {most} folders": "仓库中的一棵目录树深度超过 {most} 层",

@@ -72,8 +72,9 @@ class Obstacles:
             yield step.id, iteration - 1
 
     def missing(self, step: PlannedStep, iteration: int) -> list[tuple[str, int]]:
-        """Those of them that are not over."""
-        return [need for need in self.needs(step, iteration) if not self.settled(*need)]
+        """Those of them that are not over, each once."""
+        needs = dict.fromkeys(self.needs(step, iteration))
+        return [need for need in needs if not self.settled(*need)]
 
     def of(self, step: PlannedStep, iteration: int) -> str:
         """What holds the instance up, the first thing first."""

@@ -183,8 +183,10 @@ def write(disk: Disk, folder: str, record: Record, *, aside: str) -> None:
         _note(folder, "+", file_of(record.name), _seal(record))
     except FileExistsError:
         raise NameTaken(
-            say("there is a record named {name} already", name=record.name),
-            hint=say("take another name, or delete that one first"),
+            say("there is a snapshot named {name} already", name=record.name),
+            hint=say(
+                "take another name, or forget that one first: dsec snapshot prune {name}", name=record.name
+            ),
         ) from None
     finally:
         scratch.discard(disk, fd, path)
