@@ -117,7 +117,7 @@ def _printable(text: str) -> str:
 
 def _os_error(problem: OSError, translate: Tell) -> int:
     """An operating-system error that no command foresaw: named, never a trace."""
-    from errno import EDQUOT, EFBIG, ENOENT, ENOSPC
+    from errno import EACCES, EDQUOT, EFBIG, ENOENT, ENOSPC, EPERM
 
     from dsec.wholefile import remedy
     from dsec.words import say as filled
@@ -133,6 +133,13 @@ def _os_error(problem: OSError, translate: Tell) -> int:
     if not problem.filename:
         return _say(UNKNOWN, system(problem), "", translate)
     hint = remedy(problem) if problem.errno in (EDQUOT, EFBIG, ENOSPC) else ""
+    if problem.errno in (EACCES, EPERM):
+        path = str(problem.filename)
+        hint = (
+            filled("this state is another user's; DSEC_HOME names another folder for your own")
+            if "/.dsec/" in path
+            else filled("ls -ld {path} shows who may", path=path)
+        )
     return _say(UNKNOWN, filled("{path}: {why}", path=problem.filename, why=system(problem)), hint, translate)
 
 

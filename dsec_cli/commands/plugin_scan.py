@@ -82,7 +82,9 @@ def _bytes(path: str, *, most: int) -> bytes:
         with open(path, "rb") as file:
             return file.read(most)
     except OSError as problem:
-        raise FileProblem(say("{path}: {why}", path=path, why=system(problem))) from None
+        raise FileProblem(
+            say("{path}: {why}", path=path, why=system(problem)), hint=say("check the name")
+        ) from None
 
 
 def _diff(new: Scan, args: Args, options: Options) -> int:

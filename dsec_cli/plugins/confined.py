@@ -65,7 +65,9 @@ def scan_confined(path: str, options: Options) -> dict[str, Any]:
     try:
         found = os.stat(path)
     except OSError as problem:
-        raise FileProblem(say("{path}: {why}", path=path, why=system(problem))) from None
+        raise FileProblem(
+            say("{path}: {why}", path=path, why=system(problem)), hint=say("name a shared object (.so)")
+        ) from None
     if not os.path.isfile(path):
         raise FileProblem(
             say("{path} is not a regular file", path=path), hint=say("name a shared object (.so)")

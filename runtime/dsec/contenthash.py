@@ -57,7 +57,8 @@ def content_hash(
             digest = _file(path, algorithm, memory, links=True)[1]
     except OSError as problem:
         raise FileProblem(
-            say("{filename}: {why}", filename=problem.filename or path, why=system(problem))
+            say("{filename}: {why}", filename=problem.filename or path, why=system(problem)),
+            hint=say("check the name"),
         ) from None
     return f"{algorithm}:{digest}"
 

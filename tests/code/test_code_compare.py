@@ -113,5 +113,13 @@ def test_a_default_is_used_while_the_variable_is_not_given(reading) -> None:
     assert [one.code for one in compare(needs, contract(secret))] == ["DS806"]
 
 
+def test_the_folder_of_the_run_is_no_open_question(reading) -> None:
+    code = "import os, pathlib\n(pathlib.Path(os.environ['{}']) / 'policy').read_text()"
+    for name in ("DSEC_RUN_DIR", "DSEC_DEP_POLICY"):
+        assert compare(reading.needs(a=code.format(name)), contract(BASE)) == ()
+    found = compare(reading.needs(a=code.format("MY_FOLDER")), contract(BASE))
+    assert "DS806" in [one.code for one in found]
+
+
 def test_without_code_nothing_is_said(reading) -> None:
     assert lint(SourceText("env.yaml", BASE.encode()), rules=RULES) == ()

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from dsec_cli.contract.values import Contract
 
 
+_OF_THE_RUN = frozenset(("DSEC_RUN_DIR", "DSEC_CONTRACT_DIR", "DSEC_METRICS"))
+"""Variables that a run sets to paths of its own, so that paths in them are no open question."""
+
+
 def values_given(contract: Contract) -> dict[str, str | None]:
     """Variables that the contract gives; None where it gives a secret, or each Step another value."""
     found: dict[str, str | None] = {one.name: one.value for one in contract.env_vars if one.name}
@@ -55,6 +59,8 @@ def unknowns(needs: Needs, contract: Contract) -> list[Unknown]:
 def _settled(one: Unknown, values: Mapping[str, str | None], defaults: set[str]) -> bool:
     if one.variable in values:
         return one.kind == "egress" and _there(values[one.variable]) is not None
+    if one.kind == "file" and (one.variable in _OF_THE_RUN or one.variable.startswith("DSEC_DEP_")):
+        return True
     return one.variable in defaults
 
 

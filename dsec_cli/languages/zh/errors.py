@@ -100,6 +100,10 @@ TEXTS: dict[str, str] = {
     "name another folder with --dir, or edit the file": "用 --dir 另指定文件夹，或直接编辑该文件",
     "letters, digits, '_', '.' and '-', beginning with a letter or digit": "字母、数字、'_'、'.' 和 '-'，以字母或数字开头",
     "check the name": "检查名称",
+    "this state is another user's; DSEC_HOME names another folder for your own": (
+        "该状态属于其他用户；可用 DSEC_HOME 为自己指定另一个文件夹"
+    ),
+    "ls -ld {path} shows who may": "ls -ld {path} 可显示谁有权限",
     "{path} is larger than {most} MiB": "{path} 大于 {most} MiB",
     "{path}: {problem}": "{path}：{problem}",
     "{path} is no file": "{path} 不是文件",
