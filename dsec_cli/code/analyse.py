@@ -57,6 +57,7 @@ _LASTS = frozenset(name.rpartition(".")[2].removesuffix("()") for name in _EFFEC
 
 
 _TOO_MUCH = "it is too large to be read, or the project is"
+_IN_PART = "it is read in part only: its values are computed over too many steps"
 
 
 def nothing(name: str) -> Entry | None:
@@ -81,6 +82,8 @@ def analyse(project: Project, *, lookup: Lookup = nothing) -> Needs:
         environment.tests(ev, found, module)
         environment.whole(ev, found, module)
         environment.settings(ev, found, module)
+        if ev.steps <= 0:
+            unread.append(Unread(module.path, _IN_PART))
     reach = Reach(modules.values(), roots)
     rows = _finished(found, reach, limiting.rates(ev))
     return Needs(

@@ -80,6 +80,10 @@ class Evaluator:
         self._busy: set[tuple[object, Scope, frozenset[tuple[Choice, int]]]] = set()
         self._depth = 0
         self._cut = 0
+        self._looped = 0
+        self._passing: dict[tuple[object, Scope, frozenset[tuple[Choice, int]]], _Answer] = {}
+        """Answers that were cut off for their depth, until the question that led there is answered: asked
+        for again on each of two ways, they would be worked out twice at every level."""
 
     def allow(self, module: Module) -> None:
         """Give one file its share of the steps, whatever those before it took."""
@@ -110,12 +114,19 @@ class Evaluator:
         mark = (key, scope, self._frame)
         if mark in self._busy:
             self._cut += 1
+            self._looped += 1
             return ()
+        if mark in self._passing:
+            answer, choices = self._passing[mark]
+            self._touched[-1] |= choices
+            self._cut += 1
+            self.steps -= 1
+            return answer
         if self._depth > MOST_DEPTH or self.steps <= 0:
             self._cut += 1
             return (TOO_DEEP if self.steps > 0 else TOO_LARGE,)
         self.steps -= 1
-        before = self._cut
+        before, looped = self._cut, self._looped
         self._busy.add(mark)
         self._depth += 1
         self._touched.append(set())
@@ -133,6 +144,10 @@ class Evaluator:
             self._touched[-1] |= touched
         if self._cut == before or not self._depth:
             self._remember((key, scope), answer, touched)
+        elif self._looped == looped:
+            self._passing[mark] = (answer, frozenset(touched))
+        if not self._depth:
+            self._passing.clear()
         return answer
 
     def _remembered(self, mark: tuple[object, Scope]) -> Values | None:

@@ -42,7 +42,8 @@ DEEP = {
 def test_deep_and_odd_texts(name: str, reading) -> None:
     needs = reading.needs(a=DEEP[name], b="open('still read')")
     assert "still read" in {one.path for one in needs.files}
-    assert len(needs.unread) + needs.files_read == 2
+    whole = [one for one in needs.unread if "in part only" not in one.reason]
+    assert len(whole) + needs.files_read == 2
     assert all(one.reason.isprintable() for one in needs.unread)
 
 
@@ -203,6 +204,23 @@ def test_what_doubles_with_every_line_ends(name: str, reading, monkeypatch) -> N
 
     monkeypatch.setattr(Evaluator, "once", counted)
     assert reading.needs(a=DOUBLED[name]).files_read == 1
+
+
+def test_what_follows_a_value_that_doubles_is_read(reading) -> None:
+    lines = "\n".join(f"u{at + 1} = u{at} + u{at}" for at in range(40))
+    needs = reading.needs(
+        a=f"import requests\nu0 = 'http://a.b/'\n{lines}\nrequests.get(u40)\n"
+        "requests.get('http://plain.example/')"
+    )
+    assert {one.host for one in needs.egress} == {"plain.example"}
+    assert "too many steps" in needs.unknowns[0].reason
+    assert not needs.unread
+
+
+def test_a_file_that_takes_too_many_steps_is_said_to_be_read_in_part(reading, monkeypatch) -> None:
+    monkeypatch.setattr(Evaluator, "allow", lambda self, module: setattr(self, "steps", 0))
+    needs = reading.needs(a="import requests\nrequests.get('http://a.b/')")
+    assert [one.reason.startswith("it is read in part only") for one in needs.unread] == [True]
 
 
 def test_what_may_hold_another_value_is_said(reading) -> None:

@@ -78,6 +78,7 @@ TEMPLATES = (
     "{function} yields it",
     "it is nested too deeply",
     "it is too large to be read, or the project is",
+    "it is read in part only: its values are computed over too many steps",
     "it is no regular file",
     "it is larger than {size}",
     "it is no UTF-8 (at character {at})",

@@ -96,6 +96,7 @@ TEXTS: dict[str, str] = {
     "{function} yields it": "它由 {function} 逐个产生",
     "it is nested too deeply": "它的嵌套过深",
     "it is too large to be read, or the project is": "它过大，或项目过大，无法读取",
+    "it is read in part only: its values are computed over too many steps": "它只被读取了一部分：其中的值需要过多步骤才能算出",
     "it is no regular file": "它不是普通文件",
     "it is larger than {size}": "它大于 {size}",
     "it is no UTF-8 (at character {at})": "它不是 UTF-8（第 {at} 个字符处）",
