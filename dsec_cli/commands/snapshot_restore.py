@@ -61,8 +61,8 @@ def _part_of_code(target: str, place: Project) -> tuple[str, ...]:
     if not target.startswith(f"{place.folder}/") or target.startswith(f"{place.state}/"):
         return ()
     return (
-        "note: it lies within the project: snapshot diff and snapshot run count it as code"
-        " until it is moved, removed or named in .gitignore",
+        "note: it lies within the project: unless .gitignore names it, snapshot diff and snapshot run"
+        " count it as code",
     )
 
 
