@@ -41,7 +41,6 @@ TEXTS = {
     "{folder} is there already": "{folder} 已经存在",
     "--snapshot is missing": "缺少 --snapshot",
     "write: dsec sandbox run --snapshot NAME": "请写：dsec sandbox run --snapshot NAME",
-    "there is a snapshot named {name} already": "已有名为 {name} 的快照",
     "take another --name, or remove that one first: dsec snapshot prune {name}": (
         "请用 --name 另取名称，或先删除它：dsec snapshot prune {name}"
     ),
