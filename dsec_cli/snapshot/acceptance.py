@@ -10,6 +10,7 @@ import os
 
 from dsec import wholefile
 from dsec.errors import FileProblem
+from dsec_cli.snapshot.scanned import opened
 from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
@@ -34,7 +35,7 @@ def is_digest(text: str) -> bool:
 def accepted(state: str) -> tuple[str, ...]:
     """Those that are remembered; a list that cannot be read is empty, so that nothing is let through."""
     try:
-        with open(path_of(state), "rb") as file:
+        with open(path_of(state), "rb", opener=opened) as file:
             document = json.loads(file.read(_MOST))
         if document["format"] != FORMAT:
             return ()

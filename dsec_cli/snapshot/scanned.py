@@ -253,7 +253,7 @@ def opened(path: str | bytes, flags: int) -> int:
 def _loaded(path: str, identity: str) -> tuple[_Known, bytes]:
     """What was remembered by this version; what was found counts only for the same key and exceptions."""
     try:
-        with open(path, "rb") as file:
+        with open(path, "rb", opener=opened) as file:
             head, _, rest = file.read().partition(b"\n")
         document = json.loads(head)
         if document["format"] != FORMAT or document["by"] != __version__:

@@ -30,6 +30,8 @@ TEXTS: dict[str, str] = {
     "the record {name} of the store is damaged": "仓库中的记录 {name} 已损坏",
     "give it a name of 1 to 80 characters": "请使用 1 到 80 个字符的名称",
     "restore it from a copy, or delete it: dsec snapshot prune {name}": "请用副本恢复，或将其删除：dsec snapshot prune {name}",
+    "{path} is a link, or no file or folder as a store has it": "{path} 是链接，或不是仓库应有的文件或目录",
+    "look who put it there, and remove it": "请查明是谁放置的，并将其删除",
     "the store has no record named {name}": "仓库中没有名为 {name} 的记录",
     "there is a snapshot named {name} already": "已有名为 {name} 的快照",
     "take another name, or forget that one first: dsec snapshot prune {name}": (

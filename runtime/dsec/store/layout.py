@@ -11,6 +11,7 @@ lock          who puts in holds it shared, `prune` alone
 from __future__ import annotations
 
 import os
+import stat
 
 from dsec.record import Record
 from dsec.store import scratch
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _FORM = b"dsec.store "
 _VERSION = 1
 _FOLDERS = ("packs", "records", "scratch", "cache")
+_FILES = ("store", "lock", "records.written", "cache/index")
 
 
 class Layout(Record):
@@ -71,6 +73,7 @@ class Layout(Record):
 def opened(path: str, disk: Disk, *, create: bool) -> Layout:
     """The store at this path; raises StoreProblem, Missing and OSError."""
     layout = Layout(os.path.abspath(path))
+    _refuse_strange(layout)
     try:
         with open(layout.form, "rb") as file:
             _check(layout, file.read(64))
@@ -81,6 +84,25 @@ def opened(path: str, disk: Disk, *, create: bool) -> Layout:
     except NotADirectoryError:
         raise StoreProblem(say("{path} is not a folder", path=path)) from None
     return layout
+
+
+def _refuse_strange(layout: Layout) -> None:
+    """Raise StoreProblem, or OSError, for a folder that somebody else prepared with links or pipes.
+
+    Nothing is removed or written where a link leads, and no pipe is waited for.
+    """
+    for names, is_right in ((_FOLDERS, stat.S_ISDIR), (_FILES, stat.S_ISREG)):
+        for name in names:
+            path = os.path.join(layout.root, name)
+            try:
+                mode = os.lstat(path).st_mode
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            if not is_right(mode):
+                raise StoreProblem(
+                    say("{path} is a link, or no file or folder as a store has it", path=path),
+                    hint=say("look who put it there, and remove it"),
+                )
 
 
 def _check(layout: Layout, form: bytes) -> None:

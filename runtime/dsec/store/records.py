@@ -13,6 +13,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import stat
 
 from dsec.hashing import blake3_of
 from dsec.store import scratch
@@ -23,6 +24,7 @@ from dsec.words import say
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import BinaryIO
 
     from dsec.store.disk import Disk
 
@@ -39,13 +41,16 @@ _FIRST = b"dsec.record 1 "
 _LEDGER = ".written"
 """What follows the name of the records' folder: the file in which stands what was written, and deleted."""
 _MOST_LEDGER = 64 << 20
+_MOST_RECORD = 256 << 20
 
 
 def _note(folder: str, sign: str, file: str, seal: str) -> None:
     """A line of the ledger; without it only `verify` knows less."""
     with Expected(OSError):
         fd = os.open(
-            folder.rstrip("/") + _LEDGER, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600
+            folder.rstrip("/") + _LEDGER,
+            os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK,
+            0o600,
         )
         try:
             os.write(fd, os.fsencode(f"{sign} {file} {seal}\n"))
@@ -72,10 +77,15 @@ def expected(folder: str) -> dict[str, str]:
     return found
 
 
+def _reading(path: str) -> BinaryIO:
+    """A record's file, which may have been put there by somebody else: no pipe is waited for."""
+    return open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))
+
+
 def seal_of(folder: str, file: str) -> str | None:
     """The hash that a record begins with; None: there is no such file. Raises OSError."""
     try:
-        with open(os.path.join(folder, file), "rb") as record:
+        with _reading(os.path.join(folder, file)) as record:
             return record.readline(200).decode("ascii", "replace").strip().rpartition(" ")[2]
     except FileNotFoundError:
         return None
@@ -159,8 +169,8 @@ def names(folder: str) -> Iterator[str]:
 def read(folder: str, name: str) -> Record:
     """The record of that name; raises Missing, Damaged and StoreProblem."""
     try:
-        with open(os.path.join(folder, file_of(name)), "rb") as file:
-            data = file.read()
+        with _reading(os.path.join(folder, file_of(name))) as file:
+            data = file.read(_MOST_RECORD) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b""
     except FileNotFoundError:
         raise Missing(say("the store has no record named {name}", name=name)) from None
     return decoded(name, data)
