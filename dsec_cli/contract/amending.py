@@ -19,6 +19,8 @@ from dsec_cli.words import say
 def mended(finding: Finding, node: Scalar, value: object, want: str) -> Finding:
     """The finding with the advice, and where it is safe the edit, that puts a scalar right."""
     text = node.text
+    if isinstance(value, bool) and not isinstance(finding.where, Span) and finding.where[-1:] == ("shell",):
+        return finding._replace(help=say("name the shell, such as bash, and write the script below `run: |`"))
     if isinstance(value, bool | int | float) and (want.startswith("text") or want in _FORM_WANTS):
         return replaced(finding._replace(help=say('quote it: "{text}"', text=text)), node, text)
     if want == "true or false" and not text.isascii():
@@ -53,7 +55,7 @@ def _as_entries(finding: Finding, node: Scalar) -> Finding:
         return finding
     if where[-2:-1] == (_VARIABLES,):
         return _variable(finding, text.partition("=")[0])
-    if where[-1:] == ("gpu",) and text.isascii() and text.isdecimal():
+    if where[-1:] in (("gpu",), ("iterations",)) and text.isascii() and text.isdecimal():
         return _instead(finding, node, f"{{count: {int(text)}}}")
     if where[:1] == ("dependencies",) and len(where) == 2:
         from dsec_cli.contract.suggest import package_in
@@ -97,7 +99,11 @@ def _instead(finding: Finding, node: Scalar, text: str) -> Finding:
 def as_mapping(finding: Finding, node: Sequence) -> Finding:
     """The finding of a list of `NAME=value` in place of a mapping, with the mapping."""
     entries = []
+    tokens = not isinstance(finding.where, Span) and finding.where[-1:] == ("tokens",)
     for item in node.items:
+        if tokens and isinstance(item, Scalar) and item.text.replace("-", "_").isidentifier():
+            entries.append(f"{item.text}: 1")
+            continue
         name, equals, value = item.text.partition("=") if isinstance(item, Scalar) else ("", "", "")
         if not equals or not name.replace("_", "a").isalnum():
             return finding
@@ -125,10 +131,18 @@ def _as_number(finding: Finding, node: Scalar) -> Finding:
     bounds = _bounds(node.text)
     if bounds:
         return finding._replace(help=_range_advice(finding, *bounds))
+    number = node.text.rstrip("m")
+    if not isinstance(finding.where, Span) and finding.where[-1:] == ("cpu",) and _thousandths(node.text):
+        return _instead(finding, node, f"{int(number) / 1000:g}")
     number = node.text.rstrip(_ENDS)
     if number != node.text and number.isdecimal():
         return finding._replace(help=say("remove the `{end}`", end=node.text[len(number) :]))
     return finding
+
+
+def _thousandths(text: str) -> bool:
+    """Whether it is an amount of processors as Kubernetes has it: `500m`."""
+    return text[-1:] == "m" and text.isascii() and text[:-1].isdecimal() and len(text) < _MOST_DIGITS
 
 
 def _bounds(text: str) -> tuple[str, str] | None:

@@ -67,6 +67,17 @@ SYNONYMS = {
     "artifacts": "outputs",
     "consumes": "inputs",
     "retry": "retries",
+    "maxretries": "retries",
+    "numretries": "retries",
+    "retrylimit": "retries",
+    "attempts": "retries",
+    "maxattempts": "retries",
+    "backofflimit": "retries",
+    "vram": "memory",
+    "gpumemory": "memory",
+    "staleness": "max_staleness",
+    "maxlag": "max_staleness",
+    "offpolicyness": "max_staleness",
     "duration": "expected_duration",
     "mem": "memory",
     "ram": "memory",
@@ -87,11 +98,24 @@ SYNONYMS = {
 }
 """Words of neighbouring tools, `folded`, and the word that this language has."""
 
+LEVELS = {
+    "preemptible": "pauseable",
+    "interruptible": "pauseable",
+    "suspendable": "pauseable",
+    "spot": "pauseable",
+    "besteffort": "discardable",
+    "optional": "discardable",
+    "mandatory": "critical",
+    "required": "critical",
+}
+"""Words of neighbouring tools for what may be done to a job, and the level that is nearest to each."""
+
 FURTHER = {
     "env": "env_vars",
     "environment": "env_vars",
     "envs": "env_vars",
     "host": "domain",
+    "key": "name",
     "hostname": "domain",
     "url": "domain",
     "mountpath": "path",
@@ -104,7 +128,10 @@ FURTHER = {
 """What else such a word means, where the first is not legal."""
 
 _STEP_GPUS = say("use resources.gpu.count (and resources.gpu.type)")
-STEP_KEYS = dict.fromkeys(("gpus", "num_gpus", "devices"), _STEP_GPUS)
+_RETRIES = say("use retries: how many times a Step is started again after it has failed")
+STEP_KEYS = dict.fromkeys(("gpus", "num_gpus", "devices"), _STEP_GPUS) | dict.fromkeys(
+    ("restart", "restart_policy", "restartPolicy"), _RETRIES
+)
 """What `TRAINER_KEYS` advises of a job, for a Step."""
 
 
@@ -214,7 +241,7 @@ def nearest(word: str, legal: Iterable[str]) -> Suggestion | None:
         likely = meant(word, known.words)
         if likely:
             return Suggestion(likely, sure=True)
-    for synonym in (SYNONYMS.get(plain), FURTHER.get(plain)):
+    for synonym in (SYNONYMS.get(plain), FURTHER.get(plain), LEVELS.get(plain)):
         if synonym in known.words:
             return Suggestion(synonym, sure=False)
     near = _near(word, known, max(1, min(3, length // 3)))

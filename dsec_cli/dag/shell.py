@@ -53,6 +53,18 @@ def is_plain(text: str) -> bool:
     return shell_words(text)[0].rpartition("/")[2] in _PLAIN
 
 
+_LANGUAGES = ("python", "pypy", "perl", "node", "ruby", "julia", "lua", "Rscript", "php", "deno", "bun")
+
+
+def other_language(text: str) -> str:
+    """The interpreter that `#!...` or the words of a shell name, where it is no shell; "" else."""
+    words = text.removeprefix("#!").split()
+    if words and words[0].rpartition("/")[2] == "env":
+        words = [one for one in words[1:] if one[0] != "-" and "=" not in one]
+    name = words[0].rpartition("/")[2] if words else ""
+    return name if name.startswith(_LANGUAGES) else ""
+
+
 def bashism(script: str) -> str:
     """The first thing in a script that sh does not understand, or ""; quotations do not count."""
     bare = _bare(script)

@@ -84,8 +84,11 @@ NAMED: tuple[Factors, ...] = (
 """Options that mean the same with every program."""
 _ELSEWHERE = frozenset(
     ("--num_machines", "--nnodes", "--num_nodes", "--cpu", "--use_cpu", "--hostfile", "-H", "trainer.nnodes")
-)
+) | {"--data_parallel_size_local", "-dpl", "--data_parallel_address", "-dpa"}
 """Options with which the processes are not all of this machine, or take no GPU."""
+_ATTENTION = "--enable_dp_attention"
+"""With it SGLang's data parallel groups are parts of its tensor parallel one, and take no GPU more."""
+_PRINTS = frozenset(("echo", "printf", ":"))
 _DIVIDERS = frozenset(("&&", "||", ";", "|", "&", "\n", "do", "then", "else"))
 
 Options = dict[str, tuple[str, str]]
@@ -137,9 +140,13 @@ def _of_command(words: list[str]) -> Iterator[Launch]:
     options = {_plain(name): (value, name) for name, value in _options(words)}
     if any(name in options and options[name][0] not in ("1", "1:1") for name in _ELSEWHERE):
         return
+    if words[:1] and words[0] in _PRINTS:
+        return
     for kind, table in (("launcher", LAUNCHERS), ("engine", ENGINES)):
         for word in words:
             factors = table.get(word.rpartition("/")[2])
+            if factors and _ATTENTION in options:
+                factors = tuple(one for one in factors if "--data_parallel_size" not in one)
             launch = factors and _product(options, factors, kind)
             if launch:
                 yield launch

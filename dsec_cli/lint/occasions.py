@@ -66,7 +66,11 @@ OF_CONTRACT: dict[str, Callable[[Contract], object]] = {
         contract.data_source is not None or any(one.source is not None for one in contract.dependencies)
     ),
     "plain-shell": lambda contract: (
-        contract.shell or any(step.shell or step.checkpoint_cmd for step in contract.steps)
+        contract.shell
+        or any(
+            step.shell or step.checkpoint_cmd or (step.run and step.run.shell and step.run.shell[:2] == "#!")
+            for step in contract.steps
+        )
     ),
     "source-stated": lambda contract: (
         contract.data_source is not None

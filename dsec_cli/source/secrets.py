@@ -376,7 +376,23 @@ _FILLERS = frozenset(
         ),
         *("key", "keys", "api", "apikey", "token", "secret", "needed", "required", "used", "needs", "for"),
         *("local", "localhost", "ollama", "vllm", "sglang", "lm", "studio", "lmstudio", "llama", "litellm"),
-        *("sk", "0", "1", "123", "1234", "12345", "*", "a", "b", "c", "openai", "some"),
+        *(
+            "sk",
+            "0",
+            "1",
+            "123",
+            "1234",
+            "12345",
+            "123456",
+            "abc",
+            "abc123",
+            "*",
+            "a",
+            "b",
+            "c",
+            "openai",
+            "some",
+        ),
     )
 )
 """Words that stand for a key where a server on one's own machine asks for none."""

@@ -110,6 +110,11 @@ def test_a_secret_in_a_command_is_not_copied() -> None:
 
 OPEN = {
     "no command": ("compose", "services: {db: {image: redis}}", "the command is in the image"),
+    "no number of GPUs": (
+        "skypilot",
+        'resources: {accelerators: "{H100:8, L4:8}"}\nrun: x',
+        "NAME:NUMBER is expected",
+    ),
     "options only": ("compose", "services: {a: {image: x, command: --server 1}}", "takes these options"),
     "a server": (
         "compose",

@@ -14,6 +14,7 @@ FILLERS = (
     "dummy",
     "not-needed",
     "sk-no-key-required",
+    "token-abc123",
     "ollama",
     "lm-studio",
     "none",

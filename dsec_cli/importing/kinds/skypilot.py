@@ -252,7 +252,7 @@ def _gpu(table: Table) -> Gpu | None:
         name = _least(table, found) or name
     number = decimal(text)
     if number is None or number <= 0 or not name:
-        table.left("accelerators", "NAME:NUMBER is expected")
+        table.open("accelerators", "NAME:NUMBER is expected")
         return None
     if name.lower().startswith(("tpu", "inferentia", "trainium", "gaudi")):
         table.left("accelerators", "no GPU")

@@ -139,6 +139,8 @@ TEXTS: dict[str, str] = {
     "YAML 1.2 reads {text} as text: write {meant}": "YAML 1.2 把 {text} 当作文本：请写 {meant}",
     "write it as a list: [{text}]": "写成列表：[{text}]",
     "remove the quotes": "去掉引号",
+    "use retries: how many times a Step is started again after it has failed": "请用 retries：Step 失败后重新启动的次数",
+    "name the shell, such as bash, and write the script below `run: |`": "请写出 shell 的名称，例如 bash，并把脚本写在 `run: |` 之下",
     "write one number: {low} or {high}": "只写一个数：{low} 或 {high}",
     "write count: {low}, min_count: {low}, max_count: {high}": "写成 count: {low}, min_count: {low}, max_count: {high}",
     "write count: {low} here, and in elasticity: gpu: {{min_count: {low}, max_count: {high}}}": "此处写 count: {low}，并在 elasticity 中写 gpu: {{min_count: {low}, max_count: {high}}}",

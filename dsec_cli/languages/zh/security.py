@@ -66,6 +66,7 @@ TEXTS: dict[str, str] = {
     "a password in a URL": "URL 中的密码",
     "replace it by `source: {store}` or `source: env://NAME`, and revoke it: it has been in a file": "请改用 `source: {store}` 或 `source: env://NAME`，并吊销这个密钥：它已经写进过文件",
     "write the path itself": "请写出路径本身",
+    "write {place} for the run's folder": "运行的文件夹请写作 {place}",
     "write `source: env://{name}` in runtime_context.env_vars instead": "请改为在 runtime_context.env_vars 中写 `source: env://{name}`",
     "set {name} where the run is started and write `source: env://{name}`, or {written} in a script": "请在启动运行的环境中设置 {name} 并写 `source: env://{name}`，或在脚本中使用 {written}",
     "a contract has no interpolation: only a shell expands variables, in `run: |`": "契约没有变量插值：只有 `run: |` 中的 shell 会展开变量",

@@ -55,6 +55,8 @@ COMMANDS = frozenset(
     )
 )
 """Words that begin a command, and are seldom the argument of one."""
+_ENDED = frozenset(("set", "cd", "source"))
+"""Commands that no further line goes on with, but for options."""
 PREFIXES = frozenset(("exec", "time", "nohup", "env", "uv", "srun", "mpirun", "xvfb-run", "numactl", "conda"))
 """Programs that take a command as their arguments, maybe on the next line."""
 JOINS = ("\\", "&&", "||", "|", ";", "{", "(", "do", "then", "else")
@@ -97,6 +99,9 @@ def _second_command(lines: list[str]) -> str:
         if words and before:
             joined = before[-1].endswith(JOINS) or before[0] in PREFIXES or "-c" in before
             if words[0] in COMMANDS and before[0] in COMMANDS and not joined:
+                return words[0]
+            ended = before[0] in _ENDED and len(before) > 1 and not joined
+            if ended and words[0][0] not in "-#" and "=" not in words[0]:
                 return words[0]
         before = words
     return ""

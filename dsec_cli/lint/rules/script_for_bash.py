@@ -30,7 +30,7 @@ Source: POSIX.1-2024, Shell Command Language, and what Debian's checkbashisms lo
 
 from __future__ import annotations
 
-from dsec_cli.dag.shell import bashism, is_plain
+from dsec_cli.dag.shell import bashism, is_plain, other_language
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.words import say
@@ -44,7 +44,37 @@ if TYPE_CHECKING:
 
 def check(facts: Facts) -> Iterator[Finding]:
     """Scripts whose shell is stated and knows no more than sh, and commands that save state."""
-    return findings(facts, "", RULE.severity)
+    yield from _other_languages(facts)
+    yield from findings(facts, "", RULE.severity)
+
+
+def _other_languages(facts: Facts) -> Iterator[Finding]:
+    """Scripts that another interpreter is to read: `#!/usr/bin/env python3`, `shell: python`."""
+    for step in facts.contract.steps:
+        if step.run is None or not step.run.shell:
+            continue
+        path = (*step.path, "run")
+        name = other_language(step.shell or facts.contract.shell or "")
+        if name:
+            path = (*step.path, "shell") if step.shell else ("shell",)
+        elif step.run.shell.startswith("#!"):
+            name = other_language(step.run.shell.partition("\n")[0])
+        if name:
+            yield Finding(
+                code=RULE.code,
+                severity=RULE.severity,
+                where=path,
+                message=say(
+                    "Step {step}: the script is for {name}, but a shell reads it",
+                    "for-another-language",
+                    step=step.id,
+                    name=name,
+                ),
+                reason=say(
+                    "scripts are handed over as `SHELL -e -c SCRIPT`, and to a shell `#!` is a comment"
+                ),
+                help=say("put it into a file and write `run: {name} FILE`", name=name),
+            )
 
 
 def findings(facts: Facts, default: str, severity: Severity) -> Iterator[Finding]:

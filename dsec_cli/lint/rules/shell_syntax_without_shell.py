@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
-from dsec_cli.source.tree import Scalar
+from dsec_cli.source.tree import Scalar, Sequence
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -50,6 +50,8 @@ STYLES = ("plain", "single", "double")
 def check(facts: Facts) -> Iterator[Finding]:
     """One-line `run` texts with something in them that only a shell would understand."""
     for step in facts.contract.steps:
+        if step.kind == "step" and step.run is not None and len(step.run.argv) == 1:
+            yield from _one_item((*step.path, "run"), step.id, step.run.argv[0], facts=facts)
         if step.kind == "step" and step.run is not None and not _suspected(step.run.argv):
             continue  # written out by a shell's rules it says the same, and looking it up costs more
         for key in KEYS[step.kind]:
@@ -58,6 +60,27 @@ def check(facts: Facts) -> Iterator[Finding]:
             if isinstance(node, Scalar) and node.style in STYLES:
                 who = say("task {id}", id=step.id) if step.kind == "task" else say("Step {id}", id=step.id)
                 yield from _finding(facts, path, who, found=shell_syntax(node.text))
+
+
+def _one_item(path: Path, step: str, item: str, *, facts: Facts) -> Iterator[Finding]:
+    """`run: [python train.py]`: the whole line is taken for the name of a program."""
+    if not isinstance(facts.node(path), Sequence) or item.startswith(("/", ".")) or len(item.split()) < 2:
+        return
+    from dsec_cli.contract.complaints import shown  # only a finding pays for it
+
+    yield Finding(
+        code=RULE.code,
+        severity=RULE.severity,
+        where=(*path, 0),
+        message=say(
+            "Step {step} starts one program whose name has blanks in it: {item}",
+            "name-with-blanks",
+            step=step,
+            item=shown(item),
+        ),
+        reason=say("each item of a list is one word of the command, and the first is the program"),
+        help=say("write the command as text, without the brackets, or each of its words as an item"),
+    )
 
 
 def _suspected(words: tuple[str, ...]) -> bool:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 FIRST = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_")
 LETTERS = FIRST | frozenset("0123456789")
 SHOWN = 60
+_RESOLVERS = ("oc.env:", "env:")
 
 
 class Reference(Record):
@@ -72,6 +73,7 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 
 _PATHS = say("write the path itself")
+_RUN_FOLDER = say("write {place} for the run's folder", place="{run}")
 
 
 def _of_paths(step: Step) -> Iterator[Finding]:
@@ -79,7 +81,9 @@ def _of_paths(step: Step) -> Iterator[Finding]:
     for path, text in (*cwd, *step.inputs, *step.outputs):
         found = reference(text)
         if found is not None:
-            yield _finding(path, found, _PATHS)
+            # The run's folder has a placeholder, in the paths that have placeholders.
+            folder = found.name == "DSEC_RUN_DIR" and path[-1] != "cwd"
+            yield _finding(path, found, _RUN_FOLDER if folder else _PATHS)
 
 
 def reference(text: str) -> Reference | None:
@@ -101,6 +105,12 @@ def _at(text: str, at: int) -> Reference | None:
     while end < len(text) and text[end] in LETTERS:
         end += 1
     name = text[start:end]
+    if braces and text[end : end + 1] in (".", ":") and text[start:].startswith(_RESOLVERS):
+        # OmegaConf and editors: `${oc.env:NAME,default}`.
+        start = end = text.index(":", start) + 1
+        while end < len(text) and text[end] in LETTERS:
+            end += 1
+        name = text[start:end]
     if name[:1] not in FIRST:
         return None
     if not braces:
