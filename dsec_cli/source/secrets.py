@@ -383,9 +383,6 @@ _FILLERS = frozenset(
             "123",
             "1234",
             "12345",
-            "123456",
-            "abc",
-            "abc123",
             "*",
             "a",
             "b",
@@ -397,9 +394,14 @@ _FILLERS = frozenset(
 )
 """Words that stand for a key where a server on one's own machine asks for none."""
 
+_OF_VLLM = "token-abc123"
+"""The key that vLLM's pages write for a server on one's own machine."""
+
 
 def is_filler(value: str) -> bool:
     """Whether a value is written only because a client insists on one: `EMPTY`, `x`, `sk-no-key-required`."""
+    if value == _OF_VLLM:
+        return True
     words = value.lower().replace("_", "-").replace(".", "-").replace(" ", "-").split("-")
     return len(words) < 8 and all(word in _FILLERS for word in words)
 
