@@ -117,7 +117,8 @@ def build(document: Document, file_name: str, memory: Memory | None = None) -> B
     values, findings = check(document, kind, memory)
     if _empty(document.root) and not document.gaps:
         findings = [complaints.empty_document(document.span)]
-    if kind == "contract" and not has_key_of_contract(stated) and not document.gaps:
+    meant = file_name.replace("\\", "/").rpartition("/")[2] in ("dsandbox.yaml", "dsandbox.yml")
+    if kind == "contract" and not meant and not has_key_of_contract(stated) and not document.gaps:
         from dsec_cli.contract.foreign import unknown  # few documents are
 
         if (nothing_known := unknown(findings)) is not None:
