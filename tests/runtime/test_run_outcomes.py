@@ -305,6 +305,7 @@ def job_entry():
 
 FULL_DISK = """
 mount -t tmpfs -o size=17784k none "$PWD/small" || exit 99
+export DSEC_SAFE_DIRECTORY="$PWD/small"  # in a namespace of a user, /tmp belongs to nobody that is known
 head -c 16777216 /dev/zero > small/filler || exit 99
 DSEC_HOME="$PWD/small" "$@" run plan.json --job-id j; echo "run $?"
 cp small/runs/j/journal journal.full
