@@ -8,11 +8,11 @@ import time
 
 from dsec import wholefile
 from dsec.contenthash import content_hash
+from dsec_cli.snapshot import cachefile
 
 FORMAT = "dsec.hashes/1"
 MOST = 100_000
 """Files that are remembered; the ones that were not asked about for the longest time are forgotten first."""
-_MOST_BYTES = 32 << 20
 _SIZE = 32
 """Bytes of a digest."""
 _RACY_NS = 2_000_000_000
@@ -63,11 +63,10 @@ def _look(state: os.stat_result) -> str:
 
 def _loaded(path: str) -> dict[str, str]:
     try:
-        with open(path, "rb") as file:
-            document = json.loads(file.read(_MOST_BYTES))
+        document = json.loads(cachefile.content(path))
         found = document["files"] if document["format"] == FORMAT else {}
         return {
             str(look): one.hex() for look, text in found.items() if len(one := bytes.fromhex(text)) == _SIZE
         }
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except cachefile.BROKEN:
         return {}

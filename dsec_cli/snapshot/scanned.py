@@ -17,6 +17,7 @@ from dsec import __version__, wholefile
 from dsec.hashing import blake3_of
 from dsec.record import Record
 from dsec.store import facts_of
+from dsec_cli.snapshot import cachefile
 from dsec_cli.snapshot.redaction import Found
 
 TYPE_CHECKING = False
@@ -89,7 +90,7 @@ class Scanned:
         try:
             found = json.loads(self._rest)
             return {str(name): str(stamp) for name, stamp in found.items()}
-        except (ValueError, AttributeError):
+        except cachefile.BROKEN:
             return {}
 
     def same(self, taken: Iterable[Taken]) -> tuple[Mapping[str, tuple[Found, ...]], frozenset[str]] | None:
@@ -253,8 +254,7 @@ def opened(path: str | bytes, flags: int) -> int:
 def _loaded(path: str, identity: str) -> tuple[_Known, bytes]:
     """What was remembered by this version; what was found counts only for the same key and exceptions."""
     try:
-        with open(path, "rb", opener=opened) as file:
-            head, _, rest = file.read().partition(b"\n")
+        head, _, rest = cachefile.content(path).partition(b"\n")
         document = json.loads(head)
         if document["format"] != FORMAT or document["by"] != __version__:
             return _NOTHING, b""
@@ -268,5 +268,5 @@ def _loaded(path: str, identity: str) -> tuple[_Known, bytes]:
         withheld, large = (tuple(map(str, document[key])) for key in ("withheld", "large"))
         whole, names = str(document["whole"]), str(document["names"])
         return _Known(whole, held, withheld, large, names, (str(digest), str(tree), int(size))), rest
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except cachefile.BROKEN:
         return _NOTHING, b""
