@@ -138,7 +138,7 @@ def walked(successors: Adjacency, weights: Sequence[int]) -> Walk | None:
     if sum(map(len, by_level)) < len(successors):
         return Walk(by_level, [], [], [])
     try:
-        weight = np.frombuffer(array("q", weights), np.int64)
+        weight: Ints = np.frombuffer(array("q", weights), np.int64)
     except OverflowError:
         return None
     if int(weight.max(initial=0)) * len(found) >= 2**62:

@@ -238,7 +238,8 @@ def _colours(graph: Csr) -> tuple[Ints, Ints] | None:
 def _lowest_targets(graph: Csr, own: Ints) -> Ints:
     """Each node's lowest target, itself where it has none."""
     if graph.lengths.all():
-        return np.minimum.reduceat(graph.targets, graph.heads)
+        lowest: Ints = np.minimum.reduceat(graph.targets, graph.heads)
+        return lowest
     inner = np.flatnonzero(graph.lengths)
     low = own.copy()
     low[inner] = np.minimum.reduceat(graph.targets, graph.heads.take(inner))
