@@ -287,7 +287,7 @@ def _lines(m: Made, sha: str, md5: str, commit: str, b64: str) -> list[tuple[str
         ("a.sh", 'mysql -u root -p mydb1\nmysql -uroot -p"$PW1" db\nredis-cli -a "$PW2" ping'),
         ("a.sh", "docker run -p 8080:80 img\necho ${PAT2} | docker login ghcr.io --password-stdin"),
         ("a.sh", "wandb login --host=https://h1.x\nwandb login $WANDB_API_KEY"),
-        ("a.yaml", "api_keys:\n  - openai\n  - anthropic2"),
+        ("a.yaml", "api_keys:\n  - openai\n  - mistral2"),
         ("a.yaml", "password: |\n  ${DB_PASSWORD1}\nsecretName:\n  my-secret-v2"),
         ("a.py", "special_tokens = (\n    '<|endoftext|>',\n    '<s1>',\n)"),
         ("a.py", "password = (\n    config.password_v2\n)\nif token:\n    'abc123def'"),
