@@ -9,7 +9,7 @@ from dsec.units import UnitProblem
 from dsec_cli.contract import quantities
 from dsec_cli.contract.forms import FORMS
 from dsec_cli.diagnostics import Edit, Finding, Fix
-from dsec_cli.source.resolve import resolve
+from dsec_cli.source.resolve import follow, pairs, resolve
 from dsec_cli.source.spelling import spelled
 from dsec_cli.source.text import Span
 from dsec_cli.source.tree import Mapping, Scalar, Sequence
@@ -77,7 +77,29 @@ def as_list(finding: Finding, node: Mapping) -> Finding:
     if not isinstance(finding.where, Span) and finding.where[-1:] == (_VARIABLES,) and node.entries:
         first = node.entries[0].key
         return _variable(finding, first.text if isinstance(first, Scalar) else "")
+    if finding.where == ("dependencies",) and node.entries:
+        return _requirements(finding, node)
+    if finding.where in (("steps",), ("tasks",)) and node.entries and isinstance(node.entries[0].key, Scalar):
+        name = "id" if finding.where == ("steps",) else "name"
+        return finding._replace(
+            help=say(
+                "write `- {name}: {key}`, and what is below it beside that",
+                name=name,
+                key=node.entries[0].key.text,
+            )
+        )
     return finding._replace(help=say("begin each entry with `- `"))
+
+
+def _requirements(finding: Finding, node: Mapping) -> Finding:
+    """How packages are written that stand there as `NAME: RANGE`, by the first of them."""
+    key, value = follow(node.entries[0].key), follow(node.entries[0].value)
+    if not isinstance(key, Scalar) or not FORMS["package name"].accepts(key.text):
+        return finding._replace(help=say("begin each entry with `- `"))
+    stated = f', version: "{value.text}"' if isinstance(value, Scalar) and value.text else ""
+    return finding._replace(
+        help=say("write each as an entry: {text}", text=f"- {{package: {key.text}{stated}}}")
+    )
 
 
 def _variable(finding: Finding, name: str) -> Finding:
@@ -100,6 +122,8 @@ def as_mapping(finding: Finding, node: Sequence) -> Finding:
     """The finding of a list of `NAME=value` in place of a mapping, with the mapping."""
     entries = []
     tokens = not isinstance(finding.where, Span) and finding.where[-1:] == ("tokens",)
+    if node.items and all(isinstance(follow(item), Mapping) for item in node.items):
+        return _named_entries(finding, node)
     for item in node.items:
         if tokens and isinstance(item, Scalar) and item.text.replace("-", "_").isidentifier():
             entries.append(f"{item.text}: 1")
@@ -115,6 +139,23 @@ def as_mapping(finding: Finding, node: Sequence) -> Finding:
     return told._replace(fixes=(Fix(say("write {text}", text=text), (Edit(node.span, text),), safe=False),))
 
 
+def _named_entries(finding: Finding, node: Sequence) -> Finding:
+    """The finding of a list of variables in place of their mapping. Values are not repeated."""
+    names = []
+    for item in node.items:
+        entry = follow(item)
+        stated = {pair.key: follow(pair.value) for pair in pairs(entry)} if isinstance(entry, Mapping) else {}
+        named = stated.get("name", stated.get("key"))
+        names.append(
+            named.text if isinstance(named, Scalar) else next(iter(stated), "") if len(stated) == 1 else ""
+        )
+    if not all(names):
+        return finding
+    return finding._replace(
+        help=say("write one mapping: {text}", text=f"{{{', '.join(f'{name}: ...' for name in names[:3])}}}")
+    )
+
+
 _NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
@@ -123,12 +164,12 @@ def _as_number(finding: Finding, node: Scalar) -> Finding:
     if node.text.lower() in _NUMBERS:
         number = str(_NUMBERS.index(node.text.lower()))
         return _instead(finding, node, number)
-    if node.style in ("single", "double") and not node.text.strip("+-.0123456789eE_"):
+    bounds = _bounds(node.text)
+    if node.style in ("single", "double") and not bounds and not node.text.strip("+-.0123456789eE_"):
         return _bare(finding._replace(help=say("remove the quotes")), node)
     number, remark, _ = node.text.partition("#")
     if remark and number.rstrip().isdecimal():
         return finding._replace(help=say("a comment needs a space before its `#`"))
-    bounds = _bounds(node.text)
     if bounds:
         return finding._replace(help=_range_advice(finding, *bounds))
     number = node.text.rstrip("m")
@@ -137,7 +178,22 @@ def _as_number(finding: Finding, node: Scalar) -> Finding:
     number = node.text.rstrip(_ENDS)
     if number != node.text and number.isdecimal():
         return finding._replace(help=say("remove the `{end}`", end=node.text[len(number) :]))
+    number = node.text.strip().lower().removeprefix("x").removesuffix("x").strip()
+    if _worded(number):
+        return finding._replace(help=say("write {text}", text=_worded(number)))
     return finding
+
+
+def _worded(text: str) -> str:
+    """The number of `3`, `3 times`, `8 gpus`, `5 retries`; "" for any other text."""
+    number, _, word = text.partition(" ")
+    digits = number.rstrip("abcdefghijklmnopqrstuvwxyz")
+    plain = digits.isascii() and digits.isdecimal() and len(digits) < _MOST_DIGITS
+    return (
+        digits
+        if plain and (number == digits or not word) and word.replace(" ", "a").isalpha() | (not word)
+        else ""
+    )
 
 
 def _thousandths(text: str) -> bool:
@@ -163,7 +219,15 @@ def _range_advice(finding: Finding, low: str, high: str) -> str:
                 high=high,
             )
         return say("write count: {low}, min_count: {low}, max_count: {high}", low=low, high=high)
+    if not isinstance(where, Span) and where[-2:-1] == ("ports",) and low.isascii() and high.isascii():
+        first, last = int(low), int(high)
+        if 0 < first < last < _MOST_PORT and last - first < _MOST_LISTED:
+            return say("list each port: {ports}", ports=", ".join(map(str, range(first, last + 1))))
+        return say("list each port: there are no ranges")
     return say("write one number: {low} or {high}", low=low, high=high)
+
+
+_MOST_PORT, _MOST_LISTED = 65536, 10
 
 
 _DIGITS = "0123456789"

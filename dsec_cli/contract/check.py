@@ -119,12 +119,14 @@ def _fields(reading: _Reading, node: Node, name: str, at: Path) -> Values | None
             whole = False
         else:
             where = where or _where(reading, node, name)
-            reading.findings.append(complaints.unknown_key(key, key_node, (*at, key), where))
+            reading.findings.append(complaints.unknown_key(key, key_node, (*at, key), where, value))
     if not node.plain and len(pairs(node)) != len(node.entries):
         reading.findings.extend(_nameless(node))
     for key in required:
         if key not in values and whole:
-            reading.findings.append(complaints.missing_key(key, at, kind=reading.kind))
+            reading.findings.append(
+                complaints.missing_key(key, at, kind=reading.kind, section=name, called=values.get("name"))
+            )
     return values
 
 

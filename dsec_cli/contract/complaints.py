@@ -148,9 +148,11 @@ def _form_advice(text: str, form: str, at: Path) -> str:
     if form == "variable name":
         meant = "".join(char if char.isascii() and char.isalnum() else "_" for char in text)
         return say("write {text}", text=f"_{meant}" if meant[:1].isdigit() else meant)
+    from dsec_cli.contract import choices, suggest
+
     if form not in ("host name", "package name"):
-        return ""
-    from dsec_cli.contract import suggest
+        meant = choices.well_formed(text, form)
+        return say("write {text}", text=meant) if meant else ""
 
     if form == "package name":
         name, rest = suggest.package_in(text)
@@ -230,14 +232,16 @@ def not_in_enum(node: Scalar, at: Path, legal: tuple[str, ...]) -> Finding:
         at,
         say("{at} must be {words}, not {text}", "must-4", at=dotted(at), words=words, text=shown(node.text)),
     )
-    from dsec_cli.contract import suggest
+    from dsec_cli.contract import choices, suggest
     from dsec_cli.contract.amending import replaced
 
     if node.text == UNINTERRUPTIBLE and CRITICAL in legal:
         advice = say("{word} is called {level} here: write {level}", word=node.text, level=CRITICAL)
         return replaced(finding._replace(help=advice), node, CRITICAL)
     meant = suggest.nearest(node.text, legal)
-    likely = meant.word if meant is not None else suggest.only(node.text, legal)
+    likely = (
+        meant.word if meant is not None else choices.meant(node.text, legal) or suggest.only(node.text, legal)
+    )
     if not likely:
         if node.text.lower() in _NOTHING:
             return finding._replace(help=say("remove {key} to take its default", key=at[-1]))
@@ -307,10 +311,10 @@ def with_article(kind: str) -> str:
     return say("a {kind}", kind=noun)
 
 
-def unknown_key(key: str, node: Node, at: Path, where: Where) -> Finding:
+def unknown_key(key: str, node: Node, at: Path, where: Where, value: Node | None = None) -> Finding:
     """DS101: a key that the section does not have; says where it belongs, or what was meant."""
     # Only a document with a wrong word pays for what words are near.
-    from dsec_cli.contract import amending, suggest
+    from dsec_cli.contract import amending, foreign_keys, suggest
 
     section, kind, free = where
     heading = SECTIONS[section][0]
@@ -334,6 +338,9 @@ def unknown_key(key: str, node: Node, at: Path, where: Where) -> Finding:
         return finding._replace(help=elsewhere)
     belongs = suggest.homes(key, section, kind)
     meant = suggest.nearest(key, free)
+    brought = foreign_keys.advice(key, value, section, free)
+    if brought and not belongs and not (meant and meant.sure):
+        return finding._replace(help=brought)
     if section == "Resources" and key in ("limits", "requests"):
         return finding._replace(
             help=say(
@@ -376,7 +383,7 @@ def _legal(free: tuple[str, ...]) -> str:
     )
 
 
-def missing_key(key: str, at: Path, *, kind: str) -> Finding:
+def missing_key(key: str, at: Path, *, kind: str, section: str, called: object = None) -> Finding:
     """DS102 for one of the four dimensions of a contract, DS109 for any other required key."""
     if not at and kind == "contract" and key in DIMENSIONS:
         return Finding(
@@ -396,9 +403,22 @@ def missing_key(key: str, at: Path, *, kind: str) -> Finding:
         "DS109",
         at,
         say("{owner} lacks the required key {key}", "lacks-required-key", owner=owner, key=key),
-        say("add {key}", key=key),
+        _added(key, section, called),
         part="key",
     )
+
+
+def _added(key: str, section: str, called: object) -> str:
+    """What to add for a key that is missing: one of few words, or an id from the name that stands there."""
+    shape = SECTIONS[section][2].get(key, ())
+    if shape == ("form", "step id") and isinstance(called, str):
+        from dsec_cli.contract import choices
+
+        name = called if FORMS["step id"].accepts(called) else choices.well_formed(called, "step id")
+        return say("add {key}: {words}", key=key, words=name) if name else say("add {key}", key=key)
+    if shape[:1] == ("enum",):
+        return say("add {key}: {words}", key=key, words=joined(" or ", shape[1]))
+    return say("add {key}", key=key)
 
 
 def cut_off() -> Finding:

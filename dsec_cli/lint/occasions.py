@@ -209,8 +209,8 @@ def _of_gpus(contract: Contract, words: set[str]) -> Iterator[str]:
     if baseline is not None:
         asks.append(baseline)
         yield "baseline.gpu"
-        if baseline.type is None:
-            yield "gpu-without-type"
+    if asks and (baseline is None or baseline.type is None):
+        yield "gpu-without-type"
     elastic = contract.elasticity.gpu if contract.elasticity is not None else None
     found = _found(OF_GPU, asks)
     if elastic is not None and (elastic.min_count or 0) > PAIR:

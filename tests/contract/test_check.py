@@ -179,7 +179,7 @@ def test_the_example_of_each_dimension_is_legal() -> None:
         (
             "steps: [{id: a b}]",
             f"'a b' is no step id: it must be {GRAMMAR}",
-            "for example S2.policy-forward",
+            "write a-b",
         ),
         ("[a]: 1", "a key must be text", "write the key as one word"),
     ],

@@ -244,7 +244,7 @@ SLIPS = (
     ("    timeout: 10m", "    timeout: 0s", "DS505", "0s", "a timeout of 0", "300s"),
     ("    max_count: 4", "    max_count: 1", "DS202", "2", "is 1 above max_count 1", "swapped"),
     ("memory: 12Gi", "memory: 120Gi", "DS210", "120Gi", "asks for 120Gi per GPU", "40Gi at most"),
-    ("call: train:update", "call: train.update", "DS104", "train.update", "no call", "policy:forward"),
+    ("call: train:update", "call: train.update", "DS104", "train.update", "no call", "train:update"),
     ("args: {lr: 0.001}", "args: [0.001]", "DS104", "[0.001]", "must be a mapping", ""),
     ("steps:\n", "---\nsteps:\n", "DS102", "steps", "none of the four", "remove the line `---`"),
     (

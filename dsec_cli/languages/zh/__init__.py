@@ -7,6 +7,7 @@ from dsec_cli.languages.zh import (
     dependencies,
     doctor,
     errors,
+    foreign_keys,
     form,
     formats,
     health,
@@ -40,7 +41,7 @@ from dsec_cli.languages.zh import (
 )
 
 PARTS = (
-    code, dependencies, doctor, errors, form, formats, health, importing, indexes, launcher_sizes, leftovers, linter, packaging, netcheck, netcheck_reports, plugin_scan, plugins, probing,
+    code, dependencies, doctor, errors, foreign_keys, form, formats, health, importing, indexes, launcher_sizes, leftovers, linter, packaging, netcheck, netcheck_reports, plugin_scan, plugins, probing,
     resources, runs, scenarios, security, settling, sharing, simulating_gpus, simulation, snapshots, steps, storing, system, text, tolerance, trust, watching,
 )  # fmt: skip
 """All but the pages."""

@@ -90,7 +90,7 @@ TEXTS: dict[str, str] = {
     "`max_count` is more than twice the baseline: the contract promises more than it is likely to need.": "`max_count` 超过资源基线的两倍：契约承诺的超出实际可能的需要。",
     "A wide upper bound is really asked for. Elastic GPUs then lie about in pieces, and several contracts that grow at the same time starve each other. Twice the baseline leaves room for every normal peak.": "宽松的上限是真的会去申请的。弹性 GPU 因此变得零散，几份契约同时扩容时还会互相饿死。两倍于基线足以应对一切正常的高峰。",
     # DS204
-    "`baseline.gpu` does not say which type of GPU.": "`baseline.gpu` 没有写明 GPU 型号。",
+    "Nothing says which type of GPU the job is for.": "没有写明任务需要哪种型号的 GPU。",
     "The type is matched exactly, so that a job built for an A100 never lands on a V100. Without it the most common type is assumed, and once those are taken the job waits for ever.": "型号按硬匹配处理，因此为 A100 准备的任务不会落到 V100 上。不写型号时按集群中最常见的型号处理，一旦该型号被占满，任务就会无限等待。",
     # DS205
     "A GPU type that nobody knows, or that the given machines do not have.": "没有人认识的 GPU 型号，或指定的机器中没有的型号。",

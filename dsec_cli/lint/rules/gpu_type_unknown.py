@@ -49,7 +49,8 @@ def check(facts: Facts) -> Iterator[Finding]:
                 where=ask.type_path,
                 message=say("GPU type {type!r} is not known", "gpu-type-known", type=ask.type),
                 reason=say("types are matched exactly: one that no machine has is waited for without end"),
-                help=_meant(ask.type)
+                help=_several(ask.type)
+                or _meant(ask.type)
                 or say("if the card is newer than the table, check it with --inventory"),
             )
             yield _mended(facts, told, ask.type_path, ask.type)
@@ -90,6 +91,17 @@ def _best(wanted: str) -> str:
 def _meant(wanted: str) -> str:
     best = _best(wanted)
     return say("did you mean {best!r}?", best=best) if best else ""
+
+
+def _several(wanted: str) -> str:
+    """What to write where several types stand in one word, or one with a sign for better ones."""
+    plain = wanted.lower()
+    for sign in ("|", ",", "/", "+", ">", "=", " or ", "*"):
+        plain = plain.replace(sign, "\n")
+    parts = [part.strip(" -_") for part in plain.split("\n") if part.strip(" -_")]
+    if parts == [wanted.lower()] or not parts or not all(resolve(part) for part in parts):
+        return ""
+    return say("write one type, such as {type}, or `>={type}` for it and better ones", type=parts[0])
 
 
 def _stock(inventory: Inventory) -> str:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from dsec_cli.contract.values import Step
     from dsec_cli.source.tree import Path
 
+PLACEHOLDERS = ("{run}", "{iteration}", "{previous}")
 MOST_SUGGESTIONS = 50
 """Each compares a path with every output; a text with more such inputs is generated, not misspelt."""
 
@@ -98,7 +99,10 @@ def _may_hide(where: Path, known: set[Path], *, unknown_key: bool) -> bool:
 
 def _advice(step: Step, text: str, known: list[str]) -> str:
     """The output that is meant, as this input has to spell it; else what to declare."""
-    meant = _nearest(step, text, known)
+    odd = next((path for path in known if _is_slip(path, text)), "")
+    if odd:
+        return say("a Step writes {odd}: write {text} in its outputs", odd=odd, text=text)
+    meant = _nearest(step, text, [path for path in known if _readable(path)])
     return (
         say("did you mean {meant}?", meant=meant)
         if meant
@@ -116,7 +120,35 @@ def _nearest(step: Step, text: str, known: list[str]) -> str:
         best = nearest(normal(text), earlier)
     else:
         best = nearest(normal(text), (path for path in known if path not in own))
-    return best.word if best is not None else ""
+    return best.word if best is not None else _but_for_placeholders(normal(text), known, own)
+
+
+def _but_for_placeholders(text: str, known: list[str], own: set[str]) -> str:
+    """The only output that differs in its placeholders alone: `net-{iteration}.pt` is written as `net.pt`."""
+    like = [path for path in known if path not in own and _stripped(path) == _stripped(text)]
+    return like[0] if len(like) == 1 else ""
+
+
+def _stripped(path: str) -> str:
+    """The letters of a path without its placeholders and its first variable."""
+    if path.startswith("$"):
+        path = path.partition("/")[2]
+    parts = path.replace("{", "\0{").replace("}", "}\0").split("\0")
+    kept = "".join(part for part in parts if not (part[:1] == "{" and part[-1:] == "}"))
+    return "".join(char for char in kept.lstrip("/") if char.isalnum() or char == "/")
+
+
+def _is_slip(output: str, text: str) -> bool:
+    """Whether an output is meant to be this input, and is what is wrong: it is odd, or the same in all iterations."""
+    fixed = "{iteration}" in text and "{iteration}" not in output
+    return (fixed or not _readable(output)) and _stripped(output) == _stripped(normal(text))
+
+
+def _readable(path: str) -> bool:
+    """Whether a path has no variable and no placeholder but those that are filled in."""
+    for name in PLACEHOLDERS:
+        path = path.replace(name, "")
+    return not any(sign in path for sign in "{}$")
 
 
 def _finding(step: Step, path: Path, text: str, advice: str) -> Finding:

@@ -18,7 +18,7 @@ Source: seed B section 2 (`version: 1.2`), seed A section 2.2 (versions are sema
 
 from __future__ import annotations
 
-from dsec.versions import reads_as_float
+from dsec.versions import coerced, reads_as_float
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.source.tree import Scalar, Sequence
@@ -48,13 +48,21 @@ def check(facts: Facts) -> Iterator[Finding]:
                 text2=_number(node.text),
             ),
             reason=say("tools that read this file as plain YAML see a number, and 1.10 becomes 1.1"),
-            help=say('write "{text}" in quotes', text=node.text),
+            help=_advice(facts, path, node.text),
         )
         from dsec_cli.lint.edits import quoted  # only a finding pays for them
         from dsec_cli.lint.mend import with_fix
 
         title = say("put quotes around {version}", version=node.text)
         yield with_fix(found, title, quoted(facts, path), safe=True)
+
+
+def _advice(facts: Facts, path: Path, text: str) -> str:
+    """Quotes, and for all but packages the parts that a semantic version lacks."""
+    meant = coerced(text)
+    if meant and not facts.states((*path[:-1], "package")):
+        return say('write "{meant}": in quotes, as MAJOR.MINOR.PATCH', meant=meant)
+    return say('write "{text}" in quotes', text=text)
 
 
 def _versions(facts: Facts) -> Iterator[Path]:
