@@ -139,7 +139,7 @@ def _stripped(path: str) -> str:
 
 
 def _is_slip(output: str, text: str) -> bool:
-    """Whether an output is meant to be this input, and is what is wrong: it is odd, or the same in all iterations."""
+    """Whether an output that is odd, or the same in all iterations, is meant to be this input."""
     fixed = "{iteration}" in text and "{iteration}" not in output
     return (fixed or not _readable(output)) and _stripped(output) == _stripped(normal(text))
 
