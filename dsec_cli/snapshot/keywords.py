@@ -9,7 +9,7 @@ import functools
 import itertools
 
 from dsec.record import Record
-from dsec_cli.snapshot import literals
+from dsec_cli.snapshot import declarations, encodedtexts, literals
 from dsec_cli.source.secrets import DOTTED, SHAPES
 
 TYPE_CHECKING = False
@@ -41,6 +41,10 @@ class Keywords(Record):
     """Where `://` stands."""
     seams: list[int]
     """Where the seam of two literals may begin."""
+    slots: list[int]
+    """Where a value may stand apart from its name."""
+    codes: list[int]
+    """Where a text in base 64 has what a secret begins with, or its name."""
     others: dict[str, list[int]]
     """Where the other strings begin."""
 
@@ -48,41 +52,55 @@ class Keywords(Record):
 class Search:
     """Finds the strings of the tables, and `others` that only the caller knows.
 
-    `forms` alone: names and seams are not looked for. The automaton is then made in a fifth of the time.
+    `forms` alone: neither names nor what only they make a secret are looked for. The automaton is then made
+    in a fifth of the time.
     """
 
     def __init__(self, others: Iterable[str], *, forms: bool = False) -> None:
         self._others, self._forms = tuple(dict.fromkeys(others)), forms
 
     @functools.cached_property
-    def _built(self) -> tuple[BytesAhoCorasick, list[int], list[int]]:
-        """The automaton; of each string the number of its kind, and how far behind its start the place is."""
+    def _built(self) -> tuple[BytesAhoCorasick, list[int], list[int], dict[int, str]]:
+        """The automaton; of each string the number of its kind, and how far behind its start the place is.
+
+        And those of the others, by their numbers.
+        """
         from ahocorasick_rs import BytesAhoCorasick, Implementation  # not where no text is looked at
 
+        named: tuple[Iterable[tuple[str, int]], ...] = (
+            [(one, 0) for name in NAMES for one in _spellings(name)],
+            [*((one, 0) for one in literals.SIGNS), *((one, 1) for one in literals.SIGNS_BEHIND)],
+            [(one, 0) for one in declarations.SLOTS],
+            [(one, 0) for one in encodedtexts.WORDS],
+        )
         kinds: tuple[Iterable[tuple[str, int]], ...] = (
-            [] if self._forms else [(one, 0) for name in NAMES for one in _spellings(name)],
             [(one, 0) for one in dict.fromkeys(PREFIXES)],
             [(one, 1 if one == _TELEGRAM else len(one)) for one in PARTS],
             [(ADDRESS, 0)],
-            []
-            if self._forms
-            else [*((one, 0) for one in literals.SIGNS), *((one, 1) for one in literals.SIGNS_BEHIND)],
-            *([(one, 0)] for one in self._others),
+            *([] if self._forms else one for one in named),
+            [(one, 0) for one in self._others],
         )
         rows = [(word, number, behind) for number, kind in enumerate(kinds) for word, behind in kind]
         words = [word.encode("latin-1") for word, _, _ in rows]
         automaton = BytesAhoCorasick(words, implementation=Implementation.DFA)
-        return automaton, [number for _, number, _ in rows], [behind for _, _, behind in rows]
+        first = len(rows) - len(self._others)
+        others = dict(enumerate(self._others, first))
+        return automaton, [number for _, number, _ in rows], [behind for _, _, behind in rows], others
 
     def __call__(self, data: bytes) -> Keywords:
         """All that stand in `data`, also where they overlap."""
-        automaton, kinds, behind = self._built
-        places: list[list[int]] = [[] for _ in range(len(self._others) + 5)]
-        for word, start, _ in automaton.find_matches_as_indexes(data, overlapping=True):
+        automaton, kinds, behind, words = self._built
+        places: list[list[int]] = [[], [], [], [], [], [], [], []]
+        matches = automaton.find_matches_as_indexes(data, overlapping=True)
+        for word, start, _ in matches:
             places[kinds[word]].append(start + behind[word])
-        names, prefixes, runs, addresses, seams, *others = places
-        found = {word: at for word, at in zip(self._others, others, strict=True) if at}
-        return Keywords(names, set(prefixes), set(runs), addresses, sorted(set(seams)), found)
+        prefixes, runs, addresses, names, seams, slots, codes, others = places
+        found: dict[str, list[int]] = {}
+        for word, start, _ in matches if others else ():
+            if word in words:
+                found.setdefault(words[word], []).append(start)
+        unique = sorted(set(seams))
+        return Keywords(names, set(prefixes), set(runs), addresses, unique, slots, codes, found)
 
 
 def _spellings(name: str) -> Iterable[str]:

@@ -14,17 +14,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 SEAM = regex(
-    r"[\"'](?<=[\w/:.=+-][\"'])[ \t]*+(?:\.\.|[+.&\\])?+[ \t]*+(?:\\?\r?\n[ \t]*+(?:\.\.|[+.&])?+[ \t]*+)?+"
+    r"[\"'](?<=[\w/:.=+-][\"'])[ \t]*+(?:\.\.|[+.&\\])?+[ \t]*+"
+    r"(?:\\?(?:(?<=[ \t+.&])(?:#|//)[^\n]{0,160}+)?+\r?\n"
+    r"[ \t]*+(?:(?:#|//)[^\n]{0,160}+\n[ \t]*+){0,4}+(?:\.\.|[+.&])?+[ \t]*+)?+"
     r"[rbfuRBFU]{0,2}+[\"'](?=[\w/:.=+-])"
 )
-"""The end of one literal and the beginning of the next, with nothing but a sign of joining between them.
+"""The end of one literal and the beginning of the next, with only a sign of joining and comments between.
 
 It begins with the quote, as that is what can be searched for quickly.
 """
 
 
-_SHELL_SEAM = regex(r"[\"'](?<=[\w/:.=+-][\"'])[\"']?(?=[\w/:.=+-])")
-"""The same of a shell, where words go on through quotes."""
+_SHELL_SEAM = regex(r"[\"'](?<=[\w/:.=+-][\"'])[\"']?(?=[\w/:.=+-])|\\\r?\n(?<=[\w/:.=+-]\\\n)(?=[\w/:.=+-])")
+"""The same of a shell, where words go on through quotes and in the next line."""
+_FOLDED = regex(r"\\\n(?<=[\w/:.=+-]\\\n)[ \t]*+(?=[\w/:.=+-])")
+"""A literal of YAML that goes on in the next line."""
 _QUOTES = "\"'"
 _MARKS = tuple(map("".join, (*itertools.product("rbfuRBFU"), *itertools.product("rbfuRBFU", repeat=2))))
 """What stands before a literal."""
@@ -32,6 +36,7 @@ _OPENED = (*_QUOTES, *(mark + quote for mark in _MARKS for quote in _QUOTES))
 SIGNS = (
     *(quote + sign for quote in _QUOTES for sign in "\t+&"),
     *(quote + first + one for quote in _QUOTES for first in " ." for one in (*" \t+.&\\\r\n", *_OPENED)),
+    *(quote + remark for quote in _QUOTES for remark in (" #", " //", ".#", ".//")),
     *(quote + mark + other for quote in _QUOTES for mark in _MARKS for other in _QUOTES),
 )
 """Every `SEAM` begins with one of these, or with one of the next at its second character."""
@@ -69,6 +74,8 @@ class Joined(Record):
 
 def seam_of(name: str) -> re.Pattern[str] | None:
     """What joins the literals of a file of this name; None: nothing, it is data."""
+    if name.endswith((".yaml", ".yml")):
+        return _FOLDED
     if name.endswith(_DATA):
         return None
     return _SHELL_SEAM if name.endswith(_SHELL) else SEAM

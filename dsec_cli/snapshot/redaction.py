@@ -11,18 +11,19 @@ import hmac
 import re
 
 from dsec.record import Record
-from dsec_cli.snapshot import keywords, literals, secretplaces
+from dsec_cli.snapshot import encodedtexts, keywords, literals, secretplaces
 from dsec_cli.snapshot.secretfiles import (
     SNIFFED,
     encoding_of,
     has_settings,
     has_sums,
+    is_direnv,
     is_dotenv,
     is_guarded,
 )
 from dsec_cli.snapshot.secretplaces import TextKind as _Kind
 from dsec_cli.snapshot.secrettokens import tokens
-from dsec_cli.snapshot.secretvalues import is_drawn, is_meant, is_stated, is_wordy, strength
+from dsec_cli.snapshot.secretvalues import is_drawn, is_meant, is_password, is_stated, is_wordy, strength
 from dsec_cli.source.secrets import looks_random
 
 TYPE_CHECKING = False
@@ -36,7 +37,10 @@ _DIGITS = 16
 _BEFORE, _WINDOW = 8, 16 << 10
 """Of what is no text: bytes before and after a beginning that are looked at."""
 _WORDS = (*secretplaces.WORDS, *secretplaces.BEGINNINGS)
-_KEYWORDS, _FORMS = keywords.Search(_WORDS), keywords.Search(_WORDS, forms=True)
+_KEYWORDS = keywords.Search((*_WORDS, *encodedtexts.KIND_WORDS))
+_FORMS = keywords.Search(_WORDS, forms=True)
+_DEEPEST = 3
+"""Texts in base 64 within each other that are looked at."""
 _ALWAYS = 2
 """A name whose value is a secret whatever it looks like."""
 _DIGEST = re.compile(rb"<redacted:[0-9a-f]{16}>")
@@ -118,18 +122,16 @@ class Redactor:
             return self._encoded(data, name, encoding)
         if b"\0" in data[:SNIFFED]:
             return self._replaced(data, _spans_of_binary(data))
-        if is_dotenv(name):
-            return self._replaced(data, _dotenv_spans(data.decode("latin-1")))
-        return self._replaced(
+        found = spans(
             data,
-            spans(
-                data,
-                settings=has_settings(name),
-                guarded=is_guarded(name),
-                sums=has_sums(name),
-                seam=literals.seam_of(name),
-            ),
+            settings=has_settings(name),
+            guarded=is_guarded(name),
+            sums=has_sums(name),
+            seam=literals.seam_of(name),
         )
+        if is_dotenv(name) or is_direnv(name):
+            found = _apart([*found, *_variables(data.decode("latin-1"), every=is_dotenv(name))])
+        return self._replaced(data, found)
 
     def _encoded(self, data: bytes, name: str, encoding: str) -> tuple[bytes, tuple[Found, ...]]:
         """The same for a text in UTF-16: read as one, and written as one."""
@@ -240,16 +242,20 @@ def spans(
     guarded: bool = False,
     sums: bool = False,
     seam: re.Pattern[str] | None = literals.SEAM,
+    depth: int = 0,
 ) -> list[_Span]:
     """Where secrets stand in `data`, in order and without overlap.
 
     `settings`: it is a file of settings, where values need no quotes; `guarded`: a test or an example;
-    `sums`: one that is full of hashes; `seam`: what joins its literals.
+    `sums`: one that is full of hashes; `seam`: what joins its literals; `depth`: in how many texts of
+    base 64 it is.
     """
     text = data.decode("latin-1")  # a character for each byte, so places in one are places in the other
     known = _KEYWORDS(data)
     kind = _Kind(settings, guarded, sums)
     found = _spans(data, text, known, kind)
+    if depth < _DEEPEST and not kind.sums:
+        found += _encoded(text, known, depth)
     if seam is not None and (joined := literals.joined(text, seam, known.seams)) is not None:
         whole = joined.text.encode("latin-1")
         for span in _spans(whole, joined.text, _KEYWORDS(whole), kind):
@@ -264,9 +270,20 @@ def _spans(data: bytes, text: str, known: Keywords, kind: _Kind) -> list[_Span]:
     if kind.settings and not known.others.keys().isdisjoint(secretplaces.LOGIN_WORDS):
         found += [_Span(*place) for place in secretplaces.logins(text)]
     basic = "Basic " in known.others
-    for line in () if kind.sums else secretplaces.lines(text, known.names):
+    for line in () if kind.sums else secretplaces.lines(text, known.names, known.slots):
         found += [_Span(*place) for place in secretplaces.of_line(text, line, kind, basic=basic)]
     return [span for span in found if MARK not in text[span.start : span.end]]
+
+
+def _encoded(text: str, known: Keywords, depth: int) -> Iterator[_Span]:
+    """Texts in base 64 that hold a secret, and the values of manifests of Kubernetes."""
+    if not known.others.keys().isdisjoint(encodedtexts.KIND_WORDS):
+        for start, end in encodedtexts.manifest_values(text):
+            yield _Span(start, end, "a value of a Secret of Kubernetes")
+    for one in encodedtexts.texts(text, known.codes) if known.codes else ():
+        settings = not one.plain.lstrip().startswith((b"{", b"<"))
+        if spans(one.plain, settings=settings, depth=depth + 1):
+            yield _Span(one.start, one.end, "a text in base 64 with a secret")
 
 
 def _tokens(data: bytes, text: str) -> list[_Span]:
@@ -328,13 +345,23 @@ def _is_plain(name: str, value: str) -> bool:
     return last in _HARMLESS and not strength(name) and is_wordy(value)
 
 
-def _dotenv_spans(text: str) -> list[_Span]:
-    found = []
+def _variables(text: str, *, every: bool) -> Iterator[_Span]:
+    """Values of a file of variables; `every`: all that are no plain ones, else secrets and passwords."""
     for hit in _DOTENV.finditer(text):
-        value = hit["value"].strip("'\"")
-        if value and MARK not in value and not _is_plain(hit["name"], value):
-            found.append(_Span(*hit.span("value"), "a value of a .env file"))
-    return found
+        name, value = hit["name"], hit["value"].strip("'\"")
+        if not value or MARK in value or _is_plain(name, value):
+            continue
+        if every:
+            yield _Span(*hit.span("value"), "a value of a .env file")
+        elif "$" not in value and "`" not in value and _is_personal(name, value):
+            start = hit.start("value") + hit["value"].index(value)
+            yield _Span(start, start + len(value), "a value of a .env file")
+
+
+def _is_personal(name: str, value: str) -> bool:
+    if is_stated(value):
+        return False
+    return bool(strength(name)) or (is_password(value) and not is_wordy(value))
 
 
 def _apart(found: list[_Span]) -> list[_Span]:

@@ -1,8 +1,9 @@
-"""What files are, by their names and first bytes: secrets as a whole, settings, texts in UTF-16. Pure."""
+"""What files are, by their names and first bytes: secrets as a whole, settings, wide texts. Pure."""
 
 from __future__ import annotations
 
 SNIFFED, _SHORTEST = 8000, 4
+_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _SETTINGS = (
     *(
         ".bash",
@@ -106,19 +107,41 @@ def has_settings(name: str) -> bool:
     return name.endswith(_SETTINGS) or name.rpartition("/")[2].startswith(_SETTINGS_BEGIN)
 
 
+def is_direnv(name: str) -> bool:
+    """Whether the file is a script whose variables are those of a person: `.envrc`."""
+    base = name.rpartition("/")[2].lower()
+    return (base == ".envrc" or base.startswith(".envrc.")) and not any(word in base for word in _SAMPLES)
+
+
 def encoding_of(data: bytes) -> str | None:
-    """The encoding of a text whose characters are two bytes each; None: it is no such text."""
-    if len(data) % 2 or len(data) < _SHORTEST:
+    """The encoding of a text whose characters are two or four bytes each; None: it is no such text."""
+    if len(data) % 2 or len(data) < _SHORTEST or (data[:2] not in _MARKS and b"\0" not in data[:SNIFFED]):
         return None
-    head = data[:SNIFFED]
-    if head[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        found = "utf-16-le" if head[:2] == b"\xff\xfe" else "utf-16-be"
-    elif not any(head[::2]) or not any(head[1::2]):
-        found = "utf-16-be" if not any(head[::2]) else "utf-16-le"
-    else:
-        return None
+    found = _wide(data) or _double(data)
     try:
-        data.decode(found, "surrogatepass")
+        return found if found is None or data.decode(found, "surrogatepass") is not None else None
     except UnicodeDecodeError:
         return None
-    return found
+
+
+def _wide(data: bytes) -> str | None:
+    """UTF-32: of most characters all bytes but one are zero."""
+    head = data[: SNIFFED - SNIFFED % 4]
+    if len(data) % 4 or any(head[::4]) == any(head[3::4]):
+        return None
+    found, low = ("utf-32-be", head[2::4]) if any(head[3::4]) else ("utf-32-le", head[1::4])
+    high = head[1::4] if found == "utf-32-be" else head[2::4]
+    return found if min(low.count(0), high.count(0)) * 2 >= len(low) else None
+
+
+def _double(data: bytes) -> str | None:
+    """UTF-16: a mark says so, or every second byte of most characters is zero, and none of the others."""
+    head = data[:SNIFFED]
+    if head[:2] in _MARKS:
+        return "utf-16-le" if head[:2] == b"\xff\xfe" else "utf-16-be"
+    first, second = head[::2], head[1::2]
+    if first.count(0) * 2 >= len(first) and all(second):
+        return "utf-16-be"
+    if second.count(0) * 2 >= len(second) and all(first):
+        return "utf-16-le"
+    return None

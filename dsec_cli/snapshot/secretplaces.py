@@ -11,6 +11,7 @@ from base64 import b64decode
 from binascii import Error
 
 from dsec.record import Record
+from dsec_cli.snapshot import declarations
 from dsec_cli.snapshot.pattern import regex
 from dsec_cli.snapshot.secretvalues import is_drawn, is_meant, is_password, is_stated, is_wordy, strength
 from dsec_cli.source.secrets import looks_random
@@ -54,6 +55,7 @@ _WEBHOOK_WORDS = (
 _MAILGUN = regex(r"\b(?P<value>key-[0-9a-f]{32})\b")
 _CONNECTION = regex(r"(?:AccountKey|SharedAccessKey|SharedSecretValue)=(?P<value>[A-Za-z0-9+/=]{16,})")
 _BASIC = regex(r"Basic[ \t]+(?P<value>[A-Za-z0-9+/]{6,}={0,2})")
+_DOCKER = regex(r"[\"']?auth[\"']?[ \t]*:[ \t]*[\"']?(?P<value>[A-Za-z0-9+/]{6,}={0,2})(?![\w+/-])")
 _ASSIGNED = regex(
     r"(?<![\w.-])(?P<name>[A-Za-z_][\w.-]{0,79})[\"'`\]]{0,2}[ \t]*(?::=|=>|=|:)[ \t]*"
     r"[rbuf]{0,2}[\"'](?P<value>[^\"'\n]{6,4096})[\"']"
@@ -66,9 +68,15 @@ _BARE = regex(
 )
 """`NAME=value` and `name: value` on a line of its own, in files that hold settings."""
 _OPTION = regex(
-    r"""--?(?P<name>[A-Za-z][\w-]{1,60})(?:=|[ \t]+|["'],[ \t]*["'])["']?(?P<value>[^\s"',;|&)]{6,512})"""
+    r"""--?(?P<name>[A-Za-z][\w-]{1,60})(?:=|[ \t]+(?!-)|["'],[ \t]*["'](?!-))["']?"""
+    r"""(?P<value>[^\s"',;|&)]{6,512})"""
 )
 """`--api-key value`, `--api-key=value`, `"--api-key", "value"`."""
+_GIVEN = regex(
+    r"""(?<![\w-])--?[A-Za-z][\w-]{0,60}(?:=|[ \t]+|["'],[ \t]*["'])?["']?"""
+    r"""(?:[\w.-]+=[^\s"',;|&]{0,512},){0,8}?(?P<name>[A-Za-z_][\w.-]{1,79})=["']?(?P<value>[^\s"'$,;|&)]{6,512})"""
+)
+"""`--from-literal=password=value`, `-e API_KEY=value`, `--set auth.password=value`."""
 _QUERY = regex(r"[?&](?P<name>[A-Za-z_][\w.-]{1,60})=(?P<value>[^\s&#\"'<>]{6,512})")
 _HEADER = regex(r"(?:Bearer|Basic|Token|token)[ \t]+(?P<value>[A-Za-z0-9_~+/=.-]{16,512})")
 _LOGIN = regex(
@@ -153,11 +161,16 @@ _DRAWN = regex(r"(?=[A-Za-z+/=~_-]{0,40}\d)[A-Za-z0-9+/=~_-]{16}")
 _WORD = regex(r"[\w-]+")
 _WORD_CHARS = "".join(char for char in map(chr, range(256)) if char.isalnum() or char in "_-")
 _BEHIND = frozenset(" \t:=")
+_BEFORE_LIST = frozenset(" \t:=\"']")
 _STATES = regex(r"(?:[ \t]+is|[ \t]*[:=])[ \t]+\S{6}")
 _HEADS = regex(r"[ \t]+[A-Za-z0-9_~+/=.-]{16}")
 """What is behind a name that `_PROSE` or `_HEADER` fits."""
 _SUM = regex(r"(?i:sha\d|md5|blake|hash|digest|checksum|integrity|commit|rev\b|uuid|fingerprint|public|ssh-)")
 """What such values are that are none: their line says so."""
+_OF_KEY = regex(r"(?i:recv-keys?|\bgpg|\bpgp|key[ _-]?id|signing-?key|keyserver|apt-key)")
+_KEY_IDS = frozenset(size + lead for size in (8, 16, 32, 40, 64) for lead in (0, 2))
+_DIGITS = regex(r"(?:0x)?[0-9A-Fa-f]+\Z")
+"""Of a public key, which its id names."""
 _PINNED = regex(r"(?:[@#]|h1:|/|-|;base64,)\Z")
 """A commit of an action, a sum of a module, a part of a path."""
 _LONGEST = 256
@@ -190,6 +203,10 @@ class Line(Record):
     """Whether the next line is its `value`."""
     opened: bool = False
     """Whether its value may stand in the next lines."""
+    slots: tuple[int, ...] | list[int] = ()
+    """Where values stand that may be of a name in it."""
+    valued: bool = True
+    """Whether its value may be elsewhere than in those."""
 
 
 class Place(Record):
@@ -260,6 +277,7 @@ _ANYWHERE: tuple[tuple[str, tuple[_Row, ...]], ...] = (
     *((one, (((one,), _COMMAND, "a password of a command", _is_password),)) for one in _COMMANDS),
     ("--password-stdin", ((("--password-stdin",), _PIPED, "a password of a command", _is_password),)),
     ("Basic ", ((("Basic ",), _BASIC, "a value of a header", _is_login),)),
+    ("auths", ((("auths",), _DOCKER, "a value of a header", _is_login),)),
 )
 """What must be there for the rows to be looked at; of each: words of which one must be there, what to look
 for then, what it is, and whether it counts."""
@@ -291,8 +309,11 @@ def beside_aws(text: str) -> Iterator[Place]:
                 yield Place(*other.span(), "an AWS secret key")
 
 
-def lines(text: str, names: Iterable[int]) -> Iterator[Line]:
-    """The lines that may hold a secret: what is taken for one has a digit, and most lines have none."""
+def lines(text: str, names: Iterable[int], slots: list[int]) -> Iterator[Line]:
+    """The lines that may hold a secret: what is taken for one has a digit, and most lines have none.
+
+    `slots`: where values stand that may be of a name in a line before, in order.
+    """
     line, end = None, -1
     for at in names:
         if at <= end:
@@ -307,15 +328,29 @@ def lines(text: str, names: Iterable[int]) -> Iterator[Line]:
         below = _VALUE_BELOW.match(text, end) is not None
         last = text[max(start, end - 2) : end].rstrip("\r")[-1:]
         opened = last in _OPENERS and _ITEM.match(text, end) is not None
+        apart = slots if slots and declarations.is_near(slots, start, end) else ()
         worth = below or opened or _DIGIT.search(text, start, end) is not None
-        line = Line._make((start, end, [at], below, opened)) if worth else None
+        line = Line._make((start, end, [at], below, opened, apart, worth)) if worth or apart else None
     if line is not None:
         yield line
 
 
 def of_line(text: str, line: Line, kind: TextKind, *, basic: bool = True) -> Iterator[Place]:
     """Secrets of a line that names one; `basic`: the text has `Basic ` somewhere."""
-    named, valued, heads = _words(text, line)
+    how = {"bare": kind.settings, "guarded": kind.guarded}
+    if line.slots:
+        for span in declarations.values(text, line.start, line.end, line.slots, **how):
+            yield Place(*span, "a value by its name")
+    if line.valued:
+        yield from _beside_names(text, line, kind, basic=basic)
+
+
+def _beside_names(text: str, line: Line, kind: TextKind, *, basic: bool) -> Iterator[Place]:
+    """Secrets that stand right behind a name, or beneath."""
+    named, valued, heads, lists = _words(text, line)
+    if lists:
+        for span in declarations.listed(text, lists, bare=kind.settings, guarded=kind.guarded):
+            yield Place(*span, "a value by its name")
     if named:
         for pattern in _patterns(text, line, settings=kind.settings):
             yield from _named(pattern, text, line, guarded=kind.guarded)
@@ -349,14 +384,27 @@ def _beneath(text: str, line: Line, kind: TextKind) -> Iterator[Place]:
         at = hit.end()
 
 
-def _words(text: str, line: Line) -> tuple[bool, bool, bool]:
-    """Whether a word in a line is the name of a secret; whether a value, or one of a header, is behind one.
+class _Words(Record):
+    """What the words of a line are."""
 
-    Most words with a part of such a name are none.
-    """
+    named: bool
+    """Whether one is the name of a secret."""
+    valued: bool
+    """Whether a value is behind one."""
+    heads: bool
+    """Whether a value of a header is."""
+    lists: list[tuple[str, int]]
+    """Names of several values, and where those begin."""
+
+
+def _words(text: str, line: Line) -> _Words:
+    """What is looked for in a line: most words with a part of such a name are none."""
     if line.end - line.start >= _LONG_LINE:  # in a picture every other word has a part of one
-        return any(map(strength, _NAME.findall(text, line.start, line.end))), True, True
+        words = [hit.span() for hit in _NAME.finditer(text, line.start, line.end)]
+        lists = [found for word in words if (found := _listed(text, *word, line.end)) is not None]
+        return _Words(any(strength(text[start:end]) for start, end in words), True, True, lists)
     named = valued = heads = False
+    lists = []
     end = line.start
     for at in line.names:
         if at < end:
@@ -365,10 +413,20 @@ def _words(text: str, line: Line) -> tuple[bool, bool, bool]:
         start = at - len(before) + len(before.rstrip(_WORD_CHARS))
         end = _WORD.match(text, at, line.end).end()  # type: ignore[union-attr]
         named = named or strength(text[start:end]) > 0
+        if (several := _listed(text, start, end, line.end)) is not None:
+            lists.append(several)
         if text[end : end + 1] in _BEHIND:
             valued = valued or _STATES.match(text, end, line.end) is not None
             heads = heads or _HEADS.match(text, end, line.end) is not None
-    return named, valued, heads
+    return _Words(named, valued, heads, lists)
+
+
+def _listed(text: str, start: int, end: int, stop: int) -> tuple[str, int] | None:
+    """The name of several values, and where they begin; None: the word is none."""
+    if text[end : end + 1] not in _BEFORE_LIST or (hit := declarations.LIST.match(text, end, stop)) is None:
+        return None
+    name = text[start:end]
+    return (name, hit.end()) if strength(name) or (name[-1] in "sS" and strength(name[:-1])) else None
 
 
 def _patterns(text: str, line: Line, *, settings: bool) -> Iterator[re.Pattern[str]]:
@@ -386,6 +444,7 @@ def _patterns(text: str, line: Line, *, settings: bool) -> Iterator[re.Pattern[s
         yield _CLAUSE
     if _DASHED.search(text, line.start, line.end) is not None:
         yield _OPTION
+        yield _GIVEN
     if settings:
         yield from _BARES
 
@@ -429,7 +488,12 @@ def _near(text: str, line: Line) -> Iterator[Place]:
             if len(value) > _LONGEST or (_HEX.issuperset(value) and surely < _SURELY):
                 continue  # many things have a key that is a hash
             before = text[max(start, hit.start() - _REACH) : hit.start()]
-            if is_drawn(value) and not _SUM.search(before) and not _PINNED.search(before):
+            if (
+                is_drawn(value)
+                and not _SUM.search(before)
+                and not _PINNED.search(before)
+                and not (len(value) in _KEY_IDS and _OF_KEY.search(before) and _DIGITS.match(value))
+            ):
                 yield Place(*hit.span(), "a value drawn by lot beside a name")
 
 

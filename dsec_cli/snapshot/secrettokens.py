@@ -10,7 +10,7 @@ import re
 
 from dsec_cli.snapshot.pattern import regex
 from dsec_cli.snapshot.secretvalues import is_drawn
-from dsec_cli.source.secrets import DOTTED, ESCAPES, SHAPES, is_placeholder, token
+from dsec_cli.source.secrets import DOTTED, ESCAPES, SHAPES, is_placeholder, looks_random, token
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,6 +48,8 @@ _BEFORE = regex(
     r"|(?P<azure>[\w~.]{3}\dQ~)|(?P<terraform>[A-Za-z0-9]{14}\.atlasv1\.)|(?P<airtable>pat[A-Za-z0-9]{14}\.))\Z"
 )
 """What stands before a run that is a part of a token."""
+_TELEGRAM = 35
+"""Characters behind the colon."""
 _REST = {
     "telegram": (regex(r"AA[\w-]{30,60}(?![\w-])"), "a Telegram token"),
     "azure": (regex(r"[\w~.-]{31,34}(?![\w~-])"), "an Azure key"),
@@ -151,6 +153,10 @@ def _continued(text: str, start: int) -> Iterator[Found]:
     if (
         rest is not None
         and not is_placeholder(rest[0])
-        and (is_drawn(rest[0]) or hit.lastgroup != "telegram")
+        and (hit.lastgroup != "telegram" or _is_telegram(rest[0]))
     ):
         yield hit.start(), rest.end(), kind
+
+
+def _is_telegram(rest: str) -> bool:
+    return is_drawn(rest) or (len(rest) == _TELEGRAM and looks_random(rest))

@@ -215,7 +215,7 @@ def is_meant(name: str, value: str, *, quoted: bool = True, guarded: bool = Fals
         return False
     if is_drawn(value) or (looks_random(value) and not is_wordy(value)):
         return True
-    return named == _ALWAYS and not guarded and is_password(value)
+    return named == _ALWAYS and not guarded and (is_password(value) or is_password(_encoded(value)))
 
 
 def is_stated(value: str, *, quoted: bool = True) -> bool:
@@ -224,7 +224,7 @@ def is_stated(value: str, *, quoted: bool = True) -> bool:
         return True
     if _CONSTANT.match(value) and is_wordy(value):
         return True
-    if _ENCODED.match(value) and (plain := _plain(value)) and (is_placeholder(plain) or is_trivial(plain)):
+    if (plain := _encoded(value)) and (is_placeholder(plain) or is_trivial(plain)):
         return True
     if is_reference(value):
         odd = value[:1] in "/@%!" and not value.startswith(("//", "./", "../"))
@@ -232,8 +232,10 @@ def is_stated(value: str, *, quoted: bool = True) -> bool:
     return not quoted and is_wordy(value) and (value[:1].isalpha() or value[:1] == "_")
 
 
-def _plain(value: str) -> str:
+def _encoded(value: str) -> str:
     """What is written in base 64, as manifests of Kubernetes have it; "": nothing that people write."""
+    if _ENCODED.match(value) is None:
+        return ""
     try:
         text = b64decode(value, validate=True).decode("ascii").strip()
     except (Error, ValueError):

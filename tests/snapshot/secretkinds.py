@@ -45,7 +45,7 @@ def secrets(seed: int = 1) -> list[tuple[str, str, str]]:
     for name, text in _BY_NAME:
         value = m(28)
         rows.append((name, text.replace("@@", value), value))
-    rows += _addresses(m) + _keys(m) + _cut(m)
+    rows += _addresses(m) + _keys(m) + _cut(m) + _encoded(m)
     return rows
 
 
@@ -150,6 +150,33 @@ _BY_NAME = (
     ("a.ipynb", '{"outputs": [{"text": ["id 1\\n", "AWS_SECRET_ACCESS_KEY = @@\\n"]}]}'),
     ("a.py", "t = 'a\\n" + "gh" + "p_@@aB3dE5fG'\n"),
     ("a.json", '{"a": "id\\n' + "np" + 'm_@@aB3dE5fG\\n"}'),
+    (".envrc", "layout python\nexport SERVICE_CRED='@@'\n"),
+    ("ops/.envrc", 'export DB_PASS="aB3!@@"\n'),
+    (".env", "# TOKEN=@@\nX=1\n"),
+    ("a.py", 'parser.add_argument("--api-key", default="@@")\n'),
+    ("a.py", 'parser.add_argument("--api-key", type=str, help="a (long) one", default="@@")\n'),
+    ("a.py", 'p.add_argument(\n    "-k",\n    "--auth-token",\n    type=str,\n    default="@@",\n)\n'),
+    ("a.py", '@click.option("--token", envvar="T", default="@@")\n'),
+    ("a.sh", "kubectl create secret generic db --from-literal=user=joe --from-literal=password=@@\n"),
+    ("a.py", 'run(["kubectl", "create", "secret", "--from-literal", "password=@@"])\n'),
+    ("a.sh", "helm install x ./x --set image.tag=v1,auth.password=@@\n"),
+    ("a.sh", "docker run --verbose --rm -e API_KEY=@@ image\n"),
+    ("a.sh", "t --verbose --password @@\n"),
+    ("a.tf", 'variable "db_password" { default = "@@" }\n'),
+    ("a.tf", 'variable "db_password" {\n  type        = string\n  default     = "@@"\n}\n'),
+    ("a.yaml", "Parameters:\n  DBPassword:\n    Type: String\n    NoEcho: true\n    Default: @@\n"),
+    ("a.yaml", "env:\n  - name: API_KEY\n    # from the vault\n    value: @@\n"),
+    ("Info.plist", "<key>ApiToken</key><string>@@</string>\n"),
+    ("Info.plist", "<dict>\n\t<key>Password</key>\n\t<string>@@</string>\n</dict>\n"),
+    ("core-site.xml", "<name>fs.secret.key</name>\n<value>@@</value>\n"),
+    ("a.py", 'API_KEYS = ["first", "@@"]\n'),
+    ("a.py", "PASSWORDS: tuple[str, ...] = ('hunter2x', '@@')\n"),
+    ("a.py", 'PASSWORDS = {"joe": "hunter2x", "ann": "@@"}\n'),
+    ("a.yaml", "api_keys: [abc, @@]\n"),
+    ("a.json", '{"api_keys": ["first", "@@"]}\n'),
+    ("Dockerfile", "RUN login \\\n --password=aB3\\\n@@\n"),
+    ("a.yaml", 'password: "aB3dE5\\\n  @@"\n'),
+    ("a.py", 'api_key = ("aB3dE5"  # one\n    # two\n    "@@")\n'),
 )
 
 
@@ -227,6 +254,29 @@ def _cut(m: Made) -> list[tuple[str, str, str]]:
         ("a.py", f'api_key = "{one}" "{two}"\n', two),
         ("a.sh", f'T={github}"{one}{two}"\n', two),
     ]
+
+
+def _encoded(m: Made) -> list[tuple[str, str, str]]:
+    """Values within a text in base 64."""
+
+    def code(text: str) -> str:
+        return base64.b64encode(text.encode()).decode()
+
+    github = code(f"{'gh' + 'p_'}{m(36)}")
+    login = json.dumps({"auths": {"ghcr.io": {"auth": code("joe:hunter2x")}}})
+    rows = [("a.py", f'x = b64decode("{github}")\n', github), ("config.json", login, code("joe:hunter2x"))]
+    plains = (
+        f"u={'gh' + 'p_'}{m(36)}",
+        f"postgres://joe:{m(14)}@h/db",
+        f"API_KEY={m(24)}\n",
+        "hunter2x",
+        login,
+    )
+    for plain in plains:
+        text = f"apiVersion: v1\nkind: Secret\ndata:\n  some.entry: {code(plain)}\n"
+        rows.append(("s.yaml", text, code(plain)))
+    rows.append(("s.yaml", "kind: Secret\nstringData:\n  entry: hunter2x\n", "hunter2x"))
+    return rows
 
 
 def friends(seed: int = 2) -> list[tuple[str, str]]:
@@ -338,6 +388,33 @@ def _lines(m: Made, sha: str, md5: str, commit: str, b64: str) -> list[tuple[str
         ("a.jsonl", f'{{"id": "{m.uuid()}", "key": "{m.uuid()}", "tokens": [1, 2, 3]}}'),
         ("a.tf", "password = var.db_password_1\nsecret = data.vault_secret.db2.value"),
         ("a.md", "The secret is kept in step2; password: see below. The token is 128-bit-long2."),
+        ("Dockerfile", f"RUN apt-key adv --keyserver h --recv-keys 0x{commit.upper()}"),
+        (
+            "Dockerfile",
+            f"RUN gpg --recv-keys {commit.upper()} 0x{commit[:16].upper()}\nENV GPG_KEY={commit.upper()}",
+        ),
+        ("a.md", f"key id 0x{commit[:16].upper()}, PGP key {commit}"),
+        (".gitconfig", f"[user]\n\tsigningkey = 0x{commit.upper()}"),
+        (
+            ".envrc",
+            "export PATH=$PWD/bin:$PATH\nexport PYTHONPATH=src2\nexport TOKEN=$(cat t1)\nPATH_add bin",
+        ),
+        (".envrc", "export AWS_REGION=us-east-1\nexport AUTH=none\nexport KEY_FILE=~/.ssh/k1"),
+        ("a.py", 'p.add_argument("--api-key", default="EMPTY")\np.add_argument("--n", default="gpt4turbo")'),
+        ("a.py", 'p.add_argument("--api-key")\np.add_argument("--model", default="Qwen2.5aB7")'),
+        ("a.py", 'p.add_argument("--tokenizer", type=str, default="meta-llama/Llama-3.1-8B")'),
+        ("a.tf", 'variable "db_password" {}\nvariable "image" {\n  default = "nginx1x27"\n}'),
+        ("a.yaml", "DBPassword:\n  Type: String\nInstance:\n  Default: t3micro4x"),
+        ("a.yaml", "- name: API_KEY\n  valueFrom: {}\n- name: MODEL\n  value: gpt4turbo1x"),
+        (
+            "Info.plist",
+            "<key>Token</key>\n<string>$(TOKEN1)</string>\n<key>A</key>\n<string>b1c2d3e4</string>",
+        ),
+        ("a.py", 'API_KEYS = ["OPENAI_API_KEY", "HF_TOKEN_2"]\nstop_tokens = ["<|im_end|>", "a1b2c3"]'),
+        ("a.sh", "docker run -e API_KEY=$API_KEY1 -e TOKEN=${TOKEN2} --set tokens=[a1] image"),
+        ("s.yaml", "kind: Secret\ndata:\n  username: YWRtaW4=\n  host: ZGItMS5leGFtcGxlLmNvbQ=="),
+        ("s.yaml", f"kind: SealedSecret\nspec:\n  encryptedData:\n    a: {b64[:200]}"),
+        ("a.js.map", base64.b64encode(b"function token(key2) { return secret[key2] }").decode()),
         ("a.yaml", "max_tokens: 128000000000\ntoken_budget: 1e12\nkeys: [a1, b2]\nsecretName: my-secret-v2"),
     ]
     return [(name, f"{text}\n") for name, text in rows]

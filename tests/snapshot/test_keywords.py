@@ -8,7 +8,15 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import example, given
 
-from dsec_cli.snapshot import keywords, literals, secretplaces, secrettokens, secretvalues
+from dsec_cli.snapshot import (
+    declarations,
+    encodedtexts,
+    keywords,
+    literals,
+    secretplaces,
+    secrettokens,
+    secretvalues,
+)
 from dsec_cli.snapshot.secretplaces import Line, TextKind
 from dsec_cli.snapshot.secretvalues import is_drawn, is_meant, is_password, is_wordy
 from dsec_cli.source.secrets import looks_random
@@ -77,7 +85,7 @@ def test_no_value_without_a_digit_is_a_secret(value: str) -> None:
 def test_lines_are_those_with_a_name_and_a_digit(text: str) -> None:
     text += "key\n"
     known = SEARCH(text.encode("latin-1", "replace"))
-    found = list(secretplaces.lines(text, known.names))
+    found = list(secretplaces.lines(text, known.names, []))
     wanted, at = [], 0
     for line in text.split("\n"):
         if any(name in line.lower() for name in keywords.NAMES) and any(char.isdecimal() for char in line):
@@ -98,7 +106,9 @@ def test_a_word_of_many_letters_is_looked_at_once() -> None:
     assert list(secretplaces.of_line(text, line, kind)) == []
 
 
-@pytest.mark.parametrize("module", [literals, secretplaces, secrettokens, secretvalues])
+@pytest.mark.parametrize(
+    "module", [declarations, encodedtexts, literals, secretplaces, secrettokens, secretvalues]
+)
 def test_every_pattern_compiles(module: ModuleType) -> None:
     """They are compiled when they are first used: a mistake in one would be met by a user."""
     found = [one for one in vars(module).values() if type(one).__name__ == "_Pattern"]
