@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import gc
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -11,9 +12,17 @@ ROOT = Path(__file__).resolve().parents[1]
 
 @functools.cache
 def trees() -> dict[str, ast.Module]:
-    """Every module of `dsec_cli` and `runtime`, by its path from the checkout's root."""
+    """Every module of `dsec_cli` and `runtime`, by its path from the checkout's root.
+
+    The garbage collector is off meanwhile, and never looks at the trees: it would take longer than parsing.
+    """
     paths = sorted(path for folder in ("dsec_cli", "runtime") for path in (ROOT / folder).rglob("*.py"))
-    return {str(path.relative_to(ROOT)): ast.parse(path.read_text("utf-8")) for path in paths}
+    gc.disable()
+    try:
+        return {str(path.relative_to(ROOT)): ast.parse(path.read_text("utf-8")) for path in paths}
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @functools.cache

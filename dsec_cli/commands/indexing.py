@@ -187,6 +187,7 @@ class HttpIndex:
         self._python, self._machine, self._limits = python, machine, limits
         self._until = time.monotonic() + limits.whole_s
         self._requests = 0
+        self._opener: Any = None  # reading the trusted certificates takes longer than most requests
         self._size = 0
         self._releases: dict[str, tuple[Release, ...]] = {}
         self._facts: dict[str, Facts | None] = {}
@@ -264,11 +265,13 @@ class HttpIndex:
                 say("gave up after {requests} requests to the index", requests=self._limits.requests),
                 hint=_NARROW,
             )
-        opener, request = _opener(), _request(url, accept, self._base)
+        if self._opener is None:
+            self._opener = _opener()
+        request = _request(url, accept, self._base)
         if part:
             request.add_header("Range", f"bytes={part}")
         try:
-            with opener.open(request, timeout=self._limits.silence_s) as answer:
+            with self._opener.open(request, timeout=self._limits.silence_s) as answer:
                 _expect(answer, accept, url)
                 self._size = _whole_size(answer)
                 if part and not self._size:
