@@ -145,7 +145,8 @@ def listed(text: str, names: Iterable[tuple[str, int]], *, bare: bool, guarded: 
 _MOST_ITEMS = 64
 LIST = regex(
     r"[\"'\]]{0,2}[ \t]*(?::[ \t]*[\w.\[\], |]{1,40}=|:=|=>|=|:)[ \t]*(?:new[ \t]+)?"
-    r"(?:[\w.]{1,20}(?:\[\])?)?[ \t]*[\[({](?=[ \t]*[^\s\])}])"
+    r"(?:(?:List|Set)\.of|Arrays\.asList|listOf|setOf|arrayOf|frozenset|set|tuple|list|array|vec!|c"
+    r"|\[\]string|String\[\])?[ \t]*[\[({](?=[ \t]*[^\s\])}])"
 )
 """What stands between a name and the first of several values."""
 _VALUE = regex(

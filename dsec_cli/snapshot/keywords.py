@@ -26,6 +26,9 @@ PREFIXES = (*(shape.prefix for shape in SHAPES), "ops_eyJ", "A3-")
 PARTS = (*(shape.prefix for shape in DOTTED), ":AA", "Q~", ".atlasv1.")
 """What stands before the part of a token that is a long run of its characters, with a dot or colon in it."""
 _TELEGRAM = ":AA"
+_PLACE = 48
+_PLACES = (1 << _PLACE) - 1
+"""A place in a file has fewer bits."""
 
 
 class Keywords(Record):
@@ -60,10 +63,10 @@ class Search:
         self._others, self._forms = tuple(dict.fromkeys(others)), forms
 
     @functools.cached_property
-    def _built(self) -> tuple[BytesAhoCorasick, list[int], list[int], dict[int, str]]:
+    def _built(self) -> tuple[BytesAhoCorasick, list[int], list[int]]:
         """The automaton; of each string the number of its kind, and how far behind its start the place is.
 
-        And those of the others, by their numbers.
+        Of the others that is their number: so one pass tells them apart without a list for each.
         """
         from ahocorasick_rs import BytesAhoCorasick, Implementation  # not where no text is looked at
 
@@ -78,27 +81,23 @@ class Search:
             [(one, 1 if one == _TELEGRAM else len(one)) for one in PARTS],
             [(ADDRESS, 0)],
             *([] if self._forms else one for one in named),
-            [(one, 0) for one in self._others],
+            [(one, number << _PLACE) for number, one in enumerate(self._others)],
         )
         rows = [(word, number, behind) for number, kind in enumerate(kinds) for word, behind in kind]
         words = [word.encode("latin-1") for word, _, _ in rows]
         automaton = BytesAhoCorasick(words, implementation=Implementation.DFA)
-        first = len(rows) - len(self._others)
-        others = dict(enumerate(self._others, first))
-        return automaton, [number for _, number, _ in rows], [behind for _, _, behind in rows], others
+        return automaton, [number for _, number, _ in rows], [behind for _, _, behind in rows]
 
     def __call__(self, data: bytes) -> Keywords:
         """All that stand in `data`, also where they overlap."""
-        automaton, kinds, behind, words = self._built
+        automaton, kinds, behind = self._built
         places: list[list[int]] = [[], [], [], [], [], [], [], []]
-        matches = automaton.find_matches_as_indexes(data, overlapping=True)
-        for word, start, _ in matches:
+        for word, start, _ in automaton.find_matches_as_indexes(data, overlapping=True):
             places[kinds[word]].append(start + behind[word])
         prefixes, runs, addresses, names, seams, slots, codes, others = places
         found: dict[str, list[int]] = {}
-        for word, start, _ in matches if others else ():
-            if word in words:
-                found.setdefault(words[word], []).append(start)
+        for code in others:
+            found.setdefault(self._others[code >> _PLACE], []).append(code & _PLACES)
         unique = sorted(set(seams))
         return Keywords(names, set(prefixes), set(runs), addresses, unique, slots, codes, found)
 

@@ -11,7 +11,7 @@ import hmac
 import re
 
 from dsec.record import Record
-from dsec_cli.snapshot import encodedtexts, keywords, literals, secretplaces
+from dsec_cli.snapshot import encodedtexts, keywords, literals, secretcolumns, secretphrases, secretplaces
 from dsec_cli.snapshot.secretfiles import (
     SNIFFED,
     encoding_of,
@@ -36,7 +36,7 @@ MARK = "<redacted:"
 _DIGITS = 16
 _BEFORE, _WINDOW = 8, 16 << 10
 """Of what is no text: bytes before and after a beginning that are looked at."""
-_WORDS = (*secretplaces.WORDS, *secretplaces.BEGINNINGS)
+_WORDS = (*secretplaces.LOGIN_WORDS, *secretphrases.WORDS, *secretphrases.BEGINNINGS)
 _KEYWORDS = keywords.Search((*_WORDS, *encodedtexts.KIND_WORDS))
 _FORMS = keywords.Search(_WORDS, forms=True)
 _DEEPEST = 3
@@ -131,6 +131,9 @@ class Redactor:
         )
         if is_dotenv(name) or is_direnv(name):
             found = _apart([*found, *_variables(data.decode("latin-1"), every=is_dotenv(name))])
+        if name.endswith(secretcolumns.ENDS):
+            columns = secretcolumns.values(data.decode("latin-1"))
+            found = _apart([*found, *(_Span(*one, "a value of a column") for one in columns)])
         return self._replaced(data, found)
 
     def _encoded(self, data: bytes, name: str, encoding: str) -> tuple[bytes, tuple[Found, ...]]:
@@ -294,7 +297,7 @@ def _tokens(data: bytes, text: str) -> list[_Span]:
 
 def _by_form(data: bytes, text: str, known: Keywords) -> list[_Span]:
     found = [_Span(*hit) for hit in tokens(data, text, known)]
-    found += [_Span(*place) for place in secretplaces.anywhere(text, known.others)]
+    found += [_Span(*place) for place in secretphrases.anywhere(text, known.others)]
     found += _userinfo(text, known.addresses)
     return found
 
@@ -304,11 +307,11 @@ def _spans_of_binary(data: bytes) -> list[_Span]:
     known = _FORMS(data)
     found = [_Span(*hit) for hit in tokens(data, data.decode("latin-1"), known)]
     end = 0
-    for at in sorted(at for word in secretplaces.BEGINNINGS for at in known.others.get(word, ())):
+    for at in sorted(at for word in secretphrases.BEGINNINGS for at in known.others.get(word, ())):
         if at >= end:
             start, end = max(end, at - _BEFORE), at + _WINDOW
             part = data[start:end]
-            places = secretplaces.anywhere(part.decode("latin-1"), _FORMS(part).others)
+            places = secretphrases.anywhere(part.decode("latin-1"), _FORMS(part).others)
             found += [_Span(start + one.start, start + one.end, one.kind) for one in places]
     return _apart(found)
 

@@ -97,7 +97,9 @@ def is_guarded(name: str) -> bool:
     """Whether the file is a test, where passwords are made up."""
     *folders, base = name.lower().split("/")
     stem = base.partition(".")[0]
-    if stem == "conftest" or stem.startswith("test_") or stem.endswith(("_test", "_tests", ".test", ".spec")):
+    if stem == "conftest" or stem.startswith("test_") or stem.endswith(("_test", "_tests", "_spec")):
+        return True
+    if ".test." in base or ".spec." in base:
         return True
     return any(folder in _GUARDED for folder in folders)
 

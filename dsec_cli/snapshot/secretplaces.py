@@ -1,61 +1,29 @@
-"""Places where people leave secrets that neither a token's shape nor a plain assignment tells. Pure.
-
-Each is looked for only where a word of it stands in the text: most files have none, and cost next to nothing.
-"""
+"""Lines in which people leave secrets under their names, or beside them. Pure."""
 
 from __future__ import annotations
 
 import functools
 import re
-from base64 import b64decode
-from binascii import Error
 
 from dsec.record import Record
 from dsec_cli.snapshot import declarations
 from dsec_cli.snapshot.pattern import regex
-from dsec_cli.snapshot.secretvalues import is_drawn, is_meant, is_password, is_stated, is_wordy, strength
+from dsec_cli.snapshot.secretphrases import Place, is_written_password
+from dsec_cli.snapshot.secretvalues import (
+    is_drawn,
+    is_meant,
+    is_stated,
+    is_wordy,
+    strength,
+)
 from dsec_cli.source.secrets import looks_random
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
-_BLOCK = regex(
-    r"-----BEGIN [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----"
-    r"(?:\s|\\n|[\"'+,\\n\s]{1,40}(?=[A-Za-z0-9+/=]{16}))"
-    r"[\s\S]*?(?:-----END [A-Z0-9 ]{0,32}PRIVATE KEY(?: BLOCK)?-----|\Z)"
-)
-"""A key, also as the strings of a program or a notebook; code that only names the first line is none."""
-_PUTTY = regex(r"Private-Lines: \d+\s[\s\S]*?(?:Private-MAC: \S+|\Z)")
-_ENCODED_KEY = regex(r"LS0tLS1CRUdJTi[A-Za-z0-9+/=]{40,}")
-"""`-----BEGIN ` in base 64, as Kubernetes keeps keys."""
-_AGE = regex(r"AGE-SECRET-KEY-1[A-Z0-9]{50,64}")
 _AWS = regex(r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b")
 _AWS_SECRET = 40
-_SIGNED = regex(
-    r"[?&](?:sig|signature|X-Amz-Signature|X-Amz-Security-Token|X-Goog-Signature)=(?P<value>[\w%+/=-]{16,})"
-)
-"""Of an address that gives access to whoever has it."""
-_SIGNED_WORDS = (
-    *("?sig=", "&sig=", "?signature=", "&signature=", "X-Amz-Signature=", "X-Amz-Security-Token="),
-    "X-Goog-Signature=",
-)
-_WEBHOOK = regex(
-    r"(?:hooks\.slack\.com/(?:services|workflows|triggers)/|discord(?:app)?\.com/api/(?:v\d+/)?webhooks/"
-    r"|webhook\.office\.com/webhookb2/|hooks\.zapier\.com/hooks/catch/|maker\.ifttt\.com/trigger/\w+/with/key/"
-    r"|/open-apis/bot/v2/hook/|/robot/send\?access_token=|/cgi-bin/webhook/send\?key=)"
-    r"(?P<value>[\w@/+-]{16,400})"
-)
-"""Who has such an address may write into the channel."""
-_WEBHOOK_WORDS = (
-    *("hooks.slack.com/", "discord.com/api/", "discordapp.com/api/", "webhook.office.com/webhookb2/"),
-    *("hooks.zapier.com/hooks/catch/", "maker.ifttt.com/trigger/", "/open-apis/bot/v2/hook/"),
-    *("/robot/send?access_token=", "/cgi-bin/webhook/send?key="),
-)
-_MAILGUN = regex(r"\b(?P<value>key-[0-9a-f]{32})\b")
-_CONNECTION = regex(r"(?:AccountKey|SharedAccessKey|SharedSecretValue)=(?P<value>[A-Za-z0-9+/=]{16,})")
-_BASIC = regex(r"Basic[ \t]+(?P<value>[A-Za-z0-9+/]{6,}={0,2})")
-_DOCKER = regex(r"[\"']?auth[\"']?[ \t]*:[ \t]*[\"']?(?P<value>[A-Za-z0-9+/]{6,}={0,2})(?![\w+/-])")
 _ASSIGNED = regex(
     r"(?<![\w.-])(?P<name>[A-Za-z_][\w.-]{0,79})[\"'`\]]{0,2}[ \t]*(?::=|=>|=|:)[ \t]*"
     r"[rbuf]{0,2}[\"'](?P<value>[^\"'\n]{6,4096})[\"']"
@@ -101,21 +69,17 @@ _SHELL = regex(
     r"(?:^|(?<=[\s;&|\"'`(]))(?P<name>[A-Za-z_]\w{1,79})=[\"']?(?P<value>[^\s\"'$;&|`)<>]{4,512})",
     re.MULTILINE,
 )
-_WANDB = regex(r"wandb\.login\([^)\n]{0,200}?key[ \t]*=[ \t]*[\"'](?P<value>[^\"'\n]{6,200})")
-_CLAUSE = regex(r"(?<=;)[ ]?(?P<name>(?i:password|pwd))[ ]?=[ ]?(?P<value>[^;\s\"'`]{6,200})")
-"""A part of an address of a database: `Server=h;User Id=u;Password=value;`."""
-_COMMAND = regex(
-    r"\b(?:sshpass[ \t]+-p[ \t]*|docker[ \t]+login\b[^\n|;&]{0,160}?[ \t]-p[ \t=]+"
-    r"|(?:mysql|mysqldump|mysqladmin)[ \t][^\n|;&]{0,160}?(?<=[ \t])-p(?=\S)"
-    r"|redis-cli\b[^\n|;&]{0,160}?[ \t]-a[ \t]+|wandb[ \t]+login[ \t]+(?:--?[\w-]+(?:=\S+)?[ \t]+){0,4})"
-    r"[\"']?(?P<value>[^\s\"'`|;&)<>\\]{6,200})"
+_CLAUSE = regex(r"(?<=[;\s\"'])(?i:password|passwd|pwd)[ ]?=[ ]?(?P<value>[^;\s\"'`]{6,200})")
+_LOGIN_PART = regex(
+    r"(?i:\b(?:host|hostname|server|uid|user|user id|dbname|database|data source|driver)[ ]?=)"
 )
-"""A command whose password has an option of one letter, or none."""
-_PIPED = regex(
-    r"\becho[ \t]+(?:-n[ \t]+)?[\"']?(?P<value>[^\s\"'`|;&)<>$]{6,200})[\"']?[ \t]*"
-    r"\|[^\n|]{0,160}--password-stdin"
+"""Parts of an address of a database: `Server=h;User Id=u;Password=value;`, `host=h password=value`."""
+_SQL = regex(r"\b(?P<name>(?i:password))[ \t]+'(?P<value>[^'\n]{6,200})'")
+_SETTER = regex(
+    r"(?:\.|\b(?i:set|with)_?)(?P<name>[A-Za-z]\w{2,60})"
+    r"\([ \t]*[rbuf]?[\"'](?P<value>[^\"'\n]{6,512})[\"'][ \t]*\)"
 )
-_COMMANDS = ("sshpass", "docker login", "mysql", "redis-cli", "wandb login")
+"""`.setPassword("value")`, `.api_key("value")`."""
 _HEAD = regex(
     r"(?P<name>[A-Za-z_][\w.-]{0,79})[\"'\]]{0,2}[ \t]*(?::[ \t]*[\w.\[\] |]{1,40}=|:=|=>|=|:)"
     r"[ \t]*(?:[|>][+-]?|[(\[]|\\)?[ \t]*\r?\Z"
@@ -128,8 +92,8 @@ _ITEM = regex(
 _OPENERS = frozenset(":=([|>-+\\")
 _MOST_ITEMS = 64
 _SET = regex(
-    r"^[ \t]*(?:ENV|ARG|set(?:[ \t]+-\w+)+|setenv)[ \t]+(?P<name>[A-Za-z_]\w{1,79})[ \t=]+[\"']?"
-    r"(?P<value>[^\s\"'$]{4,512})",
+    r"^[ \t]*(?:ENV|ARG|Environment=|set(?:[ \t]+-\w+)+|setenv)(?:(?<==)|[ \t]+)"
+    r"(?P<name>[A-Za-z_]\w{1,79})[ \t=]+[\"']?(?P<value>[^\s\"'$]{4,512})",
     re.MULTILINE,
 )
 _REGISTRY = regex(r":_(?P<name>authToken|auth|password)[ \t]*=[ \t]*[\"']?(?P<value>[^\s\"'$]{4,512})")
@@ -138,7 +102,7 @@ _PROSE = regex(
     r"(?:[ \t]+is|[ \t]*[:=])[ \t]+(?P<value>\S{6,200})"
 )
 _LITERALS = (_ASSIGNED, _TYPED, _BESIDE)
-_QUOTED = frozenset((*_LITERALS, _ESCAPED, _ELEMENT, _QUERY, _CLAUSE))
+_QUOTED = frozenset((*_LITERALS, _ESCAPED, _ELEMENT, _QUERY, _SQL, _SETTER))
 """Those whose value cannot be code."""
 _DASHED = regex(r"-[A-Za-z]")
 _BARES = (_BARE, _SHELL, _SET, _REGISTRY)
@@ -165,7 +129,9 @@ _BEFORE_LIST = frozenset(" \t:=\"']")
 _STATES = regex(r"(?:[ \t]+is|[ \t]*[:=])[ \t]+\S{6}")
 _HEADS = regex(r"[ \t]+[A-Za-z0-9_~+/=.-]{16}")
 """What is behind a name that `_PROSE` or `_HEADER` fits."""
-_SUM = regex(r"(?i:sha\d|md5|blake|hash|digest|checksum|integrity|commit|rev\b|uuid|fingerprint|public|ssh-)")
+_SUM = regex(
+    r"(?i:sha\d|enc\[|md5|blake|hash|digest|checksum|integrity|commit|rev\b|uuid|fingerprint|public|ssh-)"
+)
 """What such values are that are none: their line says so."""
 _OF_KEY = regex(r"(?i:recv-keys?|\bgpg|\bpgp|key[ _-]?id|signing-?key|keyserver|apt-key)")
 _KEY_IDS = frozenset(size + lead for size in (8, 16, 32, 40, 64) for lead in (0, 2))
@@ -175,6 +141,8 @@ _PINNED = regex(r"(?:[@#]|h1:|/|-|;base64,)\Z")
 """A commit of an action, a sum of a module, a part of a path."""
 _LONGEST = 256
 """Characters of a value; what is longer is a picture."""
+_MOST_BETWEEN = 2
+"""Words between a name and a value that may be a hash."""
 _LONG_LINE = 1 << 12
 _REACH = 160
 """Characters behind a name in which its value stands."""
@@ -209,93 +177,8 @@ class Line(Record):
     """Whether its value may be elsewhere than in those."""
 
 
-class Place(Record):
-    """A range that is a secret."""
-
-    start: int
-    end: int
-    kind: str
-
-
-def anywhere(text: str, found: Collection[str]) -> Iterator[Place]:
-    """Secrets that may stand in a file of any kind, also one that is no text; `found`: which of `WORDS`."""
-    if _FIRST.isdisjoint(found):
-        return
-    for gate, rows in _ANYWHERE:
-        if gate not in found:
-            continue
-        for words, pattern, kind, counts in rows:
-            if not any(word in found for word in words):
-                continue
-            name = "value" if "value" in pattern.groupindex else 0
-            for hit in pattern.finditer(text):
-                if counts is None or counts(hit[name]):
-                    yield Place(*hit.span(name), kind)
-
-
-def _is_login(value: str) -> bool:
-    return ":" in _plain(value)[1:]
-
-
-def _holds_key(value: str) -> bool:
-    return "PRIVATE KEY" in _plain(value)
-
-
-def _is_meant(value: str) -> bool:
-    return not is_stated(value)
-
-
-def _is_password(value: str) -> bool:
-    return is_password(value) and not is_stated(value, quoted=False)
-
-
-def _plain(text: str) -> str:
-    """What is written in base 64; "": nothing."""
-    try:
-        return b64decode(text + "=" * (-len(text) % 4), validate=True).decode("latin-1")
-    except (Error, ValueError):
-        return ""
-
-
-_Row = tuple[tuple[str, ...], re.Pattern[str], str, "Callable[[str], bool] | None"]
-_ANYWHERE: tuple[tuple[str, tuple[_Row, ...]], ...] = (
-    ("-----BEGIN ", ((("PRIVATE KEY",), _BLOCK, "a private key", None),)),
-    ("Private-Lines:", ((("Private-Lines:",), _PUTTY, "a private key", None),)),
-    ("LS0tLS1CRUdJTi", ((("LS0tLS1CRUdJTi",), _ENCODED_KEY, "a private key", _holds_key),)),
-    ("AGE-SECRET-KEY-1", ((("AGE-SECRET-KEY-1",), _AGE, "a private key", None),)),
-    (
-        "://",
-        (
-            (_SIGNED_WORDS, _SIGNED, "a signed address", None),
-            (_WEBHOOK_WORDS, _WEBHOOK, "an address of a webhook", _is_meant),
-        ),
-    ),
-    ("Key=", ((("AccountKey=", "SharedAccessKey="), _CONNECTION, "a key in an address", None),)),
-    ("SharedSecretValue=", ((("SharedSecretValue=",), _CONNECTION, "a key in an address", None),)),
-    ("ailgun", ((("key-",), _MAILGUN, "an API key", None),)),
-    ("wandb.login(", ((("wandb.login(",), _WANDB, "a value by its name", _is_meant),)),
-    *((one, (((one,), _COMMAND, "a password of a command", _is_password),)) for one in _COMMANDS),
-    ("--password-stdin", ((("--password-stdin",), _PIPED, "a password of a command", _is_password),)),
-    ("Basic ", ((("Basic ",), _BASIC, "a value of a header", _is_login),)),
-    ("auths", ((("auths",), _DOCKER, "a value of a header", _is_login),)),
-)
-"""What must be there for the rows to be looked at; of each: words of which one must be there, what to look
-for then, what it is, and whether it counts."""
-_FIRST = frozenset(word for _, rows in _ANYWHERE for words, *_ in rows for word in words)
 LOGIN_WORDS = ("-u ", "-u=", "-user")
 """Before a name and password of a command."""
-WORDS = frozenset(
-    (*LOGIN_WORDS, *(one for gate, rows in _ANYWHERE for words, *_ in rows for one in (gate, *words)))
-)
-BEGINNINGS = (
-    "AGE-SECRET-KEY-1",
-    "LS0tLS1CRUdJTi",
-    "Private-Lines:",
-    "-----BEGIN ",
-    "Basic ",
-    "SharedAccessKey=",
-)
-"""What secrets begin with that are found in any file, beside tokens."""
 
 
 def beside_aws(text: str) -> Iterator[Place]:
@@ -348,10 +231,10 @@ def of_line(text: str, line: Line, kind: TextKind, *, basic: bool = True) -> Ite
 def _beside_names(text: str, line: Line, kind: TextKind, *, basic: bool) -> Iterator[Place]:
     """Secrets that stand right behind a name, or beneath."""
     named, valued, heads, lists = _words(text, line)
-    if lists:
-        for span in declarations.listed(text, lists, bare=kind.settings, guarded=kind.guarded):
-            yield Place(*span, "a value by its name")
+    for span in declarations.listed(text, lists, bare=kind.settings, guarded=kind.guarded):
+        yield Place(*span, "a value by its name")
     if named:
+        yield from _clauses(text, line)
         for pattern in _patterns(text, line, settings=kind.settings):
             yield from _named(pattern, text, line, guarded=kind.guarded)
     if valued and kind.settings:
@@ -434,14 +317,13 @@ def _patterns(text: str, line: Line, *, settings: bool) -> Iterator[re.Pattern[s
     whole = text[line.names[0] : line.end]
     if '"' in whole or "'" in whole:
         yield from _LITERALS
+        yield from (_SQL, _SETTER) if "(" in whole or "'" in whole else ()
     if "\\" in whole:
         yield _ESCAPED
     if "</" in whole:
         yield _ELEMENT
     if "?" in text[line.start : line.end] or "&" in text[line.start : line.end]:
         yield _QUERY
-    if ";" in text[line.start : line.end]:
-        yield _CLAUSE
     if _DASHED.search(text, line.start, line.end) is not None:
         yield _OPTION
         yield _GIVEN
@@ -455,6 +337,15 @@ def logins(text: str) -> Iterator[Place]:
         value = hit["value"]
         if any(ch.isalpha() for ch in value) and value[0] != "%" and not is_stated(value):
             yield Place(*hit.span("value"), "a password of a command")
+
+
+def _clauses(text: str, line: Line) -> Iterator[Place]:
+    """Passwords among the parts of an address of a database, which is a string of its own."""
+    for hit in _CLAUSE.finditer(text, line.start, line.end):
+        before = text[max(line.start, hit.start() - _REACH) : hit.start()]
+        within = before[max(before.rfind('"'), before.rfind("'")) + 1 :]
+        if _LOGIN_PART.search(within) is not None and "(" not in within and is_written_password(hit["value"]):
+            yield Place(*hit.span("value"), "a password in an address")
 
 
 def _named(pattern: re.Pattern[str], text: str, line: Line, *, guarded: bool) -> Iterator[Place]:
@@ -485,7 +376,7 @@ def _near(text: str, line: Line) -> Iterator[Place]:
             if hit.start() >= checked:
                 break
             value = hit[0].strip("=-_")
-            if len(value) > _LONGEST or (_HEX.issuperset(value) and surely < _SURELY):
+            if len(value) > _LONGEST or (_HEX.issuperset(value) and not _is_close(text, name, hit, surely)):
                 continue  # many things have a key that is a hash
             before = text[max(start, hit.start() - _REACH) : hit.start()]
             if (
@@ -495,6 +386,11 @@ def _near(text: str, line: Line) -> Iterator[Place]:
                 and not (len(value) in _KEY_IDS and _OF_KEY.search(before) and _DIGITS.match(value))
             ):
                 yield Place(*hit.span(), "a value drawn by lot beside a name")
+
+
+def _is_close(text: str, name: re.Match[str], value: re.Match[str], surely: int) -> bool:
+    """Whether a hash may be the value of a name: not where a sentence is between them."""
+    return surely >= _SURELY and len(_WORD.findall(text, name.end(), value.start())) <= _MOST_BETWEEN
 
 
 @functools.lru_cache(maxsize=1 << 14)

@@ -193,6 +193,8 @@ _PART = regex(
 _SEPARATORS = regex(r"[-_./:+ @=,]+")
 _CALL = regex(r"[A-Za-z_][\w.]*[(\[]")
 _CONSTANT = regex(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\Z")
+_LOCKED = ("ENC[", "ENC(", "{cipher}", "$ANSIBLE_VAULT;")
+"""What a value that is encrypted begins with."""
 _ENCODED = regex(r"(?:[A-Za-z0-9+/]{4}){1,16}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\Z")
 _PLACE = regex(r"\$\{|\{\{|\$\(|<%|#\{|%\(|\{[\w.!:]*\}|<[A-Za-z][\w -]*>|\A%[sdr]\Z|\A%\w+%\Z")
 """Where something is put in later."""
@@ -222,7 +224,7 @@ def is_stated(value: str, *, quoted: bool = True) -> bool:
     """Whether a value says where a secret is, or only holds its place."""
     if is_placeholder(value) or is_trivial(value) or _PLACE.search(value) or _CALL.match(value):
         return True
-    if _CONSTANT.match(value) and is_wordy(value):
+    if value.startswith(_LOCKED) or (_CONSTANT.match(value) and is_wordy(value)):
         return True
     if (plain := _encoded(value)) and (is_placeholder(plain) or is_trivial(plain)):
         return True

@@ -275,7 +275,7 @@ _STRONG = frozenset(
     )
 )
 """Names whose value is a secret whatever it looks like."""
-_STRONG_ENDS = ("password", "passwd", "passphrase", "apikey")
+_STRONG_ENDS = ("password", "passwd", "passphrase", "apikey", "storepass", "keypass")
 """Of a last word without separators: `PGPASSWORD`."""
 _WEAK = frozenset(("token", "pwd", "pass", "auth", "authorization", "bearer", "cookie", "jwt"))
 """Names that mean a secret only when the value looks like one: a tokenizer has tokens too."""
@@ -287,6 +287,15 @@ _KEYS = frozenset(
     )
 )
 """Before `key`: what such a key opens."""
+_LOGINS = frozenset(
+    (
+        *("db", "database", "mysql", "mariadb", "pg", "postgres", "postgresql", "mongo", "redis", "rabbitmq"),
+        *("kafka", "ldap", "smtp", "imap", "mail", "email", "ftp", "sftp", "ssh", "sudo", "become", "user"),
+        *("admin", "root", "login", "account", "proxy", "http", "https", "basic", "keystore", "truststore"),
+        *("vnc", "wifi", "vault", "registry", "service"),
+    )
+)
+"""Before `pass` and `pwd`: who or what is let in."""
 _QUALIFIERS = frozenset(
     (
         *("prod", "production", "dev", "development", "staging", "live", "base", "value", "raw", "primary"),
@@ -323,6 +332,8 @@ def name_strength(name: str) -> int:
         if len(words) >= size and tail in _STRONG:
             return 0 if words[:-size][-1:] == ["public"] else 2
     if words and words[-1].endswith(_STRONG_ENDS):
+        return 2
+    if words[-1:] in (["pass"], ["pwd"]) and words[-2:-1] and words[-2] in _LOGINS:
         return 2
     if words and (words[-1] in _WEAK or words[-1].endswith(_WEAK_ENDS)):
         return 0 if words[-2:-1] and words[-2] in _NO_SECRET_BEFORE else 1
@@ -431,7 +442,12 @@ def is_placeholder(value: str) -> bool:
         return True
     if len(set(low)) <= 2 and len(low) > 2:
         return True
-    return any(hint in low for hint in _HINTS)
+    return any(hint in low and _is_written(hint, value) for hint in _HINTS)
+
+
+def _is_written(hint: str, value: str) -> bool:
+    """Whether people wrote it: by chance it is in a value in any mixture of small and capital letters."""
+    return hint in value or hint.upper() in value or hint.title() in value
 
 
 def looks_random(value: str) -> bool:

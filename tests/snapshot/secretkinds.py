@@ -45,6 +45,9 @@ def secrets(seed: int = 1) -> list[tuple[str, str, str]]:
     for name, text in _BY_NAME:
         value = m(28)
         rows.append((name, text.replace("@@", value), value))
+    for number, (name, text) in enumerate(_WITH_PASSWORDS):
+        password = _PASSWORDS[number % len(_PASSWORDS)]
+        rows.append((name, text.replace("@@", password), password))
     rows += _addresses(m) + _keys(m) + _cut(m) + _encoded(m)
     return rows
 
@@ -173,10 +176,35 @@ _BY_NAME = (
     ("a.py", "PASSWORDS: tuple[str, ...] = ('hunter2x', '@@')\n"),
     ("a.py", 'PASSWORDS = {"joe": "hunter2x", "ann": "@@"}\n'),
     ("a.yaml", "api_keys: [abc, @@]\n"),
+    ("A.java", 'List<String> apiKeys = List.of("abc", "@@");\n'),
     ("a.json", '{"api_keys": ["first", "@@"]}\n'),
     ("Dockerfile", "RUN login \\\n --password=aB3\\\n@@\n"),
     ("a.yaml", 'password: "aB3dE5\\\n  @@"\n'),
     ("a.py", 'api_key = ("aB3dE5"  # one\n    # two\n    "@@")\n'),
+)
+
+
+_PASSWORDS = ("Tr0ub4dor&3", "xK9#mP2$vL", "s3cr3tP@ssw0rd!x", "Summer2024!q", "p4ssw0rd-Zeus7")
+_WITH_PASSWORDS = (
+    ("x.py", "c = connect('DRIVER={ODBC 17};SERVER=h;UID=sa;PWD=@@')\n"),
+    ("x.py", 'connect("host=h dbname=app user=joe password=@@")\n'),
+    ("setup.sh", "echo 'machine api.h login user password @@' >> ~/.netrc\n"),
+    ("Dockerfile", "RUN printf 'machine h\\n  login x\\n  password @@\\n' > /root/.netrc\n"),
+    ("init.sh", "echo 'db.corp:5432:app:joe:@@' > ~/.pgpass\n"),
+    ("all.yml", "ansible_become_pass: @@\n"),
+    ("hosts.ini", "h1 ansible_host=10.0.0.2 ansible_ssh_pass=@@\n"),
+    ("users.csv", "user,password\njoe,@@\n"),
+    ("A.java", 'ds.setPassword("@@");\n'),
+    ("a.sh", "ldapsearch -D cn=admin -w '@@' -H ldap://h\n"),
+    ("a.sh", "openssl rsa -in k.pem -passin pass:@@ -out x\n"),
+    ("a.sh", "keytool -importkeystore -deststorepass @@ -v\n"),
+    ("a.sh", "mongosh --host h -u root -p @@\n"),
+    ("a.sh", "sqlcmd -S h -U sa -P '@@' -Q 'select 1'\n"),
+    ("init.sql", "CREATE USER app WITH PASSWORD '@@';\n"),
+    ("init.sql", "ALTER USER 'root'@'%' IDENTIFIED BY '@@';\n"),
+    ("a.sh", "htpasswd -bc f joe @@\n"),
+    ("a.sh", "echo 'root:@@' | chpasswd\n"),
+    ("a.ps1", 'ConvertTo-SecureString "@@" -AsPlainText -Force\n'),
 )
 
 
@@ -217,7 +245,8 @@ def _keys(m: Made) -> list[tuple[str, str, str]]:
         )
         + f".{m(43, ALNUM + '-_')}"
     )
-    aws = m(40, ALNUM + "/+")
+    aws, private, fernet = m(40, ALNUM + "/+"), m(43, ALNUM + "-_"), f"{m(43, ALNUM + '-_')}="
+    channel, ssh2 = f"jo-{m.uuid()}", f"---- BEGIN SSH2 ENCRYPTED {'PRIVATE'} KEY ----\\n{m(60)}\\n"
     return [
         ("a.py", f'K = """{pem}"""\n', lines[3]),
         ("a.json", json.dumps({"private_key": pem}), lines[3]),
@@ -228,6 +257,12 @@ def _keys(m: Made) -> list[tuple[str, str, str]]:
         ),
         ("id.txt", pem.replace("RSA PRIVATE", "OPENSSH PRIVATE"), lines[3]),
         ("a.py", f'fetch("{jwt}")\n', jwt),
+        ("jwk.json", json.dumps({"kty": "EC", "x": m(43), "y": m(43), "d": private}), private),
+        ("a.py", f"f = Fernet(b'{fernet}')\n", fernet),
+        (".condarc", f"channels:\n  - https://conda.corp/t/{channel}/x\n", channel),
+        ("k.txt", ssh2, ssh2[40:80]),
+        ("app.service", f"[Service]\nEnvironment=SIGNING_SECRET={aws}\n", aws),
+        ("users.csv", f"name,api_key,age\njoe,{private},3\n", private),
         (
             "a.cfg",
             f"aws_access_key_id = {'AK' + 'IA'}{m(16, UPPER + '234567')}\naws_secret_access_key = {aws}\n",
@@ -413,6 +448,17 @@ def _lines(m: Made, sha: str, md5: str, commit: str, b64: str) -> list[tuple[str
         ("a.py", 'API_KEYS = ["OPENAI_API_KEY", "HF_TOKEN_2"]\nstop_tokens = ["<|im_end|>", "a1b2c3"]'),
         ("a.sh", "docker run -e API_KEY=$API_KEY1 -e TOKEN=${TOKEN2} --set tokens=[a1] image"),
         ("s.yaml", "kind: Secret\ndata:\n  username: YWRtaW4=\n  host: ZGItMS5leGFtcGxlLmNvbQ=="),
+        ("a.yaml", f"password: ENC[AES256_GCM,data:{b64[:24]},iv:{b64[24:68]},tag:{b64[70:94]},type:str]"),
+        ("auth.spec.ts", "it('x', () => {{ const password = 'Passw0rd!'; }});"),
+        ("a.md", f"- fix token refresh ({commit[:12]}), see {commit}"),
+        ("a.md", "Authorization: Basic dXNlcjpwYXNzd29yZA=="),
+        ("jwks.json", json.dumps({"keys": [{"kty": "RSA", "n": m(342), "e": "AQAB", "kid": m(27)}]})),
+        ("a.csv", "token,key,loss\n128,1e-3,0.123456789"),
+        ("a.py", "password = password.encode('latin1')\ntoken = decode('utf_8x1')"),
+        ("a.sql", "CREATE TABLE t1 (id INT PRIMARY KEY, api_key VARCHAR(64), password CHAR(60));"),
+        ("a.yaml", "password:\n  type: string\n  example: password123"),
+        ("a.py", "x.set_token('model.layers.31.o_proj2')\nforward_pass = 'fp16x'"),
+        ("a.sh", "openssl rsa -passin pass:$PASS1 -in k\nmachine x login y password $PASSWORD2"),
         ("s.yaml", f"kind: SealedSecret\nspec:\n  encryptedData:\n    a: {b64[:200]}"),
         ("a.js.map", base64.b64encode(b"function token(key2) { return secret[key2] }").decode()),
         ("a.yaml", "max_tokens: 128000000000\ntoken_budget: 1e12\nkeys: [a1, b2]\nsecretName: my-secret-v2"),

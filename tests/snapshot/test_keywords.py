@@ -13,6 +13,7 @@ from dsec_cli.snapshot import (
     encodedtexts,
     keywords,
     literals,
+    secretphrases,
     secretplaces,
     secrettokens,
     secretvalues,
@@ -21,7 +22,7 @@ from dsec_cli.snapshot.secretplaces import Line, TextKind
 from dsec_cli.snapshot.secretvalues import is_drawn, is_meant, is_password, is_wordy
 from dsec_cli.source.secrets import looks_random
 
-SEARCH = keywords.Search((*secretplaces.WORDS, *secretplaces.BEGINNINGS))
+SEARCH = keywords.Search((*secretphrases.WORDS, *secretphrases.BEGINNINGS))
 PIECES = st.sampled_from(
     (
         *"\"'",
@@ -107,7 +108,7 @@ def test_a_word_of_many_letters_is_looked_at_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", [declarations, encodedtexts, literals, secretplaces, secrettokens, secretvalues]
+    "module", [declarations, encodedtexts, literals, secretphrases, secretplaces, secrettokens, secretvalues]
 )
 def test_every_pattern_compiles(module: ModuleType) -> None:
     """They are compiled when they are first used: a mistake in one would be met by a user."""
