@@ -30,10 +30,11 @@ static: dev-env
 	$(BIN)/python -m dsec_cli.lint.generate --check
 	$(BIN)/python -m dsec_cli.reference --check
 
-# What takes longer: the pages of the documentation, whole jobs, fuzzing, chaos, kill loops.
+# What takes longer: the pages of the documentation, whole jobs, fuzzing, chaos, kill loops, and each property
+# with new examples.
 # ARGS="--part 3/12" takes a part, ARGS="--seconds 900" starts no test later than that.
 battery: dev-env
-	DSEC_TEST_EXAMPLES=new $(PYTEST) -m battery $(ARGS)
+	DSEC_TEST_EXAMPLES=new $(PYTEST) -m "battery or hypothesis" $(ARGS)
 
 # Rewrites golden files; read the diff like code.
 bless: dev-env

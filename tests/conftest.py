@@ -20,11 +20,15 @@ from hypothesis.database import DirectoryBasedExampleDatabase
 
 # Shared machines stall; a slow example is no failure here. Speed is measured by benchmarks.
 # `make test` takes the same examples each time, so that it is never red by chance. The battery draws new
-# ones (DSEC_TEST_EXAMPLES=new): a failure prints its seed, and is tried first in the next run.
-COMMON = {"deadline": None, "max_examples": 40, "suppress_health_check": [HealthCheck.too_slow]}
-settings.register_profile("same", derandomize=True, database=None, **COMMON)
+# ones, and more (DSEC_TEST_EXAMPLES=new): a failure prints its seed, and is tried first in the next run.
+COMMON = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("same", derandomize=True, database=None, max_examples=25, **COMMON)
 settings.register_profile(
-    "new", print_blob=True, database=DirectoryBasedExampleDatabase(".hypothesis/examples"), **COMMON
+    "new",
+    print_blob=True,
+    database=DirectoryBasedExampleDatabase(".hypothesis/examples"),
+    max_examples=100,
+    **COMMON,
 )
 settings.load_profile(os.environ.get("DSEC_TEST_EXAMPLES", "same"))
 
@@ -59,6 +63,12 @@ def pytest_sessionfinish() -> None:
     """Look once for what nobody waited for or closed: pytest does so five times at its end."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure() -> None:
+    """Libraries that count their objects at the exit of Python find all of them freed."""
+    gc.unfreeze()
 
 
 _FOLDERS = itertools.count()
