@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from collections import OrderedDict
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,7 @@ STATES: list[dict[str, Any]] = [
     {"step": 7, "done": False, "loss": float("inf"), "name": "ü", "none": None, "raw": {"b": b"\0\xff"}},
     {"a.b": np.ones(2), "a": {"b": np.zeros(3)}},
     {"ema": {"shadow": [np.full((2, 2), float(number)) for number in range(5)], "decay": np.float64(0.99)}},
+    {"keys": {np.int64(3): 1, np.str_("a"): 2}, "odd": {"name": "a\udcff.bin", "\ud800": "\0"}},
     {},
 ]
 
@@ -94,6 +96,8 @@ def test_flat_ones_are_as_they_were(tmp_path: Path) -> None:
         ({"a": {(1, 2): 3}}, r"a: the key \(1, 2\) is no text and no number"),
         ({"sched": {"fn": print}}, "sched.fn: builtin_function_or_method is neither"),
         ({"a": [np.array(["x", None])]}, "a.0: arrays of object"),
+        ({"a": np.zeros(3, [("x", "f4"), ("y", "i8")])}, "a: an array with fields or a mask"),
+        ({"a": np.ma.masked_array([1, 2], [0, 1])}, "a: an array with fields or a mask"),
     ],
 )
 def test_what_cannot_be_kept_is_told_by_its_path(given: dict[str, Any], said: str, tmp_path: Path) -> None:
@@ -116,6 +120,7 @@ def test_a_form_that_is_damaged(form: dict[str, Any]) -> None:
         nested.together(form, {})
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")  # torch's own
 @pytest.mark.skipif(NO_TORCH, reason="torch is not installed")
 def test_a_torch_users_states(tmp_path: Path) -> None:
     import torch
@@ -164,9 +169,33 @@ def test_a_torch_users_states(tmp_path: Path) -> None:
     assert isinstance(found["array"], np.ndarray)
     arrays = state.load(str(tmp_path), torch=False)
     assert all(isinstance(one, np.ndarray) for one in arrays.tensors.values())
-    for bad in (torch.empty(2, device="meta"), torch.quantize_per_tensor(torch.ones(2), 1.0, 0, torch.qint8)):
-        with (
-            state.Saver(tmp_path) as saver,
-            pytest.raises(state.StateError, match=r"cannot be kept|has no values"),
-        ):
+    with torch._subclasses.fake_tensor.FakeTensorMode():
+        fake = torch.ones(2)
+    bads = (
+        (torch.empty(2, device="meta"), "has no values"),
+        (torch.quantize_per_tensor(torch.ones(2), 1.0, 0, torch.qint8), "cannot be kept"),
+        (torch.nn.LazyLinear(2).weight, "no values yet"),
+        (fake, "no memory of its own"),
+    )
+    for bad, said in bads:
+        with state.Saver(tmp_path) as saver, pytest.raises(state.StateError, match=f"a.b: .*{said}"):
             saver.save(1, {"a": {"b": bad}})
+
+
+@pytest.mark.skipif(NO_TORCH, reason="torch is not installed")
+@pytest.mark.parametrize("copy", ["staging", "fork"])
+def test_torch_without_numpy(copy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """pip installs torch without it."""
+    import torch
+
+    weight = torch.arange(12.0).reshape(3, 4)
+    given = {"w": weight, "same": weight, "t": weight.t(), "b": weight.bfloat16(), "n": torch.tensor(3)}
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    with state.Saver(tmp_path, copy=copy) as saver:
+        saver.save(0, given)
+        saver.save(1, given)
+    monkeypatch.undo()  # the writer has it and may have used it
+    found = state.load(str(tmp_path)).state
+    assert all(torch.equal(found[name], given[name]) for name in given)
+    assert all(found[name].dtype is given[name].dtype for name in given)
+    assert found["w"] is found["same"]

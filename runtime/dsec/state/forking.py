@@ -177,6 +177,14 @@ def _let_go(layout: Layout) -> None:
 def _bytes(source: Source) -> memoryview:
     """A tensor's bytes where they lie; one that is not contiguous is copied together."""
     array = source.array
+    if source.device:
+        whole = memoryview(bytearray(source.placed.nbytes))
+        copy_in(
+            Layout((source._replace(placed=source.placed._replace(offset=0)),), len(whole), 0),
+            whole,
+            threads=1,
+        )
+        return whole
     if isinstance(array, memoryview):
         return array
     flat = array if array.flags.c_contiguous else array.copy(order="C")

@@ -38,8 +38,9 @@ class Source(NamedTuple):
 
     placed: Placed
     array: Any
-    """A numpy array or a memoryview of bytes; a torch tensor that lies on a GPU."""
+    """A numpy array or a memoryview of bytes; a torch tensor of a GPU, or where there is no numpy."""
     device: bool = False
+    """Whether torch is to copy it."""
 
 
 class Layout(NamedTuple):
@@ -74,7 +75,7 @@ def laid_out(tensors: Mapping[str, Any]) -> Layout:
 
 def _described(name: str, value: Any) -> tuple[str, tuple[int, ...], int, Any, bool]:
     if hasattr(value, "detach") and hasattr(value, "element_size"):
-        return _of_torch(value)
+        return _of_torch(name, value)
     dtype = getattr(value, "dtype", None)
     if dtype is None:
         view = _bytes_view(name, value)
@@ -84,26 +85,42 @@ def _described(name: str, value: Any) -> tuple[str, tuple[int, ...], int, Any, b
         raise StateError(
             f"{name}: arrays of {dtype} cannot be kept; save numbers, or bytes that you made yourself"
         )
+    if dtype.names or hasattr(value, "mask"):
+        raise StateError(
+            f"{name}: an array with fields or a mask cannot be kept; "
+            "save each field, or data and mask, as an array"
+        )
     return text, tuple(int(one) for one in value.shape), int(value.nbytes), value, False
 
 
-def _of_torch(tensor: Any) -> tuple[str, tuple[int, ...], int, Any, bool]:
-    """A torch tensor: on the CPU as a numpy array over its memory, else as it is."""
+def _of_torch(name: str, tensor: Any) -> tuple[str, tuple[int, ...], int, Any, bool]:
+    """A torch tensor: on the CPU as a numpy array over its memory, elsewhere and without numpy as it is."""
     tensor = tensor.detach()
     shape = tuple(int(one) for one in tensor.shape)
     nbytes = int(tensor.numel() * tensor.element_size())
     kind = str(tensor.dtype).removeprefix("torch.")
     if tensor.device.type != "cpu":
         return _TORCH.get(kind, kind), shape, nbytes, tensor, True
-    if kind not in _TORCH:
-        tensor = tensor.view(_integers(sys.modules["torch"])[int(tensor.element_size())])
-    return _TORCH.get(kind, kind), shape, nbytes, tensor.numpy(), False
+    try:
+        if kind not in _TORCH:
+            tensor = tensor.view(_integers(sys.modules["torch"])[int(tensor.element_size())])
+        if sys.modules.get("numpy") is not None:  # torch has loaded it if it is installed
+            return _TORCH.get(kind, kind), shape, nbytes, tensor.numpy(), False
+    except (AssertionError, RuntimeError, TypeError):  # of types that stand for tensors
+        tensor = None
+    if type(tensor) is not sys.modules["torch"].Tensor:
+        raise StateError(f"{name}: this kind of tensor has no memory of its own; save a plain one made of it")
+    return _TORCH.get(kind, kind), shape, nbytes, tensor, True
 
 
 _TORCH = {
     "float64": "<f8", "float32": "<f4", "float16": "<f2", "int64": "<i8", "int32": "<i4", "int16": "<i2",
     "int8": "|i1", "uint8": "|u1", "bool": "|b1", "complex64": "<c8", "complex128": "<c16",
 }  # fmt: skip
+
+
+NAMES = {written: kind for kind, written in _TORCH.items()}
+"""What torch calls the types that numpy has."""
 
 
 def _integers(torch: Any) -> dict[int, Any]:

@@ -76,6 +76,7 @@ class _Taken:
         )
 
     def _entry(self, path: str, key: Any, value: Any, depth: int) -> Node:
+        key = key.item() if _is_number(key) else key
         if key is not None and not isinstance(key, (str, int, float, bool)):
             raise StateError(f"{path}: the key {key!r} is no text and no number")
         return [key, self.node(f"{path}.{key}" if path else str(key), value, depth + 1)]
@@ -88,6 +89,8 @@ class _Taken:
         return name
 
     def _torch(self, path: str, tensor: Any) -> Node:
+        if type(tensor).__name__.startswith("Uninitialized"):
+            raise StateError(f"{path}: a parameter that has no values yet; call the model once first")
         tensor = tensor.detach()
         layout = str(getattr(tensor, "layout", "torch.strided"))
         if layout in _SPARSE:

@@ -26,9 +26,9 @@ def random_states() -> dict[str, Any]:
             float(cached),
         ]
     if (torch := sys.modules.get("torch")) is not None:
-        states["torch"] = bytes(torch.get_rng_state().numpy().tobytes())
+        states["torch"] = bytes(torch.get_rng_state().tolist())
         if torch.cuda.is_available() and torch.cuda.is_initialized():
-            states["torch.cuda"] = [bytes(one.numpy().tobytes()) for one in torch.cuda.get_rng_state_all()]
+            states["torch.cuda"] = [bytes(one.tolist()) for one in torch.cuda.get_rng_state_all()]
     return states
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from dsec.state import nested, quantising, values
 from dsec.state.blocks import BLOCK_BYTES, EQUAL, Stored
 from dsec.state.coding import decompressor, hasher
+from dsec.state.layout import NAMES
 from dsec.state.problems import NoStateError, StateError
 from dsec.state.statefile import Opened, Place, opened, part, places
 
@@ -234,7 +235,7 @@ def _tensor(data: memoryview, dtype: str, shape: list[int], *, torch: bool) -> A
 def _torch(data: memoryview, dtype: str, shape: list[int]) -> Any:
     import torch
 
-    kind = getattr(torch, dtype, None)
+    kind = getattr(torch, NAMES.get(dtype, dtype), None)
     if kind is None:
         import numpy as np
 

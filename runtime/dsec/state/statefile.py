@@ -92,7 +92,10 @@ class Writing:
 
     def commit(self, record: dict[str, Any], name: str) -> str:
         """Write the record and the seal, then give the file its name; gives the record's hash."""
-        text = json.dumps(record, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode()
+        text = json.dumps(record, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode(
+            "utf-8",
+            "surrogatepass",  # names of files that are no text in UTF-8 have such characters
+        )
         algorithm = record["hash"]
         told = hasher(algorithm)(text)
         self._file.write(text)
