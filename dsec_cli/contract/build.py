@@ -9,7 +9,7 @@ from dsec.record import Record
 from dsec_cli.contract import complaints
 from dsec_cli.contract.build_steps import communication, iterations, steps
 from dsec_cli.contract.check import Command, check, root_keys
-from dsec_cli.contract.kinds import DIMENSIONS, classify, has_key_of_contract, may_be_foreign
+from dsec_cli.contract.kinds import DIMENSIONS, MEANT, classify, has_key_of_contract, may_be_foreign
 from dsec_cli.contract.read import (
     bandwidth,
     counts,
@@ -117,12 +117,11 @@ def build(document: Document, file_name: str, memory: Memory | None = None) -> B
     values, findings = check(document, kind, memory)
     if _empty(document.root) and not document.gaps:
         findings = [complaints.empty_document(document.span)]
-    meant = file_name.replace("\\", "/").rpartition("/")[2] in ("dsandbox.yaml", "dsandbox.yml")
-    if kind == "contract" and not meant and not has_key_of_contract(stated) and not document.gaps:
+    if _may_be_unknown(findings, stated, file_name) and not document.gaps:
         from dsec_cli.contract.foreign import unknown  # few documents are
 
-        if (nothing_known := unknown(findings)) is not None:
-            findings = [nothing_known]
+        if (other := unknown(document.root, kind)) is not None:
+            findings = [other]
     contract = _contract(values, kind, document, stated, findings=findings, memory=memory)
     if len(findings) > 1 and {one.code for one in findings} & {"DS102", "DS109"}:
         findings = _told_once(findings)
@@ -133,6 +132,15 @@ def build(document: Document, file_name: str, memory: Memory | None = None) -> B
     if document.nul:
         findings.extend(_ended_early(values, ()))
     return Built(contract, tuple(findings))
+
+
+def _may_be_unknown(findings: list[Finding], stated: frozenset[str], file_name: str) -> bool:
+    """Whether a document may be of a kind that nobody here knows: one with a root key that no contract has."""
+    if not may_be_foreign(stated) or file_name.replace("\\", "/").rpartition("/")[2] in MEANT:
+        return False
+    return any(
+        one.code == "DS101" and isinstance(one.where, tuple) and len(one.where) == 1 for one in findings
+    )
 
 
 def _told_once(findings: list[Finding]) -> list[Finding]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import shlex
 
 from dsec.record import Record
+from dsec_cli.contract.complaints import shown
+from dsec_cli.contract.resemblance import strange_keys
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.source.resolve import follow, pairs
 from dsec_cli.source.tree import Mapping, Scalar, Sequence
@@ -29,7 +31,7 @@ class Other(Record):
 
 
 _NAMED = 4
-"""Keys that are named of a document that has none of a contract."""
+"""Keys that are named of a document of another kind."""
 _ADVICE = {
     "name": "name the contract instead (dsandbox.yaml)",
     "code": "dsec code reads the Python of a folder; name the contract instead (dsandbox.yaml)",
@@ -139,21 +141,15 @@ def foreign(root: Node | None, file: str) -> Finding | None:
     return finding(other.what, "again" if other.advice == "run" and not _runs(root) else other.advice, file)
 
 
-def unknown(findings: list[Finding]) -> Finding | None:
-    """One finding for a document whose root keys are no contract's, and hardly one like a contract's.
-
-    `findings` are those of a document without any key by which a contract is known. None: it may be one with
-    slips, each of which has its own finding.
-    """
-    wrong = [one for one in findings if one.code == "DS101" and isinstance(one.where, tuple)]
-    keys = [str(one.where[0]) for one in wrong if len(one.where) == 1]
-    unlike = [one for one in wrong if len(one.where) == 1 and str(one.help).startswith("legal here")]
-    if len(unlike) * 2 <= len(keys):
+def unknown(root: Node | None, kind: str) -> Finding | None:
+    """One finding for a document whose root keys are hardly a contract's; None: it may be one with slips."""
+    keys = strange_keys(root, kind)
+    if not keys:
         return None
-    named = ", ".join(keys[:_NAMED]) + (", ..." if len(keys) > _NAMED else "")
+    named = ", ".join(shown(key) for key in keys[:_NAMED]) + (", ..." if len(keys) > _NAMED else "")
     return finding(say("a file of another kind"), "name", "")._replace(
         help=say(
-            "none of its keys is a contract's: {keys}; name the contract (dsandbox.yaml), or run dsec init",
+            "no contract has the keys {keys}; name the contract (dsandbox.yaml), or run dsec init",
             keys=named,
         )
     )

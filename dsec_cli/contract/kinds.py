@@ -24,6 +24,12 @@ OWN_KEYS = (_KNOWN | frozenset(DIMENSIONS)) - _COMMON
 """Keys by which a contract is known, as nearly every kind of document has a version and a name."""
 
 
+MEANT = frozenset(
+    ("dsandbox.yaml", "dsandbox.yml", "ds_config.yaml", "ds_config.yml", "plugin.yaml", "plugin.yml")
+)
+"""Names of files that are read key by key, whatever keys they have."""
+
+
 def may_be_foreign(keys: frozenset[str]) -> bool:
     """Whether a document may be of a kind that has nothing to do with contracts."""
     return not (keys <= _KNOWN or keys & {"baseline", "elasticity", "fault_tolerance"})

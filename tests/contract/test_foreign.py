@@ -59,6 +59,21 @@ FOREIGN = [
     ("dataset_name: x\ninclude: a.yaml\ntask: b\n", "a file of another kind"),
     ("mmlu-algebra: {id: a}\nmmlu-anatomy: {id: b}\n", "a file of another kind"),
     ("version: 2\nlinters: {enable: [a]}\nrun: {timeout: 5m}\nseverity: x\n", "a file of another kind"),
+    # One key of a contract, or near one, among those of something else.
+    (
+        "checkpoints: {}\ndata_stages: []\ngeneral: {run: x}\nlogging: {}\nmodel: {}\noptimizer: {}\n"
+        "parallelism: {dp: 2}\ntokens: {micro_batch_size: 2, train_steps: 15}\n",
+        "a file of another kind",
+    ),
+    ("interactions:\n- request: {method: POST}\nversion: 1\n", "a file of another kind"),
+    ("provider: a.b.Client\nconfig: {model: x}\n", "a file of another kind"),
+    ("group: g\ntask: [a, b]\naggregate_metric_list: []\nmetadata: {version: 1}\n", "a file of another kind"),
+    ("name: Bug\ndescription: b\ntype: bug\nlabels: [x]\nbody: []\n", "a file of another kind"),
+    ("parameters: {}\njobs:\n- job: Build\n  displayName: b\n", "a file of another kind"),
+    ("version: '0.2'\ndebug_mode: false\nlogger: x\nweb: {}\n", "a file of another kind"),
+    ("plugins: [a.b.C]\nsequence_len: 512\nsample_packing: true\nlr: 1\n", "a file of another kind"),
+    ("entrypoint: python x\nparams: {}\nseed: 1\nlr: 2\nmodel_name: y\n", "a file of another kind"),
+    ("base: x\nlayers: {}\nheads: 3\nembedding: y\ndropout: 0\n", "a file of another kind"),
 ]
 
 
@@ -81,6 +96,9 @@ def test_one_line_says_what_another_file_is(text: str, what: str) -> None:
         "nam: p\nversoin: '1'\n",
         "steps: [{id: a, run: x, timeout: 1m}]\nresource: {cpu: 1}\n",
         "model: x\nruntime: y\n",
+        "gpu: {count: 2}\nmemory: 64Gi\nrun: python x\n",
+        "team: a\nowner: b\nlabels: {}\npriority: 1\nqueue: q\nstep: [{id: a, run: x}]\n",
+        "dependency: [{name: m, source: hf://a/b}]\nauthor: x\n",
         "# a comment\n#!/bin/sh\nname: x\n",
     ],
 )

@@ -105,7 +105,7 @@ TEXTS: dict[str, str] = {
     "a pipeline of GitLab": "GitLab 流水线",
     "check the contract that it was made of": "请检查生成它的契约",
     "a file of another kind": "其他类型的文件",
-    "none of its keys is a contract's: {keys}; name the contract (dsandbox.yaml), or run dsec init": "它的键都不属于契约：{keys}；请指定契约文件（dsandbox.yaml），或运行 dsec init",
+    "no contract has the keys {keys}; name the contract (dsandbox.yaml), or run dsec init": "契约没有这些键：{keys}；请指定契约文件（dsandbox.yaml），或运行 dsec init",
     "name the contract instead (dsandbox.yaml)": "请改为指定契约文件（dsandbox.yaml）",
     "dsec run {file} runs it; check the contract that it was made of": "用 dsec run {file} 运行它；请检查生成它的契约",
     "dsec plan CONTRACT -o {file} writes it anew; check the contract that it was made of": "用 dsec plan CONTRACT -o {file} 重新生成它；请检查生成它的契约",
