@@ -135,7 +135,7 @@ def build(document: Document, file_name: str, memory: Memory | None = None) -> B
 
 
 def _may_be_unknown(findings: list[Finding], stated: frozenset[str], file_name: str) -> bool:
-    """Whether a document may be of a kind that nobody here knows: one with a root key that no contract has."""
+    """Whether a document may be of an unknown kind: one with a root key that no contract has."""
     if not may_be_foreign(stated) or file_name.replace("\\", "/").rpartition("/")[2] in MEANT:
         return False
     return any(

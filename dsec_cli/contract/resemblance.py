@@ -67,7 +67,7 @@ def _meant(key: str, fields: dict[str, tuple[Any, ...]]) -> str:
 
 
 def _fits(node: Node, shape: tuple[Any, ...]) -> bool:
-    """Whether a value has the form of a shape: sections by one of their keys, lists by their first entries."""
+    """Whether a value has the form of a shape: a section by one of its keys, a list by its first entries."""
     value = follow(node)
     match shape:
         case ("section", name):

@@ -73,7 +73,7 @@ FOREIGN = [
     ("version: '0.2'\ndebug_mode: false\nlogger: x\nweb: {}\n", "a file of another kind"),
     ("plugins: [a.b.C]\nsequence_len: 512\nsample_packing: true\nlr: 1\n", "a file of another kind"),
     ("entrypoint: python x\nparams: {}\nseed: 1\nlr: 2\nmodel_name: y\n", "a file of another kind"),
-    ("base: x\nlayers: {}\nheads: 3\nembedding: y\ndropout: 0\n", "a file of another kind"),
+    ("base: x\nlayers: {}\nvocabulary: 9\nheads: 3\nembedding: y\ndropout: 0\n", "a file of another kind"),
 ]
 
 
