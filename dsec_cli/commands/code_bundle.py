@@ -8,7 +8,7 @@ import sys
 
 from dsec.hashing import hasher
 from dsec_cli.cells import shown
-from dsec_cli.commands.snapshotting import exclusion, project, redactor
+from dsec_cli.commands.snapshotting import exclusion, key_of_user, project, redactor
 from dsec_cli.exit import YES, UsageError
 from dsec_cli.report.output import emit, emit_bytes, to_stderr
 from dsec_cli.snapshot import acceptance
@@ -37,7 +37,7 @@ def main(args: Args) -> int:
         kept = tuple(one for one in kept if not engine.text(readable(one.path))[1])
     data, redacted = archive(place.folder, listing._replace(taken=kept), engine)
     if args.accept:
-        acceptance.remember(place.state, args.accept)
+        acceptance.remember(place.state, args.accept, key_of_user())
     target = args.output or f"{os.path.basename(place.folder)}.tar.gz"
     if target == "-" and sys.stdout.isatty():
         raise UsageError(

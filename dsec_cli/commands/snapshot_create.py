@@ -13,6 +13,7 @@ from dsec_cli.commands.snapshotting import (
     budget_of,
     exclusion,
     inventory_of,
+    key_of_user,
     project,
     redactor,
     run_of,
@@ -68,7 +69,7 @@ def main(args: Args) -> int:
             keep(scene, manifest)
         except NameTaken:  # by another process, meanwhile
             raise _taken(name) from None
-        acceptance.remember(place.state, args.accept)
+        acceptance.remember(place.state, args.accept, key_of_user())
         view = View(manifest, store, own=True)
         took = time.monotonic() - started
         if args.json:

@@ -13,7 +13,7 @@ from dsec.store import Missing, StoreProblem, open_store
 from dsec.units import Bytes, UnitProblem, parse
 from dsec_cli.commands.matching import meant
 from dsec_cli.commands.nearest import HERE, contract_here
-from dsec_cli.commands.statefolder import find, home, refuse_foreign
+from dsec_cli.commands.statefolder import find, home, refuse_foreign, refuse_strange
 from dsec_cli.exit import Terminated, UsageError
 from dsec_cli.snapshot import acceptance
 from dsec_cli.snapshot.package.form import SUFFIX
@@ -87,10 +87,17 @@ def _contract_in(folder: str) -> str:
         return ""
 
 
+_PARTS = (
+    *("store", "store/packs", "store/records", "store/scratch", "store/cache", "cache", "cache/kernels"),
+    *("accepted.json", "restored"),
+)
+"""What snapshots are kept in, and what is kept beside them."""
+
+
 @contextlib.contextmanager
 def store_of(place: Project, *, create: bool = False) -> Iterator[Store]:
     """The project's store, open for a while."""
-    refuse_foreign(os.path.join(place.state, "store"), os.environ, above=False)
+    refuse_strange(place.state, _PARTS, os.environ)
     try:
         store = open_store(os.path.join(place.state, "store"), create=create)
     except Missing:
@@ -119,6 +126,11 @@ def _terminate(_number: int, _frame: FrameType | None) -> None:
     raise Terminated
 
 
+def key_of_user() -> bytes:
+    """The key of this user's digests, made where there is none; raises FileProblem."""
+    return redaction_key(os.environ)
+
+
 def redactor(place: Project, accepted: tuple[str, ...] = ()) -> Redactor:
     """The engine with this user's key; what was accepted before is accepted still. Raises UsageError."""
     for digest in accepted:
@@ -127,7 +139,8 @@ def redactor(place: Project, accepted: tuple[str, ...] = ()) -> Redactor:
                 say("--accept {digest!r} is no digest: it has 16 digits of 0-9 and a-f", digest=digest),
                 hint=say("dsec snapshot create prints it behind each value that it replaced"),
             )
-    return Redactor(redaction_key(os.environ), (*acceptance.accepted(place.state), *accepted))
+    key = key_of_user()
+    return Redactor(key, (*acceptance.accepted(place.state, key), *accepted))
 
 
 def budget_of(text: str | None) -> int | None:

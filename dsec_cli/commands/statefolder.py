@@ -11,7 +11,7 @@ from dsec_cli.words import say, system
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from dsec.rundir import RunDir
 
@@ -70,11 +70,26 @@ def home(folder: str, environ: Mapping[str, str]) -> str:
 
 def refuse_foreign(path: str, environ: Mapping[str, str], *, above: bool = True) -> None:
     """Raise RunProblem where somebody else decides about `path`, and the user has not allowed it."""
-    why = ownership.foreign(path, environ, above=above)
+    _refuse(path, ownership.foreign(path, environ, above=above), environ)
+
+
+def refuse_strange(state: str, names: Iterable[str], environ: Mapping[str, str]) -> None:
+    """Raise RunProblem where one of these parts of a state folder is a link, or is not ours alone.
+
+    A clone may hold them, and a link in it leads to files of whoever works in the clone.
+    """
+    for name in names:
+        path = os.path.join(state, name)
+        is_link = os.path.islink(path)
+        why = say("it is a symbolic link") if is_link else ownership.foreign(path, environ, above=False)
+        _refuse(path, why, environ)
+
+
+def _refuse(path: str, why: str, environ: Mapping[str, str]) -> None:
     if not why:
         return
     allowed = _allowed(environ)
-    if ownership.is_allowed(path, allowed):
+    if ownership.is_allowed(path, allowed) or ownership.is_allowed(os.path.dirname(path), allowed):
         return
     import shlex  # only refusals quote
 

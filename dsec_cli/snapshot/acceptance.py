@@ -5,6 +5,7 @@ A digest is made with this user's key: a list that comes with somebody else's pr
 
 from __future__ import annotations
 
+import hmac
 import json
 import os
 
@@ -17,8 +18,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-FORMAT = "dsec.accepted/1"
+FORMAT = "dsec.accepted/2"
 _DIGITS = 16
+_SEAL = 32
 _MOST = 1 << 20
 
 
@@ -32,25 +34,35 @@ def is_digest(text: str) -> bool:
     return len(text) == _DIGITS and not text.strip("0123456789abcdef")
 
 
-def accepted(state: str) -> tuple[str, ...]:
-    """Those that are remembered; a list that cannot be read is empty, so that nothing is let through."""
+def accepted(state: str, key: bytes) -> tuple[str, ...]:
+    """Those that this user's key has sealed; a list that cannot be read is empty: nothing is let through.
+
+    Digests stand in every snapshot, so whoever got one could otherwise put them into a repository.
+    """
     try:
         with open(path_of(state), "rb", opener=opened) as file:
             document = json.loads(file.read(_MOST))
         if document["format"] != FORMAT:
             return ()
-        return tuple(one for one in document["digests"] if isinstance(one, str) and is_digest(one))
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        rows = document["digests"].items()
+        return tuple(one for one, seal in rows if is_digest(one) and seal == _sealed(one, key))
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
         return ()
 
 
-def remember(state: str, digests: Iterable[str]) -> None:
+def _sealed(digest: str, key: bytes) -> str:
+    return hmac.digest(key, b"dsec.accepted/1\n" + digest.encode(), "sha256").hex()[:_SEAL]
+
+
+def remember(state: str, digests: Iterable[str], key: bytes) -> None:
     """Add these; raises FileProblem."""
-    known = accepted(state)
+    known = accepted(state, key)
     wanted = sorted({*known, *digests})
     if wanted == sorted(known):
         return
-    document = json.dumps({"format": FORMAT, "digests": wanted}, indent=2) + "\n"
+    document = (
+        json.dumps({"format": FORMAT, "digests": {one: _sealed(one, key) for one in wanted}}, indent=2) + "\n"
+    )
     try:
         os.makedirs(state, exist_ok=True)
         wholefile.write_whole(path_of(state), [document.encode()])

@@ -17,6 +17,8 @@ from dsec_cli.snapshot.scanned import Scanned
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from .conftest import Commands
+
 NOBODY = 65534
 TOKEN = "gh" + "p_aB3dE5fGh7Jk9Lm1Np3Qr5St7Uv9Wx1Yz3Ac"
 
@@ -54,6 +56,64 @@ def test_a_memory_that_everybody_can_write_is_not_believed(tmp_path: Path) -> No
     assert not finds(tmp_path)  # our own would be
     memory.chmod(0o666)
     assert finds(tmp_path)
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o757])
+def test_nor_one_in_a_folder_that_everybody_can_write(tmp_path: Path, mode: int) -> None:
+    kept(tmp_path)
+    tmp_path.chmod(mode)
+    assert finds(tmp_path)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+@pytest.mark.parametrize("what", ["folder", "file"])
+def test_nor_what_a_group_can_write(tmp_path: Path, what: str) -> None:
+    memory = kept(tmp_path)
+    path = tmp_path if what == "folder" else memory
+    os.chown(path, -1, NOBODY)
+    path.chmod(0o775 if what == "folder" else 0o664)
+    assert finds(tmp_path)
+
+
+def test_nor_one_behind_a_link(tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    kept(tmp_path / "own")
+    (tmp_path / "cache").symlink_to("own")
+    scanned = Scanned(
+        str(tmp_path / "cache" / "scanned.json"), os.fsencode(tmp_path / "own"), Redactor(b"k" * 32)
+    )
+    scanned._latest_ns = time.time_ns() + 10**12
+    assert scanned.secrets(b"a.py") is not None
+
+
+@pytest.mark.parametrize("name", ["store", "cache", "cache/kernels", "accepted.json", "restored"])
+@pytest.mark.parametrize("how", ["link", "open"])
+def test_a_part_of_the_state_that_is_not_ours_alone_is_refused(
+    dsec: Commands, clone: Path, tmp_path: Path, name: str, how: str
+) -> None:
+    """Nothing is written where a link of a clone leads."""
+    path = clone / ".dsec" / name
+    path.parent.mkdir(parents=True)
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "scanned.json").write_text("mine")
+    path.symlink_to(own) if how == "link" else path.mkdir()
+    if how == "open":
+        path.chmod(0o777)
+    ran = dsec("snapshot", "create")
+    said = "it is a symbolic link" if how == "link" else f"everybody can write to {path}"
+    assert (ran.code, f"{path} is not taken: {said}" in ran.err) == (3, True), ran
+    assert f"dsctl config set safe-directory {clone}" in ran.err
+    assert [one.name for one in own.iterdir()] == ["scanned.json"]
+    assert (own / "scanned.json").read_text() == "mine"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_nor_is_one_of_another_user(dsec: Commands, clone: Path) -> None:
+    (clone / ".dsec" / "cache").mkdir(parents=True)
+    os.chown(clone / ".dsec" / "cache", NOBODY, NOBODY)
+    ran = dsec("snapshot", "create")
+    assert (ran.code, "belongs to nobody" in ran.err) == (3, True), ran
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")

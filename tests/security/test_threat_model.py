@@ -102,6 +102,21 @@ CELLS = {
     "snapshot/foreign state": (
         "security/test_foreign_state.py::test_what_somebody_else_planted_is_refused",
         "security/test_foreign_state.py::test_a_project_is_not_found_in_a_shared_folder",
+        "security/test_planted_cache.py::test_a_part_of_the_state_that_is_not_ours_alone_is_refused",
+        "security/test_planted_cache.py::test_nor_is_one_of_another_user",
+        "security/test_planted_cache.py::test_nor_what_a_group_can_write",
+        "security/test_planted_cache.py::test_nor_one_in_a_folder_that_everybody_can_write",
+    ),
+    "snapshot/planted": (
+        "security/test_planted_store.py::test_a_folder_that_is_a_link_is_refused",
+        "security/test_planted_store.py::test_a_file_that_is_a_link_or_a_pipe_is_refused",
+        "security/test_planted_store.py::test_a_record_that_is_a_pipe_or_a_device_is_damaged",
+        "security/test_planted_cache.py::test_a_part_of_the_state_that_is_not_ours_alone_is_refused",
+        "security/test_planted_cache.py::test_a_memory_that_everybody_can_write_is_not_believed",
+        "security/test_planted_cache.py::test_a_document_that_is_not_ours_is_as_good_as_none",
+        "security/test_planted_cache.py::test_what_is_no_file_or_too_large_is_not_read",
+        "security/test_planted_cache.py::test_nor_one_behind_a_link",
+        "snapshot/test_acceptance.py::test_a_list_that_came_with_the_repository_accepts_nothing",
     ),
     "snapshot/sent": (
         "snapshot/test_package.py::test_a_flipped_bit_anywhere_is_found",

@@ -113,12 +113,24 @@ def test_what_was_accepted_stays_so(shell: Shell) -> None:
     assert {one["where"] for one in create("four")} == {"a.py", "out/a.py"}
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", '{"format": "dsec.accepted/9", "digests": []}', "null"])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{", '{"format": "dsec.accepted/9", "digests": []}', "null", "[1]"]
+)
 def test_a_list_that_cannot_be_read_accepts_nothing(text: str, tmp_path: Path) -> None:
     (tmp_path / "accepted.json").write_text(text)
-    assert acceptance.accepted(str(tmp_path)) == ()
-    acceptance.remember(str(tmp_path), ["0123456789abcdef"])
-    assert acceptance.accepted(str(tmp_path)) == ("0123456789abcdef",)
+    assert acceptance.accepted(str(tmp_path), KEY) == ()
+    acceptance.remember(str(tmp_path), ["0123456789abcdef"], KEY)
+    assert acceptance.accepted(str(tmp_path), KEY) == ("0123456789abcdef",)
+    assert acceptance.accepted(str(tmp_path), b"o" * 32) == ()
+
+
+def test_a_list_that_came_with_the_repository_accepts_nothing(tmp_path: Path) -> None:
+    """Whoever got a snapshot knows the digests in it."""
+    digest = "0123456789abcdef"
+    for digests in ([digest], {digest: ""}, {digest: digest}, {digest: None}, {digest: "0" * 32}):
+        document = {"format": acceptance.FORMAT, "digests": digests}
+        (tmp_path / "accepted.json").write_text(json.dumps(document))
+        assert acceptance.accepted(str(tmp_path), KEY) == ()
 
 
 def test_somebody_elses_list_accepts_nothing(tmp_path: Path) -> None:
