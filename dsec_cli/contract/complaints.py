@@ -109,8 +109,11 @@ def wrong_type(node: Node, value: object, at: Path, want: str) -> Finding:
         from dsec_cli.contract.amending import as_list
 
         return as_list(finding, node)
-    if isinstance(node, Sequence) and len(node.items) == 1 and isinstance(node.items[0], Scalar):
-        return finding._replace(help=say("write {text} without the brackets", text=node.items[0].text))
+    if isinstance(node, Sequence) and node.items and isinstance(node.items[0], Scalar):
+        first = node.items[0].text
+        if len(node.items) == 1:
+            return finding._replace(help=say("write {text} without the brackets", text=first))
+        return finding._replace(help=say("write one value, for example {text}", text=first))
     return finding
 
 

@@ -96,7 +96,7 @@ ROWS: tuple[tuple[str, str, str, str, tuple[str, ...]], ...] = (
     ("DS607", "heap-protection-without-sbrk", "warning", "document", ("security_policy",)),
     ("DS608", "secret-without-ttl", "warning", "document", ("fetched-variable",)),
     ("DS609", "mount-not-accessible", "warning", "document", ("mount", "security_policy")),
-    ("DS610", "variable-not-expanded", "error", "document", ("$",)),
+    ("DS610", "variable-not-expanded", "error", "document", ("unexpanded",)),
     ("DS701", "policy-metric-unknown", "error", "document", ("policies",)),
     ("DS702", "policies-at-odds", "warning", "document", ("policies",)),
     ("DS801", "egress-not-allowed", "warning", "document", ("given:code",)),

@@ -37,6 +37,7 @@ LAUNCHED = ("nproc", "NPROC", "num_proc", "num-proc", "gpus", "parallel", "tp", 
 OF_TEXT: dict[str, Callable[[Facts], object]] = {
     "suppression": lambda facts: facts.suppressions,
     "spelt-suppression": lambda facts: _names_suppression(facts.text.text),
+    "unexpanded": lambda facts: any(sign in facts.text.text for sign in ("$", "{{", "`", "%")),
     "untidy": lambda facts: is_untidy(facts.text),
     "odd-character": lambda facts: (
         any(one.code == ODD for one in facts.tree.problems) or has_odd_quotes(facts.text.text)

@@ -87,9 +87,16 @@ HABITS: dict[str, dict[str, str]] = {
 """What people write by habit, in lower case, for each kind of quantity; "" is no unit at all."""
 
 
-def unit_meant(kind: str, unit: str, legal: Collection[str]) -> str:
-    """The legal unit, or "" when none is likely."""
+_MOST_DIGITS = 20
+_SIZES = ((2**34, "B"), (2**23, "Ki"), (2**12, "Mi"))
+"""From which number on a size without a unit is one of this unit: no machine has 65536Gi."""
+
+
+def unit_meant(kind: str, unit: str, legal: Collection[str], *, number: str = "") -> str:
+    """The legal unit of `number`, or "" when none is likely."""
     low = unit.lower().replace(" ", "")
+    if kind == "size" and not low and number.isdecimal() and len(number) < _MOST_DIGITS:
+        return next((likely for least, likely in _SIZES if int(number) >= least), "Gi")
     if unit.endswith("Bps") and unit.removesuffix("ps") + "/s" in legal:
         # `GBps` differs from `Gbps` by a factor of eight, whatever folding case would say.
         return unit.removesuffix("ps") + "/s"

@@ -259,7 +259,7 @@ def _nearest(terms: list[str], kind: type[Quantity]) -> str:
     spelt = []
     for term in terms:
         number, unit = _split(term)
-        meant = unit if unit in kind.units else unit_meant(kind.kind, unit, kind.units)
+        meant = unit if unit in kind.units else unit_meant(kind.kind, unit, kind.units, number=number)
         spelt.append(number + meant if meant else "")
     if not all(spelt):
         return ""

@@ -148,6 +148,7 @@ def test_the_example_of_each_dimension_is_legal() -> None:
         ("steps:", "steps is empty: it must be a list", "give it a value, or remove the key"),
         ("steps: [5]", "steps[0] must be a mapping with keys such as id, name, run, not the number 5", ""),
         ("name: [a]", "name must be text, not a list", "write a without the brackets"),
+        ("name: [a, b]", "name must be text, not a list", "write one value, for example a"),
         ("name: ''", "name is empty: it must be text", "give it a value, or remove the key"),
         ("name: 1.10", "name must be text, not the number 1.10", 'quote it: "1.10"'),
         (
@@ -212,6 +213,10 @@ def test_words_outside_a_closed_set(text: str, advice: str) -> None:
         ("latency_cap: 75", "did you mean 75s?"),
         ("latency_cap: fast", "write it as in 30s"),
         ("baseline: {memory: 64G}", "did you mean 64Gi?"),
+        ("baseline: {memory: 64}", "did you mean 64Gi?"),
+        ("baseline: {memory: 65536}", "did you mean 65536Mi?"),
+        ("baseline: {memory: 16777216}", "did you mean 16777216Ki?"),
+        ("baseline: {memory: 68719476736}", "did you mean 68719476736B?"),
         ("baseline: {gpu: {count: 1, memory: 24-class}}", "did you mean 24GB-class?"),
         ("baseline: {gpu: {count: 1, memory: 24Gi-class}}", "did you mean 24GB-class?"),
     ],

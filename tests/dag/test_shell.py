@@ -9,7 +9,7 @@ import pytest
 from dsec_cli.commands import pipeline
 from dsec_cli.commands.inventory import read_inventory
 from dsec_cli.commands.pipeline import Refused, prepare
-from dsec_cli.dag.shell import bashism
+from dsec_cli.dag.bashism import bashism
 
 FOR_BASH = {
     "set -euo pipefail": "pipefail",
@@ -18,10 +18,22 @@ FOR_BASH = {
     "a=(1 2)": "a=(",
     "((i++))": "((",
     "diff <(a) <(b)": "<(",
-    'for i in "${a[@]}"; do x; done': "[@]",
+    'for i in "${a[@]}"; do x; done': "${a[@]}",
     "declare -A m": "declare",
     "x &> log": "&>",
-    "echo ${x^^}": "^^}",
+    "echo ${x^^}": "${x^^}",
+    'y="${x//a/b}"': "${x//a/b}",
+    "echo ${x:0:3} ${y: -2}": "${x:0:3}",
+    "echo ${!x}": "${!x}",
+    "echo ${PIPESTATUS[0]}": "$PIPESTATUS",
+    'echo "$HOSTNAME"': "$HOSTNAME",
+    "for i in {1..3}; do x; done": "{1..3}",
+    "mkdir -p out/{a,b}": "out/{a,b}",
+    "trap 'rm x' ERR": "trap ERR",
+    "wait -n": "wait -n",
+    "echo -e x": "echo -e",
+    '[ "$a" == b ] && x': "[ $a ==",
+    "read -a words": "read -a",
     "echo $RANDOM": "$RANDOM",
     "cat <<< x": "<<<",
     "function f { :; }": "function",
@@ -37,6 +49,11 @@ FOR_ANY = (
     "awk '{a[$1]+=(3)}' f",
     ". ./env.sh",
     "python x.py 'f((a))' > x 2>&1",
+    "echo ${x:-a} ${x:=b} ${#x} ${x%.*} ${x##*/} ${x:+--flag}",
+    "awk '{print $1, $2}' f; curl -d '{\"a\": 1, \"b\": 2}' u",
+    "find . -exec rm {} +; git log HEAD~{0}",
+    'echo "a {b,c} == [d]" "$UIDX"',
+    "trap 'rm x' EXIT INT; wait $pid; read -r x; echo -n x",
     *("", "'", '"', "<<", "$"),
 )
 

@@ -7,6 +7,7 @@ TEXTS: dict[str, str] = {
     "name a contract, or save this one as UTF-8 text": "请指定契约文件，或把此文件存为 UTF-8 文本",
     "begin each entry with `- `": "每个条目以 `- ` 开头",
     "write {text} without the brackets": "写 {text}，去掉方括号",
+    "write one value, for example {text}": "只写一个值，例如 {text}",
     "a comment needs a space before its `#`": "注释的 `#` 前面需要空格",
     "remove the `{end}`": "删去 `{end}`",
     "give it entries, or write [] for none": "写上条目；没有则写 []",

@@ -1,7 +1,7 @@
 """A Step chooses its GPUs itself, by `CUDA_VISIBLE_DEVICES`.
 
 Why: A Step gets the GPUs of its lease, and DSec sets `CUDA_VISIBLE_DEVICES` to their UUIDs when it
-starts it. A value in `env` is written over, so it has no effect; one in the command wins, and the Step
+starts it. A value in `env` is overwritten, so it has no effect; one in the command wins, and the Step
 runs on GPU 0 while its lease is for another: two Steps meet on one card, and the second is out of
 memory.
 
@@ -100,9 +100,9 @@ def _in_command(step: Step) -> str | None:
     """The first value that the command gives the variable; None where it gives it none."""
     if step.run is None:
         return None
-    words = step.run.shell.split() if step.run.shell else step.run.argv
-    for word in words:
-        name, equals, value = word.partition("=")
+    text = step.run.shell or " ".join(step.run.argv)  # a word of `sh -c '...'` is a whole command
+    for word in text.split():
+        name, equals, value = word.lstrip("'\"(").partition("=")
         if equals and name == VARIABLE and "$" not in value:
             return value.strip("'\";")
     return None

@@ -30,7 +30,8 @@ Source: POSIX.1-2024, Shell Command Language, and what Debian's checkbashisms lo
 
 from __future__ import annotations
 
-from dsec_cli.dag.shell import bashism, is_plain, other_language
+from dsec_cli.dag.bashism import bashism
+from dsec_cli.dag.shell import is_plain, other_language
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.words import say

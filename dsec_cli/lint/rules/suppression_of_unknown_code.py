@@ -51,15 +51,21 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 
 def _bracketed(reason: str, codes: frozenset[str]) -> str:
-    """The comment that is meant by one that lacks the brackets around its code."""
+    """The comment that is meant by one that lacks the brackets around its code, or around a rule's name."""
     word, _, rest = reason.lstrip(": ").partition(" ")
-    if word.rstrip(",:").upper() not in codes:
+    code = _code_of(word.rstrip(",:"), codes)
+    if not code:
         return ""
-    return say(
-        "write `# dsec: ignore[{code}] {reason}`",
-        code=word.rstrip(",:").upper(),
-        reason=rest or say("reason"),
-    )
+    return say("write `# dsec: ignore[{code}] {reason}`", code=code, reason=rest or say("reason"))
+
+
+def _code_of(word: str, codes: frozenset[str]) -> str:
+    """The code of a rule by its code or its name; "" where no rule has it."""
+    if word.upper() in codes:
+        return word.upper()
+    from dsec_cli.lint.register import known_rules  # only a finding pays for it
+
+    return next((rule.code for rule in known_rules() if rule.name == word.lower()), "")
 
 
 def _advice(named: str, codes: frozenset[str]) -> str:

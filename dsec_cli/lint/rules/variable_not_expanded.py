@@ -2,7 +2,8 @@
 
 Why: A contract has no interpolation. `OPENAI_API_KEY: ${OPENAI_API_KEY}` hides the real key behind
 these letters, and the Step is refused by the service an hour later. A variable of the environment
-that a run is started in is named by its source; in a script (`run: |`) the shell expands it.
+that a run is started in is named by its source; in a script (`run: |`) the shell expands it. The same
+holds for `$(command)`, for `%NAME%`, and for the `{{ ... }}` of templates.
 
 Bad (yaml):
     # agent-train-sandbox.yaml
@@ -41,14 +42,17 @@ FIRST = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_")
 LETTERS = FIRST | frozenset("0123456789")
 SHOWN = 60
 _RESOLVERS = ("oc.env:", "env:")
+_WHOLE = (("${{", "}}"), ("{{", "}}"), ("$(", ")"), ("`", "`"), ("%", "%"))
+"""How other tools write what they replace."""
 
 
 class Reference(Record):
-    """A variable as a text names it."""
+    """A variable as a text names it, or another text that some other tool would replace."""
 
     written: str
     """`${NAME:-4}`, as it stands there."""
     name: str
+    """"" where no variable is named."""
     whole: bool
     """It is all of the text, and has no default or other operator."""
 
@@ -87,7 +91,10 @@ def _of_paths(step: Step) -> Iterator[Finding]:
 
 
 def reference(text: str) -> Reference | None:
-    """The first variable that a text names; None for dollars of other meanings."""
+    """The first variable that a text names, or what it is as a whole; None for dollars of other meanings."""
+    whole = _whole(text.strip())
+    if whole is not None:
+        return whole
     at = text.find("$")
     while at >= 0:
         escaped = text[at - 1 : at] in ("$", "\\")
@@ -95,6 +102,17 @@ def reference(text: str) -> Reference | None:
         if found is not None:
             return found
         at = text.find("$", at + 1)
+    return None
+
+
+def _whole(text: str) -> Reference | None:
+    """A text that is one template, command or variable of another tool: `{{ x }}`, `$(x)`, `%X%`."""
+    for begin, end in _WHOLE:
+        inner = text[len(begin) : -len(end)]
+        if text.startswith(begin) and text.endswith(end) and inner and begin not in inner:
+            variable = begin == "%" and inner.isidentifier()
+            if begin != "%" or variable:
+                return Reference(text[:SHOWN], inner if variable else "", whole=variable)
     return None
 
 
@@ -132,7 +150,7 @@ def _of_variable(facts: Facts, path: Path, name: str, *, found: Reference) -> Fi
         else say(
             "set {name} where the run is started and write `source: env://{name}`, or {written} in a script",
             name=name,
-            written=f"${found.name}",
+            written=f"${found.name or name}",
         )
     )
     finding = _finding(path, found, advice, name=name)
@@ -163,4 +181,4 @@ def _finding(path: Path, found: Reference, advice: str, *, name: str = "") -> Fi
     )
 
 
-RULE = Rule("DS610", "variable-not-expanded", Severity.ERROR, check, when=("$",))
+RULE = Rule("DS610", "variable-not-expanded", Severity.ERROR, check, when=("unexpanded",))
