@@ -7,6 +7,7 @@ import os
 import stat
 import tempfile
 
+from dsec.errors import StoredFormError
 from dsec.record import Record
 from dsec.store.values import NOTHING, NothingThere
 from dsec_cli.snapshot.manifest import ABSENT
@@ -142,6 +143,8 @@ def write_all(
 ) -> Report:
     """Write these trees, each at its path, or the file or folder `only` of them; raises SnapshotProblem."""
     part = os.fsencode(only) if only else None
+    if len(parts) > 1:
+        _refuse_repository(view, parts)
     try:
         report = view.store.checkout_all(parts, os.fsencode(inside), only=part, beside=beside)
     except NothingThere:
@@ -152,6 +155,47 @@ def write_all(
             hint=_LISTS if beside is NOTHING else say("without PATH all of it is written"),
         )
     return report
+
+
+def _refuse_repository(view: View, parts: list[tuple[bytes, str]]) -> None:
+    """Raise StoredFormError where trees that are none make a bare repository of git together.
+
+    Git would run what it says. One tree that is one alone was refused when it was taken in, or is our own.
+    """
+    alone: set[bytes] = set()
+    together: dict[bytes, set[bytes]] = {}
+    for place, tree in parts:
+        found: dict[bytes, set[bytes]] = {}
+        for path, is_folder in _paths(view, place, tree):
+            folder, _, name = path.rpartition(b"/")
+            if (small := name.lower()) in _BARE and is_folder == (small != b"head"):
+                found.setdefault(folder, set()).add(small)
+                together.setdefault(folder, set()).add(small)
+        alone.update(folder for folder, names in found.items() if names == _BARE)
+    if strange := sorted(
+        folder for folder, names in together.items() if names == _BARE and folder not in alone
+    ):
+        raise StoredFormError(
+            say(
+                "{path} is not written: {why}",
+                path=readable(strange[0]) or ".",
+                why=say("git would take it for a repository, and run what it says"),
+            ),
+            hint=say("somebody made it so; ask where it comes from"),
+        )
+
+
+_BARE = {b"head", b"objects", b"refs"}
+
+
+def _paths(view: View, place: bytes, tree: str) -> Iterator[tuple[bytes, bool]]:
+    """What is written for a tree at its place, and whether it is a folder."""
+    at = place
+    while at:
+        yield at, True
+        at = at.rpartition(b"/")[0]
+    for entry in view.store.tree(tree):
+        yield (place + b"/" + entry.path if place else entry.path), entry.kind == "dir"
 
 
 def _fill(

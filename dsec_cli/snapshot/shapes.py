@@ -21,6 +21,11 @@ def _anything(_: Plain) -> bool:
     return True
 
 
+def _path(value: Plain) -> bool:
+    """A path: no system has one with a NUL."""
+    return isinstance(value, str) and "\0" not in value
+
+
 def _version(value: Plain) -> bool:
     """`9.0`, as GPUs tell what they can."""
     return value is None or (isinstance(value, str) and value.replace(".", "", 1).isdecimal())
@@ -78,16 +83,18 @@ _SHAPES: dict[str, Plain] = {
             None,
         ),
         "states": [_state],
-        "left_out": [{"path": str, "why": str}],
-        "repositories": [{"path": str, "commit": _TEXT, "wanted": _TEXT, "dirty": bool, "remotes": _REMOTES}],
+        "left_out": [{"path": _path, "why": str}],
+        "repositories": [
+            {"path": _path, "commit": _TEXT, "wanted": _TEXT, "dirty": bool, "remotes": _REMOTES}
+        ],
         "redacted": [{"path": str, "line": int, "kind": str, "digest": str}],
-        "withheld": [{"path": str, "digest": str}],
+        "withheld": [{"path": _path, "digest": str}],
     },
     "dependencies": {
         "python": {"version": str, "implementation": str, "abi": str, "platform": str, "optimize": int},
         "packages": [_PACKAGE],
         "conda": [_PACKAGE],
-        "path": [str],
+        "path": [_path],
     },
     "environment": {"values": {str: str}, "hidden": {str: str}},
     "command": {"argv": [str]},
@@ -124,11 +131,11 @@ _SHAPES: dict[str, Plain] = {
         "limits": {str: _pair},
         "cgroup": {str: str},
     },
-    "mounts": {"mounts": [{"at": str, "kind": str, "source": str, "options": str}]},
+    "mounts": {"mounts": [{"at": _path, "kind": str, "source": str, "options": str}]},
     "libraries": {"objects": {str: _TEXT}},
     "data": {
         "dependencies": [{"name": str, "version": _TEXT, "hash": _TEXT}],
-        "named": [{"path": str, "hash": _TEXT, "file?": bool, "files?": {str: str}, **_FILES}],
+        "named": [{"path": _path, "hash": _TEXT, "file?": bool, "files?": {str: str}, **_FILES}],
     },
     "checks": {"doctor": ({}, None), "netcheck": ({}, None)},
     "seeds": {"stated": {str: str}, "told": {str: {str: str}}},
@@ -136,9 +143,9 @@ _SHAPES: dict[str, Plain] = {
         "job": str,
         "plan": str,
         "outcome": str,
-        "contract": {"file": str, "hash": str, "name": str},
+        "contract": {"file": _path, "hash": str, "name": str},
         "steps": [{"id": str, "key": str, "attempts": int, "failures": int}],
-        "results": [{"path": str, "in_run": bool, "hash": str}],
+        "results": [{"path": _path, "in_run": bool, "hash": str}],
     },
     "settings": {"dsec": str, "settings": str},
     "state": {"files": int, "bytes": int, **_FILES},

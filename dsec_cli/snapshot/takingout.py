@@ -10,7 +10,7 @@ from dsec_cli.snapshot import inodes
 from dsec_cli.snapshot.manifest import ABSENT
 from dsec_cli.snapshot.restoring import Restored, appearing, lies_in, write_all
 from dsec_cli.snapshot.shelf import SnapshotProblem
-from dsec_cli.snapshot.spelling import readable
+from dsec_cli.snapshot.spelling import is_repository, readable
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -83,6 +83,8 @@ def _place(section: str, label: str, data: Plain) -> tuple[str, Plain]:
         return label, {}
     row = rows[label]
     path = os.path.normpath(row["path"])
-    if os.path.isabs(path) or path.startswith("..") or "\0" in path:
-        path = os.path.join(label, os.path.basename(path.strip("./")) or "data")
+    strange = any(is_repository(os.fsencode(one)) for one in path.split("/"))
+    if os.path.isabs(path) or path.startswith("..") or "\0" in path or strange:
+        name = "" if strange else os.path.basename(path.strip("./"))
+        path = os.path.join(label, name or "data")
     return (os.path.dirname(path) if row.get("file") else path.removeprefix("./")), row

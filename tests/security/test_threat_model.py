@@ -122,6 +122,8 @@ CELLS = {
         "snapshot/test_package.py::test_a_flipped_bit_anywhere_is_found",
         "snapshot/test_package.py::test_more_than_is_allowed",
         "snapshot/test_package.py::test_a_name_for_a_terminal_or_for_another_place",
+        "snapshot/test_received_places.py::test_data_is_put_into_no_repository",
+        "snapshot/test_received_places.py::test_trees_make_no_repository_together",
     ),
     "plugin/plugin": (
         "plugins/test_malformed.py::test_malformed_files_are_diagnosed",
