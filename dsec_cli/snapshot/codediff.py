@@ -91,6 +91,11 @@ _POINTER = re.compile(
 )
 
 
+_ANNEXED = re.compile(
+    rb"(?:/annex/objects/|[./]{0,60}\.git/annex/objects/\S{0,40}/)(?P<key>[\w.=-]{1,255})\n?"
+)
+
+
 def _sorted_out(pair: Pair) -> _Sorted:
     """Entries that only one side has, and those of both that differ."""
     before, after = dict[bytes, "TreeEntry"](), dict[bytes, "TreeEntry"]()
@@ -156,6 +161,8 @@ def _changed(pair: Pair, path: bytes, old: TreeEntry, new: TreeEntry) -> Differe
     before, after = content(pair.before.store, old), content(pair.after.store, new)
     told = _sized(old, before), _sized(new, after)
     blank = Difference("code", "changed", name, *told, _OTHER_FILE, path=name)
+    if old.kind != new.kind:
+        return blank
     if before is None or after is None or not (is_text(before) and is_text(after)):
         return blank
     if before == after:
@@ -177,7 +184,11 @@ def _changed(pair: Pair, path: bytes, old: TreeEntry, new: TreeEntry) -> Differe
 
 
 def _sized(entry: TreeEntry, data: bytes | None) -> str:
-    """What a file is as a whole: its size, or what a pointer of Git LFS stands for."""
+    """What a file is as a whole: its size, or what a link or a pointer of Git LFS or git-annex stands for."""
+    if entry.kind == "link":
+        return f"a link to {spelled(entry.target)}"
+    if data is not None and (annexed := _ANNEXED.fullmatch(data)) is not None:
+        return f"a pointer of git-annex to {annexed['key'].decode()[:60]}"
     hit = _POINTER.match(data) if data is not None else None
     if hit is None:
         return f"{entry.size} bytes"

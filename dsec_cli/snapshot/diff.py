@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dsec_cli.snapshot.capture import parts
 from dsec_cli.snapshot.hardcoded import search
-from dsec_cli.snapshot.manifest import ABSENT
+from dsec_cli.snapshot.manifest import ABSENT, PARTIAL
 from dsec_cli.snapshot.section import Difference, Pair
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from dsec_cli.snapshot.manifest import Section
     from dsec_cli.snapshot.section import Part
     from dsec_cli.snapshot.shelf import View
 
@@ -40,7 +41,7 @@ def _rank(one: Difference) -> tuple[bool, int, str, str, int]:
 
 def _section(part: Part, before: View, after: View, *, live: bool) -> Iterator[Difference]:
     same = before.manifest.section(part.name), after.manifest.section(part.name)
-    if same[0] == same[1] and before.store is after.store:
+    if same[0] == same[1] and before.store is after.store and not _hides(same[0], before, after):
         return
     pair = Pair(before.side(part.name), after.side(part.name), live)
     one, two = pair.before, pair.after
@@ -51,6 +52,11 @@ def _section(part: Part, before: View, after: View, *, live: bool) -> Iterator[D
             yield Difference(part.name, "unknown", subject, told[0], told[1], 1)
         return
     yield from part.compare(pair)
+
+
+def _hides(section: Section | None, before: View, after: View) -> bool:
+    """Whether what is not in a section may differ between two snapshots that have the same of it."""
+    return section is not None and section.status == PARTIAL and before.manifest != after.manifest
 
 
 def _suspects(before: View, after: View, wanted: frozenset[str]) -> Iterator[Difference]:

@@ -135,7 +135,9 @@ _SHAPES: dict[str, Plain] = {
     "libraries": {"objects": {str: _TEXT}},
     "data": {
         "dependencies": [{"name": str, "version": _TEXT, "hash": _TEXT}],
-        "named": [{"path": _path, "hash": _TEXT, "file?": bool, "files?": {str: str}, **_FILES}],
+        "named": [
+            {"path": _path, "hash": _TEXT, "there?": bool, "file?": bool, "files?": {str: str}, **_FILES}
+        ],
     },
     "checks": {"doctor": ({}, None), "netcheck": ({}, None)},
     "seeds": {"stated": {str: str}, "told": {str: {str: str}}},

@@ -37,6 +37,34 @@ def test_the_file_of_a_data_folder(how: str, tmp_path: Path, store: Store, state
     assert not [each for each in compare(two, two) if each.section == "data"]
 
 
+@pytest.mark.parametrize("how", ["hash", "content"])
+def test_what_could_not_be_hashed_is_not_called_equal(
+    how: str, tmp_path: Path, store: Store, state: Path
+) -> None:
+    """One pipe among the files, or a link that leads out, and nothing was known of the others."""
+    folder = repository(tmp_path / "p", {"train.py": "", ".gitignore": "data/\n"})
+    write(folder, {"data/a": "1"})
+    os.mkfifo(folder / "data" / "pipe")
+    wanted = Wanted(data=(f"data:{how}",))
+    one = take(scene(folder, store, state, wanted=wanted), "one")
+    write(folder, {"data/a": "2"})
+    two = take(scene(folder, store, state, wanted=wanted), "two")
+    found = {(each.kind, each.subject) for each in compare(one, two) if each.section == "data"}
+    assert ("unknown", "data") in found
+    assert (("changed", "data/a") in found) == (how == "content")
+    assert "neither a file nor a folder" in two.side("data").reason
+
+
+def test_a_link_that_became_a_file(tmp_path: Path, store: Store, state: Path) -> None:
+    folder = repository(tmp_path / "p", {"a": "1"})
+    (folder / "l").symlink_to("a")
+    one = take(scene(folder, store, state), "one")
+    (folder / "l").unlink()
+    write(folder, {"l": "1\n"})
+    (found,) = compare(one, take(scene(folder, store, state), "two"))
+    assert (found.subject, found.before, found.after) == ("l", "a link to a", "2 bytes")
+
+
 def test_many_files_are_counted(tmp_path: Path, store: Store, state: Path) -> None:
     folder = repository(tmp_path / "p", {"train.py": "", ".gitignore": "data/\n"})
     write(folder, {f"data/{number}": "1" for number in range(30)})
@@ -55,6 +83,11 @@ def test_many_files_are_counted(tmp_path: Path, store: Store, state: Path) -> No
         ("a\r\nb\n", "a\nb\n", ("lines end with CRLF and LF", "lines end with LF")),
         ("a\nb\n", "a\nb", ("lines end with LF", "lines end with LF, the last one not ended")),
         (pointer("1", 5), "\0\1\2", ("a pointer of Git LFS to 5 bytes, sha256 111111111111", "3 bytes")),
+        (
+            "/annex/objects/SHA256E-s5--ab.bin\n",
+            "\0\1\2",
+            ("a pointer of git-annex to SHA256E-s5--ab.bin", "3 bytes"),
+        ),
         ("\0\1", pointer("2", 7), ("2 bytes", "a pointer of Git LFS to 7 bytes, sha256 222222222222")),
     ],
 )

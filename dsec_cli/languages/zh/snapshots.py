@@ -11,6 +11,7 @@ TEXTS = {
     "the package expands to {total:,} files and folders, {count:,} different ones": "包会展开为 {total:,} 个文件和文件夹，其中不同的只有 {count:,} 个",
     "somebody made it so; ask where it comes from": "这是有人故意制作的；请确认它的来源",
     "it lies more than {most} folders deep": "它的文件夹层数超过 {most}",
+    "it could not be hashed: whether it changed is unknown": "无法计算哈希：是否变化未知",
     "{path} is not written: {why}": "不写入 {path}：{why}",
     "git would take it for a repository, and run what it says": "git 会把它当作仓库，并执行其中的命令",
     "git would take its folder for a repository, and run what it says": "git 会把它所在的文件夹当作仓库，并执行其中的命令",

@@ -38,13 +38,16 @@ def capture(scene: Scene) -> Captured:
     for spec in scene.wanted.data:
         path, _, how = spec.rpartition(":") if spec.endswith((":hash", ":content")) else (spec, "", "hash")
         files: dict[str, str] = {}
+        digest: str | None = None
         try:
             digest = scene.hashes.of(os.path.join(scene.folder, path), files)
         except FileProblem as problem:
             reasons.append(str(problem.what))
-            named.append({"path": path, "hash": None})
-            continue
         named.append({"path": path, "hash": digest})
+        if digest is None:
+            if not os.path.exists(os.path.join(scene.folder, path)):
+                continue
+            named[-1]["there"] = True
         if 0 < len(files) <= MOST_FILES and how != "content":
             named[-1]["files"] = {spelled(os.fsencode(name)): one[:16] for name, one in files.items()}
         if how == "content":
@@ -115,6 +118,9 @@ def compare(pair: Pair) -> Iterator[Difference]:
                 yield from _files(
                     str(name), (one or {}).get("files"), (two or {}).get("files"), {*before, *after}
                 )
+            elif label == "named" and one and one.get("there") and not one["hash"]:
+                why = say("it could not be hashed: whether it changed is unknown")
+                yield Difference("data", "unknown", str(name), why, why, 1)
     if not pair.live and pair.before.store is pair.after.store:
         yield from _taken(pair)
 
