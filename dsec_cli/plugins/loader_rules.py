@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from itertools import pairwise
 
-from dsec_cli.plugins.elf import EM_X86_64, ET_DYN, PF_R, PT_DYNAMIC, PT_LOAD, Malformed
+from dsec_cli.plugins.elf import EM_X86_64, ET_DYN, PF_R, PT_DYNAMIC, PT_GNU_RELRO, PT_LOAD, Malformed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,11 +13,13 @@ if TYPE_CHECKING:
 
     from dsec_cli.plugins.analysis import Analysis
     from dsec_cli.plugins.elf import Image
-    from dsec_cli.plugins.symbols import Symbol
+    from dsec_cli.plugins.symbols import Bindings, Symbol
 
 _PHDR = struct.Struct("<IIQQQQQQ")
 _RELA = struct.Struct("<QQq")
 _PAGE = 4096
+_MOST_MEMORY = 1 << 40
+"""Bytes of addresses, and of alignment, that no plugin needs and few machines can give."""
 _HASH, _GNU_HASH, _STRTAB, _SYMTAB, _STRSZ, _SYMENT = 4, 0x6FFFFEF5, 5, 6, 10, 11
 _RELA_TAG, _RELASZ, _RELAENT, _RELACOUNT = 7, 8, 9, 0x6FFFFFF9
 _JMPREL, _PLTRELSZ, _PLTREL = 23, 2, 20
@@ -38,6 +40,10 @@ _TOGETHER = (
 _REPEATED = frozenset((0, _NEEDED, 0x7FFFFFFD, 0x7FFFFFFF, 0x6FFFFEFB, 0x6FFFFEFC))
 _RELATIVE, _GLOB_DAT, _JUMP_SLOT = 8, 6, 7
 _OF_CALLS = frozenset((_JUMP_SLOT, 36, 37))
+_FUNCTION, _CHOSEN, _ABSOLUTE = 2, 10, 0xFF00
+_KINDS = frozenset((0, 1, _FUNCTION, 5, 6, _CHOSEN))
+_BINDS = frozenset((1, 2, 10))
+"""Kinds and bindings of the symbols in which a loader looks for a name."""
 _MOST_EXPORTS = 4096
 """Exports that are looked up, as a loader does; the hash table of a large library is checked by a share."""
 _MOST_VERSIONS = 4096
@@ -57,6 +63,8 @@ def refusals(analysis: Analysis) -> Iterator[str]:
     try:
         yield from _relocations(image)
         yield from _symbols(analysis.symbols)
+        yield from _functions(image, analysis.symbols)
+        yield from _starts(image, analysis.bindings)
         yield from _lookups(image, analysis.symbols)
         yield from _versions(image, len(analysis.symbols))
     except (Malformed, struct.error, ZeroDivisionError):
@@ -84,12 +92,28 @@ def _segments(image: Image) -> Iterator[str]:
             yield f"the segment at {vaddr:#x} cannot be read"
     if any(one[3] >= other[3] for one, other in pairwise(loads)):
         yield "loaded segments are not in the order of their addresses"
+    yield from _spans(image, rows)
     for kind, _, start, vaddr, _, size, _, _ in rows:
         if kind != PT_DYNAMIC:
             continue
         segment = image.load_of(vaddr)
         if segment is None or vaddr - segment.vaddr + segment.offset != start or vaddr + size > segment.end:
             yield "the dynamic section is not where it says"
+
+
+def _spans(image: Image, rows: list[tuple[int, ...]]) -> Iterator[str]:
+    """How much is mapped, and what of it is protected once it is bound."""
+    if any(max(row[3] + row[6], row[7]) > _MOST_MEMORY for row in rows if row[0] == PT_LOAD):
+        yield "its segments ask for more addresses than a process can get"
+    for vaddr, memory in ((row[3], row[6]) for row in rows if row[0] == PT_GNU_RELRO and row[6]):
+        segment = image.load_of(vaddr)
+        if segment is None or vaddr + memory > _paged(segment.vaddr + segment.memsz):
+            yield "what is to be protected after it is bound is not in one segment"
+
+
+def _paged(address: int) -> int:
+    """The end of the page that ends at an address, or holds it."""
+    return -(-address // _PAGE) * _PAGE
 
 
 def _dynamic(image: Image) -> Iterator[str]:
@@ -152,13 +176,40 @@ def _relocations(image: Image) -> Iterator[str]:
             return
 
 
+def _starts(image: Image, bindings: Bindings) -> Iterator[str]:
+    """Functions of the start and the end: the loader calls whatever stands in their tables."""
+    for array, size in ((25, 27), (26, 28)):
+        table, length = image.first(array), image.first(size) or 0
+        for slot in range(table, table + length // 8 * 8, 8) if table is not None else ():
+            if slot in bindings.named or slot in bindings.resolvers:
+                continue
+            segment = image.load_of(bindings.relative[slot]) if slot in bindings.relative else None
+            if segment is None or not segment.executable:
+                yield "a function of its start or end is no code"
+                return
+
+
 def _symbols(symbols: tuple[Symbol, ...]) -> Iterator[str]:
     for at, one in enumerate(symbols):
-        if at and one.imported and not one.name and one.bind:
-            yield "a symbol without a name is needed"
+        if at and not one.name and one.bind:
+            yield "a symbol without a name is needed, or offered"
+            return
+        if at and one.bind and (one.bind not in _BINDS or one.kind not in _KINDS):
+            yield f"{one.name} is a symbol of no kind that there is"
             return
     if any(one.imported and one.kind == 10 for one in symbols):
         yield "a function is needed that is chosen while it is bound, from elsewhere"
+
+
+def _functions(image: Image, symbols: tuple[Symbol, ...]) -> Iterator[str]:
+    """Exported functions must be code."""
+    for one in symbols:
+        if not 0 < one.section < _ABSOLUTE or not one.bind or one.kind not in (_FUNCTION, _CHOSEN):
+            continue
+        segment = image.load_of(one.value)
+        if segment is None or not segment.executable:
+            yield f"{one.name} is a function, and no code is where it is"
+            return
 
 
 def gnu_hash(name: bytes) -> int:

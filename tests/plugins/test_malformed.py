@@ -218,6 +218,13 @@ PLAIN_SOURCE = (
 )
 
 
+def exported(data: bytes) -> int:
+    """How many dynamic symbols there are: versions are as many, and relocations follow them."""
+    (versions,) = struct.unpack("<Q", data[entry(data, 0x6FFFFFF0) + 8 : entry(data, 0x6FFFFFF0) + 16])
+    (needed,) = struct.unpack("<Q", data[entry(data, 0x6FFFFFFE) + 8 : entry(data, 0x6FFFFFFE) + 16])
+    return (needed - versions) // 2
+
+
 def misfits(data: bytes) -> dict[str, bytes]:
     """Files with one field that does not fit, which a loader refuses or dies of."""
     (relocations,) = struct.unpack("<Q", data[entry(data, 7) + 8 : entry(data, 7) + 16])
@@ -239,6 +246,19 @@ def misfits(data: bytes) -> dict[str, bytes]:
         "version-of-none": put(data, versions + 2, "H", 0x7FFF),
         "version-hash": put(data, needed + 16, "I", 7),
         "version-file": put(data, needed + 4, "I", 9),
+    }
+    (symbols,) = struct.unpack("<Q", data[entry(data, 6) + 8 : entry(data, 6) + 16])
+    last = symbols + 24 * (exported(data) - 1)
+    protected = header(data, 0x6474E552)
+    found |= {
+        "start-in-data": put(data, relocations + 16, "Q", 0x4000),
+        "start-at-0": put(data, relocations + 16, "Q", 0),
+        "protected-far": put(data, protected + 40, "Q", 1 << 33),
+        "memory-of-4-PiB": put(data, header(data, 1) + 3 * 56 + 40, "Q", 1 << 52),
+        "aligned-to-2-PiB": put(data, header(data, 1) + 56 + 48, "Q", 1 << 51),
+        "export-without-name": put(data, last, "I", 0),
+        "export-of-no-kind": put(data, last + 4, "B", 0xFF),
+        "function-in-data": put(data, last - 24 + 8, "Q", 0x4000),
     }
     for tag in (0x6FFFFEF5, 7, 8, 9, 0x6FFFFFFE, 0x6FFFFFF0, 5, 6):
         found[f"without-{tag:#x}"] = put(data, entry(data, tag), "Q", 0x6FFFFFF1)
