@@ -50,7 +50,8 @@ _HEADER = regex(r"(?:Bearer|Basic|Token|token)[ \t]+(?P<value>[A-Za-z0-9_~+/=.-]
 _LOGIN = regex(
     r"-(?:(?<=\s-)u|-user|-proxy-user)[ =]+[\"']?(?P<user>[\w.@$+-]{1,80}):(?P<value>[^\s\"'`]{3,200})"
 )
-_ELEMENT = regex(r"<(?P<name>[A-Za-z][\w.-]{1,60})>(?P<value>[^<>\s]{4,512})</")
+_ELEMENT = regex(r"(?:<|name=[\"'])(?P<name>[A-Za-z][\w.-]{1,60})[\"']?>(?P<value>[^<>\s]{4,512})</")
+"""`<apiKey>value</apiKey>`, `<property name="db.password">value</property>`."""
 _ESCAPED = regex(
     r"(?<![\w.-])(?P<name>[A-Za-z_][\w.-]{0,79})(?:\\{1,3}[\"'])?[ \t]*[=:][ \t]*\\{1,3}[\"']"
     r"(?P<value>[^\\\"'\n]{6,512})\\"
@@ -66,7 +67,7 @@ _BESIDE = regex(
 )
 """`("API_KEY", "value")`, `("--api-key", default="value")`."""
 _SHELL = regex(
-    r"(?:^|(?<=[\s;&|\"'`(]))(?P<name>[A-Za-z_]\w{1,79})=[\"']?(?P<value>[^\s\"'$;&|`)<>]{4,512})",
+    r"(?:^|(?<=[\s;&|\"'`(]))\+{0,2}(?:[\w-]{1,40}\.){0,5}(?P<name>[A-Za-z_]\w{1,79})=[\"']?(?P<value>[^\s\"'$;&|`)<>]{4,512})",
     re.MULTILINE,
 )
 _CLAUSE = regex(r"(?<=[;\s\"'])(?i:password|passwd|pwd)[ ]?=[ ]?(?P<value>[^;\s\"'`]{6,200})")
