@@ -140,7 +140,7 @@ def check(data: bytes, name: str) -> None:
 
 
 @given(ANY, NAMES)
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 def test_any_text_is_linted(data: bytes, name: str) -> None:
     check(data, name)
 

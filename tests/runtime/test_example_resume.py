@@ -69,6 +69,7 @@ def test_every_boundary(job, whole):
         resume_from(job, whole, kept)
 
 
+@pytest.mark.battery
 def test_a_killed_run_ends_with_the_same_policy(job, whole):
     killed = type(job)(job.folder / "killed")
     shutil.copytree(whole.folder, killed.folder, ignore=shutil.ignore_patterns(".dsec"))

@@ -97,6 +97,7 @@ def rewind(job, journal, ok):
             (job.run_dir / "work" / f"{step}-{iteration}").unlink(missing_ok=True)
 
 
+@pytest.mark.battery
 def test_random_kills_converge(job, kit):
     chance = random.Random(7)
     small_job(job, kit, count=6)

@@ -19,7 +19,8 @@ from dsec.events import Exit, decode
 from dsec.journal import read
 
 
-@pytest.mark.parametrize("times", [3, pytest.param(25, marks=pytest.mark.battery)])
+@pytest.mark.battery
+@pytest.mark.parametrize("times", [3, 25])
 def test_a_broker_that_is_killed_again_and_again_costs_nobody_anything(gpu_box, kit, times):
     jobs = [queue(gpu_box, name, 16 * times, shell="sleep 0.1") for name in ("one", "two")]
     runs = [gpu_box.start(job) for job in jobs]

@@ -14,6 +14,7 @@ import pytest
 from dsec_cli.commands.plugin_merging import merge, wants
 from dsec_cli.source.text import SourceText
 from tests import examples
+from tests.plugins.building import give_maps
 
 ROOT = Path(__file__).resolve().parents[2]
 CONTRACT = (ROOT / "examples" / "hello" / "dsandbox.yaml").read_text()
@@ -35,7 +36,7 @@ class User:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.plugin = folder / "skill-manager"
-        (folder / "home").mkdir()
+        give_maps(folder / "home" / ".cache" / "dsec" / "plugin-scan")
         (folder / "dsandbox.yaml").write_text(CONTRACT)
         self.plugin.mkdir()
         (self.plugin / "plugin.yaml").write_text(PLUGIN)
