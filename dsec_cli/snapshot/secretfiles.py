@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-SNIFFED, _SHORTEST = 8000, 4
+SNIFFED, _SHORTEST, _PROBED = 8000, 4, 64
 _MARKS = (b"\xff\xfe", b"\xfe\xff")
 _SETTINGS = (
     *(
@@ -117,13 +117,23 @@ def is_direnv(name: str) -> bool:
 
 def encoding_of(data: bytes) -> str | None:
     """The encoding of a text whose characters are two or four bytes each; None: it is no such text."""
-    if len(data) % 2 or len(data) < _SHORTEST or (data[:2] not in _MARKS and b"\0" not in data[:SNIFFED]):
+    if len(data) % 2 or len(data) < _SHORTEST or (data[:2] not in _MARKS and not _is_strided(data)):
         return None
     found = _wide(data) or _double(data)
     try:
         return found if found is None or data.decode(found, "surrogatepass") is not None else None
     except UnicodeDecodeError:
         return None
+
+
+def _is_strided(data: bytes) -> bool:
+    """Whether zeros stand where a text may have them, in the beginning: most files are told apart here."""
+    if b"\0" not in data[:SNIFFED]:
+        return False
+    probe = data[:_PROBED]
+    if 0 not in probe[::2] or 0 not in probe[1::2]:
+        return True
+    return not any(probe[3::4]) or not any(probe[::4])
 
 
 def _wide(data: bytes) -> str | None:

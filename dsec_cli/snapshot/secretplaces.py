@@ -78,7 +78,7 @@ _LOGIN_PART = regex(
 _SQL = regex(r"\b(?P<name>(?i:password))[ \t]+'(?P<value>[^'\n]{6,200})'")
 _SETTER = regex(
     r"(?:\.|\b(?i:set|with)_?)(?P<name>[A-Za-z]\w{2,60})"
-    r"\([ \t]*[rbuf]?[\"'](?P<value>[^\"'\n]{6,512})[\"'][ \t]*\)"
+    r"\([\"'](?P<value>[^\"'\n]{6,512})[\"'][ \t]*\)"
 )
 """`.setPassword("value")`, `.api_key("value")`."""
 _HEAD = regex(
@@ -235,7 +235,8 @@ def _beside_names(text: str, line: Line, kind: TextKind, *, basic: bool) -> Iter
     for span in declarations.listed(text, lists, bare=kind.settings, guarded=kind.guarded):
         yield Place(*span, "a value by its name")
     if named:
-        yield from _clauses(text, line)
+        if any(text[at] in "pP" for at in line.names):
+            yield from _clauses(text, line)
         for pattern in _patterns(text, line, settings=kind.settings):
             yield from _named(pattern, text, line, guarded=kind.guarded)
     if valued and kind.settings:
@@ -318,7 +319,10 @@ def _patterns(text: str, line: Line, *, settings: bool) -> Iterator[re.Pattern[s
     whole = text[line.names[0] : line.end]
     if '"' in whole or "'" in whole:
         yield from _LITERALS
-        yield from (_SQL, _SETTER) if "(" in whole or "'" in whole else ()
+        if " '" in whole:
+            yield _SQL
+        if '("' in whole or "('" in whole:
+            yield _SETTER
     if "\\" in whole:
         yield _ESCAPED
     if "</" in whole:
