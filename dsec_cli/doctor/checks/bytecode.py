@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dsec_cli.doctor.check import Answer, Check, fine, problem
+from dsec_cli.doctor.check import NOTE, Answer, Check, fine
 from dsec_cli.words import say
 
 TYPE_CHECKING = False
@@ -15,10 +15,8 @@ _VARIABLE = "PYTHONDONTWRITEBYTECODE"
 def look(host: Host) -> Answer:
     """As Steps inherit it."""
     if host.environ.get(_VARIABLE):
-        return problem(
-            say("{name} is set: Python compiles what it imports at every start", name=_VARIABLE),
-            mend=f"unset {_VARIABLE}",
-        )
+        text = say("{name} is set: Python compiles what it imports at every start", name=_VARIABLE)
+        return Answer(NOTE, (text,), f"unset {_VARIABLE}")
     return fine(say("Python keeps what it has compiled"))
 
 

@@ -62,7 +62,7 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 
 def _of_layers(step: Step, ids: set[str]) -> Iterator[Finding]:
-    if step.demand.gpu is None:
+    if step.demand.gpu is None or step.demand.gpu.count == 0:
         yield _finding(
             (*step.path, "layers"),
             say("Step {id} states layers and takes no GPU", "no-gpu", id=step.id),
