@@ -87,6 +87,7 @@ ROWS: tuple[tuple[str, str, str, str, tuple[str, ...]], ...] = (
     ("DS523", "gpus-left-idle", "warning", "document", ("launcher", "step-gpu")),
     ("DS524", "folder-outside", "warning", "document", ("folder",)),
     ("DS530", "script-for-bash", "warning", "document", ("plain-shell",)),
+    ("DS531", "script-not-readable", "error", "document", ("script-folded",)),
     ("DS601", "clear-text-secret", "error", "document", ("secret",)),
     ("DS602", "egress-too-open", "warning", "document", ("egress",)),
     ("DS603", "resolver-not-readable", "warning", "document", ("egress",)),

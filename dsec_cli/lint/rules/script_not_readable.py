@@ -1,0 +1,91 @@
+"""A script that no shell can read: a word that opens something and is not closed, or a quote without its end.
+
+Why: A shell reads a script as it goes. It runs all commands before the fault, for hours perhaps, and
+then ends the Step with a syntax error.
+
+Bad (yaml):
+    # ds_config.yaml
+    steps:
+      - id: keep
+        run: |
+          if [ -s scores.csv ]; then
+            cp scores.csv kept.csv
+        timeout: 60s
+
+Good (yaml):
+    # ds_config.yaml
+    steps:
+      - id: keep
+        run: |
+          if [ -s scores.csv ]; then
+            cp scores.csv kept.csv
+          fi
+        timeout: 60s
+
+Source: POSIX.1-2024, Shell Command Language, 2.10. Only what is certain is found; `bash -n` finds more.
+"""
+
+from __future__ import annotations
+
+from dsec_cli.dag.script_syntax import first_break
+from dsec_cli.dag.shell import other_language
+from dsec_cli.diagnostics import Finding, Severity
+from dsec_cli.lint.rule import Facts, Rule
+from dsec_cli.words import say
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dsec_cli.dag.script_syntax import Break
+
+
+def check(facts: Facts) -> Iterator[Finding]:
+    """Scripts of Steps that a shell reads."""
+    for step in facts.contract.steps:
+        script = step.run.shell if step.run is not None else None
+        if not script or step.kind != "step" or other_language(step.shell or facts.contract.shell or ""):
+            continue
+        if script.startswith("#!") and other_language(script.partition("\n")[0]):
+            continue
+        broken = first_break(script)
+        if broken is not None:
+            message, advice = _words(step.id, broken)
+            yield Finding(
+                code=RULE.code,
+                severity=RULE.severity,
+                where=(*step.path, "run"),
+                message=message,
+                reason=say("the shell runs what stands before it, and ends the Step there"),
+                help=advice,
+            )
+
+
+def _words(step: str, broken: Break) -> tuple[str, str]:
+    """What is wrong, and what to write instead."""
+    word, wanted = broken.word, broken.wanted
+    place = {"step": step, "word": word, "line": broken.line, "wanted": wanted}
+    if broken.kind == "quote":
+        return (
+            say("Step {step}: `{word}` is not closed in the script, from line {line}", "unclosed", **place),
+            say("close it with `{wanted}`, or write a backslash before it where it is a letter", **place),
+        )
+    if broken.kind == "stray":
+        return (
+            say("Step {step}: `{word}` in line {line} of the script belongs to no `{wanted}`", **place),
+            say("remove it, or write the `{wanted}` that it belongs to", **place),
+        )
+    if broken.kind == "instead":
+        return (
+            say("Step {step}: `{word}` in line {line} of the script stands for `{wanted}`", **place),
+            say("write `{wanted}` instead of `{word}`", **place),
+        )
+    message = say("Step {step}: `{word}` in line {line} of the script lacks its `{wanted}`", **place)
+    if broken.kind == "joined":
+        return message, say("write `;` or a new line before `{wanted}`", **place)
+    if broken.kind == "spaced":
+        return message, say("write ` {wanted}` at its end, with a space before it", **place)
+    return message, say("add `{wanted}`", **place)
+
+
+RULE = Rule("DS531", "script-not-readable", Severity.ERROR, check, when=("script-folded",))
