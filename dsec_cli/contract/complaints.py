@@ -362,7 +362,7 @@ def unknown_key(key: str, node: Node, at: Path, where: Where, value: Node | None
             help=say("{key} belongs in {join}", key=key, join=joined(" or ", belongs[:2]))
         )
     if meant is None:
-        return finding._replace(help=_legal(free))
+        return finding._replace(help=_begun(key, free) or _legal(free))
     finding = finding._replace(help=say("did you mean {word}?", word=meant.word))
     safe = meant.sure and not belongs  # a word of the language may be meant, in another place
     return amending.replaced(finding, node, meant.word, safe=safe) if isinstance(node, Scalar) else finding
@@ -376,6 +376,20 @@ def _called(heading: str) -> str:
 def _place(heading: str, at: Path, kind: str) -> str:
     """Where the key stands: a section by its path, a root by what kind of document it is."""
     return dotted(at[:-1]) if len(at) > 1 else KIND_NAMES.get(kind, _called(heading))
+
+
+def _begun(key: str, free: tuple[str, ...]) -> str:
+    """The advice for the beginning of one legal key, and for a suppression that is no comment."""
+    from dsec_cli.contract import suggest
+
+    if key == "dsec":
+        return say("a suppression is a comment: write `# dsec: ignore[CODE] REASON`")
+    begun = suggest.only(key, free) if len(key) > _SHORT and len(free) > 1 else ""
+    return say("did you mean {word}?", word=begun) if begun else ""
+
+
+_SHORT = 3
+"""Letters that begin too many words to say which one is meant."""
 
 
 def _legal(free: tuple[str, ...]) -> str:

@@ -93,6 +93,9 @@ SYNONYMS = {
     "src": "source",
     "readonly": "mode",
     "graceperiod": "checkpoint_grace_period",
+    "dataset": "data_source",
+    "datasets": "data_source",
+    "trainingdata": "data_source",
     "repeat": "iterations",
     "id": "step",
 }

@@ -378,7 +378,21 @@ def nearest(text: str) -> str:
         for name in {row.family for row in CARDS} | set(_BY_TYPE)
     )
     distance, _, name = ranked[0]
-    return name if distance <= min(3, len(want) // 3) else ""
+    return name if distance <= min(3, len(want) // 3) else _of_family(want)
+
+
+_MOST_DASHES = 2
+"""Dashes in the name of a type: what has more is a sentence."""
+
+
+def _of_family(want: str) -> str:
+    """The type of the family that `want` begins with whose next words are most like its own; else ""."""
+    within = [row for row in CARDS if f"{want}-".startswith(f"{row.family}-")]
+    if not within or want.count("-") > _MOST_DASHES:
+        return ""
+    longest = max(len(row.family) for row in within)
+    types = sorted(row.type for row in within if len(row.family) == longest)
+    return min(types, key=lambda name: _distance(want, name[: len(want)]))
 
 
 def _distance(one: str, two: str) -> int:

@@ -300,6 +300,8 @@ TEXTS: dict[str, str] = {
     "`dsec plan` and `dsec run` read one contract of a file. The others would be checked, and then left out in silence.": "`dsec plan` 和 `dsec run` 只读取文件中的一份契约。其余的会被检查，然后被悄悄忽略。",
     "The next iteration overwrites a file while this one may still use it.": "本轮循环可能还在使用某个文件，下一轮就把它覆盖了。",
     "Iterations overlap as far as edges, `max_staleness` and `in_flight` permit. A file without `{iteration}` in its name is one file for all of them: a Step of the next iteration writes it again before the readers of this one have finished, and they compute with the wrong data. Nothing fails.": "只要依赖边、`max_staleness` 和 `in_flight` 允许，各轮循环就会重叠。名称中没有 `{iteration}` 的文件由各轮共用：下一轮的 Step 在本轮的读取者完成之前就再次写入，读取者于是用错误的数据计算，而没有任何报错。",
+    "A command whose program is a misspelt interpreter or launcher, or `-m` with a file in place of a module.": "命令的程序是拼错的解释器或启动器，或 `-m` 后面写的是文件而不是模块。",
+    'The Step ends at once with "not found" or "No module named", after the Steps before it have used their hours.': "前面的 Step 已经用去数小时，这个 Step 却立即以“not found”或“No module named”结束。",
     "A script that no shell can read: a word that opens something and is not closed, or a quote without its end.": "任何 shell 都读不懂的脚本：有开头的词没有闭合，或引号没有结尾。",
     "A shell reads a script as it goes. It runs all commands before the fault, for hours perhaps, and then ends the Step with a syntax error.": "shell 边读脚本边执行：它先执行出错处之前的全部命令，也许要几个小时，然后以语法错误结束该 Step。",
     "A script for bash is read by sh, which does not understand it.": "bash 的脚本由不认识它的 sh 读取。",

@@ -113,6 +113,12 @@ def _of_other_managers(version: str) -> str:
         return f"=={number}"
     if sign == "^":
         return _caret(number)
+    clauses = version.replace(",", " ").split()
+    if len(clauses) > 1 and all(clause[0] in "<>!~=" and clause[-1].isdecimal() for clause in clauses):
+        joined = ",".join(clauses)
+        return joined if joined != "".join(version.split()) else ""
+    if version[:1] in "<>" and version.endswith((".x", ".*")):
+        return version[:-2]
     stem = version.removesuffix(".x").removesuffix(".*")
     return f"=={stem}.*" if stem != version else ""
 

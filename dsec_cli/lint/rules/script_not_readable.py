@@ -27,9 +27,12 @@ Source: POSIX.1-2024, Shell Command Language, 2.10. Only what is certain is foun
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from dsec_cli.dag.script_syntax import first_break
 from dsec_cli.dag.shell import other_language
 from dsec_cli.diagnostics import Finding, Severity
+from dsec_cli.lint.nearest import did_you_mean
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.words import say
 
@@ -38,10 +41,25 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dsec_cli.dag.script_syntax import Break
+    from dsec_cli.source.tree import Path
+
+
+OPTIONS = frozenset(
+    (
+        *("allexport", "braceexpand", "emacs", "errexit", "errtrace", "functrace", "hashall", "histexpand"),
+        *("history", "ignoreeof", "interactive-comments", "keyword", "monitor", "noclobber", "noexec"),
+        *("noglob", "nolog", "notify", "nounset", "onecmd", "physical", "pipefail", "posix", "privileged"),
+        *("verbose", "vi", "xtrace", "debug", "nolog"),
+    )
+)
+"""What `-o` of bash, dash and POSIX shells takes."""
 
 
 def check(facts: Facts) -> Iterator[Finding]:
-    """Scripts of Steps that a shell reads."""
+    """Scripts of Steps that a shell reads, and the options of shells."""
+    yield from _options(("shell",), facts.contract.shell or "")
+    for step in facts.contract.steps:
+        yield from _options((*step.path, "shell"), step.shell or "")
     for step in facts.contract.steps:
         script = step.run.shell if step.run is not None else None
         if not script or step.kind != "step" or other_language(step.shell or facts.contract.shell or ""):
@@ -58,6 +76,23 @@ def check(facts: Facts) -> Iterator[Finding]:
                 message=message,
                 reason=say("the shell runs what stands before it, and ends the Step there"),
                 help=advice,
+            )
+
+
+def _options(path: Path, shell: str) -> Iterator[Finding]:
+    """`bash -o pipefial`: the shell ends with a usage error before it reads the script."""
+    words = shell.split()
+    if not words or words[0].rpartition("/")[2] not in ("bash", "sh", "dash"):
+        return
+    for before, word in pairwise(words):
+        if before[:1] in ("-", "+") and before[1:2] != "-" and before[-1:] == "o" and word not in OPTIONS:
+            yield Finding(
+                code=RULE.code,
+                severity=RULE.severity,
+                where=path,
+                message=say("{shell} has no option {word}", "no-option-of-shell", shell=words[0], word=word),
+                reason=say("the shell ends with a usage error before it reads the script"),
+                help=did_you_mean(word, OPTIONS),
             )
 
 
@@ -88,4 +123,4 @@ def _words(step: str, broken: Break) -> tuple[str, str]:
     return message, say("add `{wanted}`", **place)
 
 
-RULE = Rule("DS531", "script-not-readable", Severity.ERROR, check, when=("script-folded",))
+RULE = Rule("DS531", "script-not-readable", Severity.ERROR, check, when=("step",))

@@ -133,6 +133,9 @@ def _problem(source: str) -> tuple[str, str]:
         low, colon, rest = source.lower().partition(":")
         if colon and low in (*SCHEMES, *_OF_SECRETS) and low != "file":
             return low, say("{scheme}: must be followed by two slashes", scheme=low)
+        low, slashes, rest = source.lower().partition("//")
+        if slashes and rest and low in (*SCHEMES, *_OF_SECRETS):
+            return low, say("the colon is missing behind {scheme}", scheme=low)
         return "", ""
     if not scheme or not WELL_FORMED.issuperset(low) or not low[:1].isalpha():
         return "", ""
