@@ -184,8 +184,15 @@ def _as_number(finding: Finding, node: Scalar) -> Finding:
     return finding
 
 
+_LIKE_DIGITS = {ord("o"): "0", ord("l"): "1", ord("i"): "1"}
+"""Letters that are typed for digits."""
+
+
 def _worded(text: str) -> str:
     """The number of `3`, `3 times`, `8 gpus`, `5 retries`; "" for any other text."""
+    meant = text.translate(_LIKE_DIGITS)
+    if meant.isdecimal() and text[:1].isdecimal():
+        return meant if len(meant) < _MOST_DIGITS else ""
     number, _, word = text.partition(" ")
     digits = number.rstrip("abcdefghijklmnopqrstuvwxyz")
     plain = digits.isascii() and digits.isdecimal() and len(digits) < _MOST_DIGITS
@@ -277,7 +284,34 @@ def meant_quantity(kind: str, text: str) -> str:
         return _clock(text)
     if kind == "duration" and text[:1] in "pP":
         return _iso_duration(text)
-    return _without_end(kind, text)
+    return _without_end(kind, text) or _rewritten(kind, text)
+
+
+def _rewritten(kind: str, text: str) -> str:
+    """The quantity whose comma, last unit, `/s` or cut class is put right; "" where none comes of it."""
+    whole, comma, part = text.partition(",")
+    if comma:
+        thousands = len(part) - len(part.lstrip(_DIGITS)) == _THOUSAND
+        meant = f"{whole}{'' if thousands else '.'}{part}"
+    elif kind == "duration":
+        meant = "".join(text.split()) + "m"
+    elif kind in quantities.OF_BYTES and text.endswith("/s"):
+        meant = text[:-2]
+    elif kind == quantities.GPU_MEMORY and "-" in text[1:]:
+        meant = f"{text.partition('-')[0].strip().upper()}{quantities.CLASS}"
+    else:
+        return ""
+    if kind == "duration" and (comma or "h" not in meant):
+        return ""
+    try:
+        quantities.read(kind, meant)
+    except UnitProblem:
+        return ""
+    return meant
+
+
+_THOUSAND = 3
+"""Digits behind a comma that divides thousands."""
 
 
 def _clock(text: str) -> str:

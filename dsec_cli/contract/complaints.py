@@ -151,6 +151,8 @@ def _form_advice(text: str, form: str, at: Path) -> str:
     if form == "variable name":
         meant = "".join(char if char.isascii() and char.isalnum() else "_" for char in text)
         return say("write {text}", text=f"_{meant}" if meant[:1].isdigit() else meant)
+    if form == "call" and len(text.split()) > 1:
+        return say("write a command as run, and the arguments of a function as args")
     from dsec_cli.contract import choices, suggest
 
     if form not in ("host name", "package name"):

@@ -167,6 +167,7 @@ TEXTS: dict[str, str] = {
     "write `-m {module}`, or {file} without `-m`": "写 `-m {module}`，或去掉 `-m` 只写 {file}",
     "a suppression is a comment: write `# dsec: ignore[CODE] REASON`": "忽略要写成注释：写 `# dsec: ignore[CODE] 原因`",
     "the colon is missing behind {scheme}": "{scheme} 后面缺少冒号",
+    "write a command as run, and the arguments of a function as args": "命令写在 run 中，函数的参数写在 args 中",
     "add `{wanted}`": "加上 `{wanted}`",
     "the shell runs what stands before it, and ends the Step there": "shell 会先执行它之前的命令，到这里才结束该 Step",
     "Step {step}: {shell} reads this script and does not understand `{found}`": "Step {step}：读取这个脚本的是 {shell}，它不认识 `{found}`",

@@ -124,7 +124,8 @@ def _unknown(text: str) -> str:
         end = text.find("}", at)
         name = text[at : end + 1]
         word = name[1:-1].partition(":")[0].partition("!")[0]  # `{iteration:04d}`, as Python's format has it
-        if end > at and name not in KNOWN and word.isidentifier():
+        offset = word.replace(" ", "").replace("+", "-").partition("-")  # `{iteration-1}`
+        if end > at and name not in KNOWN and (word.isidentifier() or f"{{{offset[0]}}}" in KNOWN):
             return name
         at = text.find("{", at + 1)
     return ""
