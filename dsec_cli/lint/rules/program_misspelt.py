@@ -22,7 +22,6 @@ Source: mistakes in contracts as people make them. Names of other programs are n
 
 from __future__ import annotations
 
-from dsec_cli.contract.suggest import distance, without_numbers
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.words import say
@@ -70,6 +69,8 @@ def _meant(program: str) -> str:
     """The usual program that is one slip away; "" where the name is one of its own."""
     if program in PROGRAMS or program in OTHERS or not program.isalnum():
         return ""
+    from dsec_cli.contract.suggest import distance, without_numbers  # most programs are known
+
     near = [one for one in PROGRAMS if distance(program, one, most=1) == 1]
     return next((one for one in near if without_numbers(one) != without_numbers(program)), "")
 

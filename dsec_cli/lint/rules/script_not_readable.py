@@ -32,7 +32,6 @@ from itertools import pairwise
 from dsec_cli.dag.script_syntax import first_break
 from dsec_cli.dag.shell import other_language
 from dsec_cli.diagnostics import Finding, Severity
-from dsec_cli.lint.nearest import did_you_mean
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.words import say
 
@@ -86,6 +85,8 @@ def _options(path: Path, shell: str) -> Iterator[Finding]:
         return
     for before, word in pairwise(words):
         if before[:1] in ("-", "+") and before[1:2] != "-" and before[-1:] == "o" and word not in OPTIONS:
+            from dsec_cli.lint.nearest import did_you_mean  # only a finding pays for it
+
             yield Finding(
                 code=RULE.code,
                 severity=RULE.severity,
