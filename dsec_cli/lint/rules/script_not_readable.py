@@ -29,8 +29,6 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from dsec_cli.dag.script_syntax import first_break
-from dsec_cli.dag.shell import other_language
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
 from dsec_cli.words import say
@@ -61,7 +59,12 @@ def check(facts: Facts) -> Iterator[Finding]:
         yield from _options((*step.path, "shell"), step.shell or "")
     for step in facts.contract.steps:
         script = step.run.shell if step.run is not None else None
-        if not script or step.kind != "step" or other_language(step.shell or facts.contract.shell or ""):
+        if not script or step.kind != "step":
+            continue
+        from dsec_cli.dag.script_syntax import first_break  # only a script pays for them
+        from dsec_cli.dag.shell import other_language
+
+        if other_language(step.shell or facts.contract.shell or ""):
             continue
         if script.startswith("#!") and other_language(script.partition("\n")[0]):
             continue
