@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 PROGRAMS = ("python", "python3", "torchrun", "accelerate", "deepspeed")
 OTHERS = frozenset(("ipython", "ipython3", "bpython", "cpython", "jython", "mython"))
 """Programs whose names are near to one of these, and right."""
+SHORTEST = min(map(len, PROGRAMS)) - 1
+"""Letters below which no name is one slip away from any of them."""
 PYTHONS = ("python", "python3")
 
 
@@ -67,7 +69,7 @@ def check(facts: Facts) -> Iterator[Finding]:
 
 def _meant(program: str) -> str:
     """The usual program that is one slip away; "" where the name is one of its own."""
-    if program in PROGRAMS or program in OTHERS or not program.isalnum():
+    if program in PROGRAMS or program in OTHERS or not program.isalnum() or len(program) < SHORTEST:
         return ""
     from dsec_cli.contract.suggest import distance, without_numbers  # most programs are known
 
