@@ -30,7 +30,6 @@ Source: POSIX.1-2024, Shell Command Language, and what Debian's checkbashisms lo
 
 from __future__ import annotations
 
-from dsec_cli.dag.bashism import bashism
 from dsec_cli.dag.shell import is_plain, other_language
 from dsec_cli.diagnostics import Finding, Severity
 from dsec_cli.lint.rule import Facts, Rule
@@ -83,12 +82,18 @@ def findings(facts: Facts, default: str, severity: Severity) -> Iterator[Finding
     for step in facts.contract.steps:
         shell = step.shell or facts.contract.shell or default
         if step.run is not None and step.run.shell and shell and is_plain(shell):
-            found = bashism(step.run.shell)
+            found = _bashism(step.run.shell)
             if found:
                 yield _finding((*step.path, "run"), step.id, shell, found=found, severity=severity)
-        found = bashism(step.checkpoint_cmd) if step.checkpoint_cmd and severity is RULE.severity else ""
+        found = _bashism(step.checkpoint_cmd) if step.checkpoint_cmd and severity is RULE.severity else ""
         if found:
             yield _finding((*step.path, "checkpoint_cmd"), step.id, "sh", found=found, severity=severity)
+
+
+def _bashism(script: str) -> str:
+    from dsec_cli.dag.bashism import bashism  # most contracts have no script for a plain sh
+
+    return bashism(script)
 
 
 def _finding(path: Path, step: str, shell: str, *, found: str, severity: Severity) -> Finding:
