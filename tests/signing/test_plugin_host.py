@@ -200,7 +200,7 @@ TAKES = """
     for (; n < 500; n++) {
         int p = syscall(SYS_fork);
         if (p < 0) break;
-        if (!p) { for (volatile long i = 0; i < 1000000000; i++) {} syscall(SYS_exit_group, 0); }
+        if (!p) syscall(SYS_exit_group, 0); /* it counts until somebody waits for it */
     }
     return say(out, n < 500 ? "few" : "many");"""
 """What a plugin takes that takes what it gets."""
